@@ -21,7 +21,7 @@ from typing import Any
 
 from reassure.checkers.base.engine_results import CoverResult
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions
+from reassure.checkers.base.options import DEFAULT_ENGINE, SYMMETRIES, SearchOptions
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
@@ -183,6 +183,7 @@ def check(
     workers: int | None = None,
     fail_fast: bool = False,
     witness: bool = False,
+    symmetry: str = "off",
     **settings: Any,
 ) -> CheckResult:
     """Searches every reachable state, as the command `check` does.
@@ -197,6 +198,7 @@ def check(
         workers: threads (none: one a core).
         fail_fast: stop at the first violation.
         witness: keep how covers are reached.
+        symmetry: "on", "auto" or "any-order", as `reassure check --help` says; "off" visits every state.
 
     Returns:
         Every property with its status and shortest trace; `exit()` is `Exit.OK` only if all was established.
@@ -206,8 +208,11 @@ def check(
     """
     loaded = model if isinstance(model, LoadedModel) else load(model, **settings)
     options = SearchOptions(
-        properties=list(properties), depth=depth, budget=budget, memory=memory, fail_fast=fail_fast, witness=witness
-    )
+        properties=list(properties), depth=depth, budget=budget, memory=memory, fail_fast=fail_fast, witness=witness,
+        symmetry=symmetry,
+    )  # fmt: skip
+    if symmetry not in SYMMETRIES:
+        raise Failure(Exit.USAGE, f"symmetry is one of {', '.join(SYMMETRIES)}, not {symmetry!r}")
     if workers is not None:
         options.workers = workers
     pairs = [f"{key}={_setting(value)}" for key, value in loaded.settings.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +16,9 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import CHECK, PROVE, SIMULATE
+from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.engines.reference import search as reference
+from reassure.checkers.traces.expression_claims import ExpressionClaims
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
@@ -39,10 +42,18 @@ class CheckRequest:
     """For the distributed engine."""
     second_opinion: str | None = None
     """Another program that is asked the same afterwards."""
+    jar: str | None = None
+    """Its file; None: where the environment says."""
+    expressions: ExpressionClaims | None = None
+    """Claims beside those of the model."""
 
     def repro(self) -> str:
         """The command that repeats it."""
-        values = {**vars(self.options), **vars(self), "property": self.options.properties}
+        texts = self.expressions.texts if self.expressions else {}
+        values = {**vars(self.options), **vars(self)}
+        values["property"] = [name for name in self.options.properties if name not in texts]
+        for kind in ("invariant", "step"):
+            values[kind] = [text for name, text in texts.items() if name.startswith(kind)]
         if self.walks:
             values |= {**vars(self.walks), "walks": self.walks.count, "weight": self.walks.weights}
             return repro("simulate", SIMULATE, values)
@@ -51,6 +62,8 @@ class CheckRequest:
         if self.engine == "spark":
             master = None if self.cluster.master == SparkOptions.master else self.cluster.master
             values |= {**vars(self.cluster), "master": master}
+            if self.cluster.out:  # a run that is kept is repeated from what it has
+                return f"{repro('check', CHECK, values)} {shlex.quote(f'--resume={self.cluster.out}')}"
         return repro("check", CHECK, values)
 
 
@@ -108,7 +121,8 @@ ENGINES: dict[str, Engine] = {
 def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
     """Checks a model; `Failure` if there is no result."""
     began, options = time.monotonic(), request.options
-    prepared = prepare(request.model, request.set)
+    claims = request.expressions.of if request.expressions else None
+    prepared = prepare(request.model, request.set, request.engine != "reference", claims)
     bound = prepared.bound
     covers = [p.name for p in bound.covers]
     names = [p.name for p in bound.properties] + covers + (["deadlock"] if bound.model.deadlock else [])
@@ -122,7 +136,9 @@ def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMo
     load_seconds = time.monotonic() - began
     try:
         engine = ENGINES[request.engine.partition(":")[0]]
-        engine_result = engine(prepared.only(options.wants), request, progress)
+        with_all = request.proof is not None and not request.proof.any_number  # other invariants may serve as lemmas
+        whole = with_all or prepared.restricted is None
+        engine_result = engine(prepared if whole else prepared.only(options.wants), request, progress)
     except (ModelError, LanguageError) as error:
         raise Failure(Exit.MODEL, str(error)) from None
     except Disagreement as error:
@@ -132,4 +148,7 @@ def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMo
     finally:
         progress.done()
     engine_result.stats.seconds["load"] = load_seconds
-    return CheckResult.of(identity, bound, options, engine_result, request.accept_clipping), bound
+    expressions = request.expressions.texts if request.expressions else {}
+    vacuous = vacuous_claims(bound, prepared.restricted)
+    accept = request.accept_clipping
+    return CheckResult.of(identity, bound, options, engine_result, accept, expressions, vacuous), bound

@@ -20,21 +20,21 @@ def size(text: str) -> int:
     """A size such as `2G` or `512M`, in bytes."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
     if not match or float(match[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; write 512M or 2G")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; write 512M or 2G")
     return int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
 
 
 def positive(text: str) -> int:
     """A whole number of at least 1."""
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
 def whole(text: str) -> int:
     """A whole number of at least 0."""
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
     return int(text)
 
 
@@ -49,7 +49,7 @@ def ids(text: str) -> list[int]:
 def seed(text: str) -> int:
     """A whole number of 63 bits."""
     if not text.isdigit() or int(text) >= 1 << 63:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to 2^63 - 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^63 - 1")
     return int(text)
 
 
@@ -57,7 +57,7 @@ def weight(text: str) -> tuple[str, int]:
     """`ACTION=N`, N from 0 to a million."""
     name, _, number = text.partition("=")
     if not name or not number.isdigit() or int(number) > 10**6:
-        raise argparse.ArgumentTypeError(f"{text!r} is no weight; write ACTION=N, N from 0 to 1000000")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a weight; write ACTION=N, N from 0 to 1000000")
     return name, int(number)
 
 
@@ -65,5 +65,5 @@ def setting(text: str) -> tuple[str, str]:
     """`KEY=VALUE` of Spark's."""
     key, equals, value = text.partition("=")
     if not equals or not key.startswith("spark."):
-        raise argparse.ArgumentTypeError(f"{text!r} is no setting of Spark; write spark.KEY=VALUE")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a setting of Spark; write spark.KEY=VALUE")
     return key, value

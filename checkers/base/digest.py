@@ -13,7 +13,7 @@ import functools
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -59,6 +59,22 @@ def digest_of_modules(names: Iterable[str]) -> str:
     return _ModuleDigests().of_all(names)
 
 
+def digest_of_files(folders: Iterable[Path], files: Iterable[Path] = ()) -> str:
+    """SHA-256, in hexadecimal, of the text of files and of all modules below folders, whatever their names."""
+    paths = {path for folder in folders for path in folder.rglob("*.py")} | set(files)
+    parts = (_parts(path.read_text(encoding="utf-8")) for path in paths)
+    return _sha256(" ".join(sorted(_sha256(" ".join(map(_word, of_one))) for of_one in parts)))
+
+
+def words_of(nodes: Sequence[ast.AST]) -> str:
+    """Syntax trees, such as those of statements, as text without docstrings, comments and formatting."""
+    return " ".join(_word(part) for node in nodes if not _is_text_only(node) for part in _tree(node, []))
+
+
+def _word(part: str | ast.Import | ast.ImportFrom) -> str:
+    return part if isinstance(part, str) else ast.unparse(part)
+
+
 class _ModuleDigests:
     """Digests of modules, each found once."""
 
@@ -72,7 +88,7 @@ class _ModuleDigests:
     def of(self, name: str) -> str:
         """The digest of a module of ours; of a library, its name."""
         if name == OURS:
-            name = LANGUAGE  # the rest of the package is imported when it is first used, and is no part of a model
+            name = LANGUAGE  # the rest of the package is imported when it is first used, and is not part of a model
         if name not in self.by_module:
             self.by_module[name] = "cycle"  # what a module says of one that imports it is in the other's text
             text = source(name)
@@ -159,7 +175,7 @@ def _tree(node: ast.AST, words: _Words) -> _Words:
 
 
 def source(name: str) -> str | None:
-    """The text of a module of a model, also from a zip; None of a library or what is no Python text.
+    """The text of a module of a model, also from a zip; None of a library or what is not a Python text.
 
     What is imported only inside a function, or for types, may not be loaded: whether it is must not count.
     """

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, ClassVar
 
+from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.run_record import EngineRecord
 from reassure.checkers.base.stop import Stop
 from reassure.spec.semantics.trace import Trace
@@ -147,6 +148,8 @@ class PropertyFact:
     note: str = ""
     counterexample_to_induction: tuple[Any, ...] = ()
     """States, perhaps unreachable, of which all but the last satisfy everything."""
+    elsewhere: Prepared | None = None
+    """The model under the configuration that the trace is of, if that is not the run's."""
 
 
 def whole_run_fact(trace: Trace | None, concerned: bool, note: str) -> PropertyFact:

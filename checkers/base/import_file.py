@@ -150,7 +150,7 @@ def _package_taken(packages: list[str], root: Path) -> bool:
 def _import_by_path(name: str, path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path, loader=FromText(name, str(path)))
     if spec is None or spec.loader is None or path.suffix != ".py":
-        raise LanguageError(f"{path.name} is no Python file")
+        raise LanguageError(f"{path.name} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

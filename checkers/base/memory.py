@@ -14,7 +14,7 @@ from reassure.checkers.base.stop import Interrupted, StopReason
 MEBIBYTE = 1 << 20
 MOST_RESERVED = 1 << 30
 """Bytes that stay free on a large machine; on a small one an eighth of its memory does."""
-MEMINFO, STATM = Path("/proc/meminfo"), Path("/proc/self/statm")
+MEMINFO, PROCESSES = Path("/proc/meminfo"), Path("/proc")
 CONTROL_GROUPS = (
     ("memory.max", "memory.current", "inactive_file"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
@@ -49,10 +49,10 @@ def free_memory() -> int:
     return max(0, min([memory_of_machine(), *free]))
 
 
-def process_memory() -> int:
-    """Bytes of memory that this process has; 0 where the system does not say."""
+def process_memory(process: int | str = "self") -> int:
+    """Bytes of memory that a process has, by default this one; 0 where the system does not say."""
     try:
-        return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int((PROCESSES / str(process) / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
 

@@ -18,6 +18,7 @@ from reassure import models
 from reassure.checkers.base.digest import digest_of_modules
 from reassure.checkers.base.exit_codes import UsageFailure
 from reassure.checkers.base.import_file import import_file
+from reassure.checkers.base.missing_file import did_you_mean
 from reassure.spec.language.annotations import resolve
 from reassure.spec.language.types import IntType
 from reassure.spec.language.vocabulary import LanguageError, Model, declared_in
@@ -46,7 +47,7 @@ def find(name: str) -> Path:
     path = Path(name)
     if own_file(name):
         if not path.is_file():
-            raise UnknownModel(f"no file {name}")
+            raise UnknownModel(f"no file {name}{did_you_mean(path)}")
         return path.resolve()
     models = names()
     if name in models:
@@ -54,6 +55,8 @@ def find(name: str) -> Path:
     dotted = Path(name.replace(".", "/") + ".py")
     if "." in name and dotted.is_file():
         return dotted.resolve()
+    if path.is_dir():
+        raise UnknownModel(f"{name} is a folder: give the file of a model in it")
     near = [f"{name}.py"] if Path(f"{name}.py").is_file() else difflib.get_close_matches(name, models, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else "; `reassure models` lists what there is"
     raise UnknownModel(f"no model {name!r}{hint}")
@@ -67,13 +70,13 @@ def own_file(name: str) -> bool:
 def load(name: str) -> Model:
     """The model of a name or path.
 
-    Raises `UnknownModel`, or `LanguageError` for a file that is no model or cannot be imported.
+    Raises `UnknownModel`, or `LanguageError` for a file that is not a model or cannot be imported.
     """
     path = find(name)
     module = import_file(path)
     model = getattr(module, "MODEL", None)
     if not isinstance(model, Model):
-        raise LanguageError(f"{path.name} is no model: it defines no `MODEL = Model.of(...)`")
+        raise LanguageError(f"{path.name} is not a model: it defines no `MODEL = Model.of(...)`")
     has = {id(d) for d in model.declarations()}
     missing = [d.name for d in declared_in(module.__name__) if id(d) not in has]
     if missing:

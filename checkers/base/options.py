@@ -94,5 +94,5 @@ def seconds(text: str) -> float:
     """A duration such as `60s`, `5m`, `2h` or `90`, in seconds; `ValueError` for anything else."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", text)
     if not match or float(match[1]) == 0:
-        raise ValueError(f"{text!r} is no duration; write 60s, 5m or 2h")
+        raise ValueError(f"{text!r} is not a duration; write 60s, 5m or 2h")
     return float(match[1]) * {"ms": 0.001, "s": 1, None: 1, "m": 60, "h": 3600}[match[2]]

@@ -15,10 +15,13 @@ from reassure.checkers.base.model_loader import config_values, load, settings
 from reassure.checkers.base.options import SearchOptions
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.frontend.refusals import SubsetError
+from reassure.spec.frontend.refusals import SubsetError, TooLarge
 from reassure.spec.language.types import DomainError
-from reassure.spec.language.vocabulary import LanguageError
+from reassure.spec.language.vocabulary import LanguageError, Model, Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ConfigError, ModelError, make_config
+
+MoreClaims = Callable[[Model], tuple[Property, ...]]
+"""Claims about a model beside its own."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +54,21 @@ class Prepared:
         return replace(self, restricted=self.lowered.only(wants))
 
 
-def prepare(model: str, pairs: list[str]) -> Prepared:
-    """A model ready to be checked; `Failure` if there is none, or its configuration is wrong."""
-    return _prepared(model, pairs, lambda prepared: prepared.lowered)
+def prepare(model: str, pairs: list[str], translated: bool = True, claims: MoreClaims | None = None) -> Prepared:
+    """A model ready to be checked; `Failure` if there is none, or its configuration is wrong.
+
+    translated: for an engine that translates it; otherwise `restricted` is None if it is too large for that. claims:
+    beside its own.
+    """
+    return _prepared(model, pairs, (lambda prepared: prepared.lowered) if translated else _lowered_if_small, claims)
+
+
+def _lowered_if_small(prepared: Prepared) -> None:
+    try:
+        _ = prepared.lowered
+    except TooLarge:
+        if any(p.watches for p in prepared.bound.properties):
+            raise  # whether other actions change what they watch is read off the translation
 
 
 def plain(model: str, pairs: list[str]) -> tuple[BoundModel, str]:
@@ -62,15 +77,20 @@ def plain(model: str, pairs: list[str]) -> tuple[BoundModel, str]:
     return prepared.bound, prepared.sha256
 
 
-def _prepared(model: str, pairs: list[str], lower: Callable[[Prepared], Any]) -> Prepared:
+def _prepared(
+    model: str, pairs: list[str], lower: Callable[[Prepared], Any], claims: MoreClaims | None = None
+) -> Prepared:
     try:
         loaded = load(model)
+        loaded = replace(loaded, properties=(*loaded.properties, *claims(loaded))) if claims else loaded
         bound = BoundModel(loaded, make_config(loaded, settings(loaded, pairs)))
         prepared = Prepared(bound, source=model, settings=tuple(pairs))
         lower(prepared)
         reason = _without_start(bound)
     except ConfigError as error:
         raise Failure(Exit.CONFIG, str(error)) from None
+    except TooLarge as error:
+        raise Failure(Exit.MODEL, f"the model is too large to be translated\n{error}") from None
     except SubsetError as error:
         count = len(error.refusals)
         raise Failure(Exit.MODEL, f"{count} construct{'s' * (count > 1)} outside the language\n{error}") from None
@@ -102,6 +122,6 @@ def must_match(bound: BoundModel, names: list[str], options: SearchOptions) -> N
             why = f"{pattern} does not apply to this configuration" if idle else f"it has {', '.join(names)}"
             covers = [p.name for p in bound.covers if fnmatchcase(p.name, pattern)]
             if covers and not idle:
-                decided = "`reassure check` does, and `reassure find --prove` proves that none is reached"
-                why = f"{', '.join(covers)} is a cover, which this command does not decide: {decided}; {why}"
+                decided = "`reassure check` decides covers, and `reassure find --prove` proves that none is reached"
+                why = f"{', '.join(covers)} is a cover: {decided}. Properties: {why}"
             raise Failure(Exit.NOTHING, f"no property of {bound.model.name} matches {pattern}; {why}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -79,9 +80,25 @@ class Progress:
         if not self.terminal:
             self.wait = min(self.wait * 1.5, 300)
         self.next = now + self.wait
-        line = f"\r\x1b[2K{text}" if self.terminal else f"{text}\n"
+        line = f"\r\x1b[2K{self._cut(text)}" if self.terminal else f"{text}\n"
         print(line, end="", file=self.out, flush=True)
         self.shown = True
+
+    def _cut(self, text: str) -> str:
+        """The text as far as it fits in a line: what wraps stays when the line is cleared. The time is at its end."""
+        room = self._columns() - 1  # a terminal may wrap as soon as the last column is full
+        if len(text) <= room:
+            return text
+        rest, _, spent = text.rpartition(" | ")
+        while rest and len(rest) + len(spent) + 3 > room and " | " in rest:
+            rest = rest.rpartition(" | ")[0]
+        return f"{rest[: max(room - len(spent) - 3, 0)]} | {spent}"
+
+    def _columns(self) -> int:
+        try:
+            return os.get_terminal_size(self.out.fileno()).columns or 80
+        except (OSError, ValueError, AttributeError):
+            return 80
 
     def done(self) -> None:
         """Clears the line on a terminal."""

@@ -73,7 +73,8 @@ TRACE_DIR = Option(
     Path,
     output=True,
 )
-QUIET = Option("--quiet", "print no progress and no counterexamples", bool, output=True)
+QUIET = Option("--quiet", "print nothing but the last line, the verdict", bool, output=True)
+NO_STORIES = replace(QUIET, help="print no progress and no counterexamples")
 WORKERS = Option(
     "--workers N", "number of threads (default: one for each processor)", positive, os.cpu_count() or 1, output=True
 )
@@ -83,8 +84,17 @@ JOBS = Option(
 STORIES = Option("--stories N", "print at most N traces, the shortest (default: 3)", whole, output=True)
 FULL = Option("--full", "print all traces, and a line for every property and cover", bool, output=True)
 OUTPUTS = (JSON, TRACE_DIR, QUIET)
+OUTPUTS_WITH_TABLES = (JSON, TRACE_DIR, NO_STORIES)
 COMMON = (MODEL, SET, PROPERTY, BUDGET, *OUTPUTS)
 """Of every command that checks properties of a model."""
+
+
+def common(what: str) -> tuple[Option, ...]:
+    """The options `COMMON` of a command whose `--property` takes something else. what: what the option does."""
+    of_property = replace(PROPERTY, help=f"{what}; repeatable, * matches any letters (default: all)")
+    return tuple(of_property if option is PROPERTY else option for option in COMMON)
+
+
 SEED = Option("--seed N", "seed of the walks; the same seed gives the same walks (default: 0)", seed, 0, always=True)
 TRACE = Option("TRACE", "an ITF file", Path)
 OUT = Option("--out FILE", "write to this file (default: standard output)", Path, output=True)
@@ -104,13 +114,28 @@ WALKS = SimulationOptions()
 SEARCH = (*COMMON, WORKERS, STORIES, FULL, FAIL_FAST, WITNESS)
 
 CHECK = (
-    *SEARCH, ENGINE, DEPTH, MEMORY, SYMMETRY, ACCEPT_CLIPPING,
+    MODEL, SET, PROPERTY,
+    Option(
+        "--invariant EXPR",
+        "check that this Python expression over a state `s` is true in every state, and nothing else but --property; "
+        "`c` is the configuration; repeatable",
+        repeatable=True,
+        place=1,
+    ),
+    Option(
+        "--step EXPR",
+        "as --invariant, of every step: `before`, `after`, `action`; repeatable",
+        repeatable=True,
+        place=1,
+    ),
+    *SEARCH[3:], ENGINE, DEPTH, MEMORY, SYMMETRY, ACCEPT_CLIPPING,
     Option(
         "--second-opinion",
         "also give the model to TLC, as TLA+, and compare every answer; exit code 19 if one differs",
         choices=("tlc",),
     ),
-    Option("--jar FILE", "with --second-opinion: tla2tools.jar (default: the variable TLA2TOOLS)", Path, output=True),
+    Option("--jar FILE", "with --second-opinion: tla2tools.jar (default: the variable TLA2TOOLS)"),
+    Option("--follow", "check again on every save, until Ctrl-C: the verdict, and what changed", bool, output=True),
     Option("--dump-kernel", "print the loops that the native engine compiles; check nothing", bool, output=True),
     *SPARK,
     Option(
@@ -119,7 +144,7 @@ CHECK = (
     Option("--out DIR", "Spark: keep the run in this folder, with the state space for `query`", output=True),
     Option("--fingerprints", "Spark: keep 120 bits of each visited state (default: whole states, exact)", bool),
     Option("--no-data", "Spark: with --out, keep only what --resume needs", bool, output=True),
-    Option("--resume DIR", "Spark: continue the run in this folder", output=True),
+    Option("--resume DIR", "Spark: continue the run in this folder, as it was begun", output=True),
 )  # fmt: skip
 """The options of `check`."""
 SIMULATE = (
@@ -136,7 +161,7 @@ SIMULATE = (
 )  # fmt: skip
 """The options of `simulate`."""
 PROVE = (
-    *COMMON,
+    *common("prove only these properties of states and steps; of covers, look for these by random walks"),
     Option(
         "--method",
         "how to prove; auto: bounded search, then induction with lemmas (default: auto)",

@@ -50,10 +50,18 @@ class Console(rich.console.Console):
     def __init__(self, closed: Callable[[], None] = lambda: None, **settings: Any) -> None:
         super().__init__(soft_wrap=True, markup=False, emoji=False, highlight=False, **settings)
         self._closed = closed
+        self.last_line_only = False
+        """Whether nothing but the verdict of a report is printed."""
+        self._conclusion: tuple[Exit, str] | None = None
         self.breaks_lines = self.is_terminal and (self.file.isatty() or "COLUMNS" in os.environ)
 
     def print(self, *objects: Any, style: str | Style | None = None, **settings: Any) -> None:
         """As of rich; one text that is wider than a terminal is broken between words."""
+        if self.last_line_only:
+            return
+        self._print(*objects, style=style, **settings)
+
+    def _print(self, *objects: Any, style: str | Style | None = None, **settings: Any) -> None:
         if len(objects) == 1 and isinstance(objects[0], str):
             objects, style = (Text(objects[0], style or ""),), None
         if self.breaks_lines and len(objects) == 1 and isinstance(objects[0], Text):
@@ -68,7 +76,17 @@ class Console(rich.console.Console):
 
     def print_exit(self, code: Exit, verdict: str = "") -> None:
         """The last line of a report. verdict: words that say more than those of the code."""
-        self.print(
+        self._conclusion = code, verdict
+        if not self.last_line_only:
+            self._print_conclusion(code, verdict)
+
+    def conclude(self, code: Exit) -> None:
+        """Prints the verdict kept back, unless the command ends with another exit code than its last report."""
+        said, verdict = self._conclusion or (code, "")
+        self._print_conclusion(code, verdict if said is code else "")
+
+    def _print_conclusion(self, code: Exit, verdict: str) -> None:
+        self._print(
             f"{verdict or VERDICTS[code]} (exit code {code.value})", style="green" if code is Exit.OK else "bold red"
         )
 

@@ -17,7 +17,9 @@ from reassure.checkers.base import terminal
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.run_identity import error_record
+from reassure.checkers.base.shared_options import QUIET
 from reassure.checkers.base.terminal import PIPE, Console
+from reassure.checkers.console.commands import options_of
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import STANDARD_OUTPUT, outputs_must_be_writable
 from reassure.checkers.console.parser import parse, record_among
@@ -45,7 +47,11 @@ def main(argv: list[str] | None = None) -> int:
         command = parse(words, args)
         outputs_must_be_writable(args)
         to_stdout = args.json == STANDARD_OUTPUT
-        args.found = command.run(args, console_to(sys.stderr if to_stdout else sys.stdout))
+        console = console_to(sys.stderr if to_stdout else sys.stdout)
+        console.last_line_only = QUIET in options_of(args.command) and args.quiet
+        args.found = command.run(args, console)
+        if console.last_line_only:
+            console.conclude(args.found)
         sys.stdout.flush()
         return int(args.found.value)
     except KeyboardInterrupt:

@@ -19,6 +19,7 @@ from reassure.checkers.console.gate_kind import GateKind
 _COMMANDS = {
     "models": ("cli.commands.models", "list the models, or print what one of them declares"),
     "new": ("cli.commands.new", "write a small model with its test and its entry in a gate file"),
+    "lint": ("cli.commands.lint", "list what is outside the language, as file:line:column for editors"),
     "check": ("cli.commands.check", "search every reachable state of a model"),
     "simulate": ("cli.commands.simulate", "take random walks through a model: finds bugs, proves nothing"),
     "prove": ("cli.commands.prove", "prove invariants for runs of any length, or refute them"),
@@ -42,6 +43,7 @@ _COMMANDS = {
     "plan": ("kafka.plan.command", "check a reassignment of a real cluster, or propose one"),
     "gate": ("gate.command", "run all checks of a file; exit with the most severe code"),
     "kafka": ("kafka.command", "run Kafka's own controller; compare it with a model"),
+    "completion": ("cli.commands.completion", "print a script by which bash, zsh or fish complete commands"),
     "claims": ("evidence.command", "print what the documents promise, and the verdicts"),
 }
 """Every command: its module below `reassure.checkers`, imported when the command is given; and what it does, short

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.missing_file import did_you_mean
 from reassure.checkers.base.model_loader import names
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.terminal import Console
@@ -71,7 +72,7 @@ def read_traces(path: Path, model: str | None, prepared: PreparedModels | None =
     try:
         data = read_itf(path)
     except TraceError as error:
-        raise Failure(Exit.USAGE, str(error)) from None
+        raise Failure(Exit.USAGE, f"{error}{did_you_mean(path)}") from None
     meta = data["#meta"]
     name = model or model_to_execute(meta.get("model"), meta.get("model_file"), path)
     models: PreparedModels = {} if prepared is None else prepared
@@ -84,7 +85,7 @@ def read_traces(path: Path, model: str | None, prepared: PreparedModels | None =
         try:
             trace = from_itf({**data, "#meta": {**meta, "config": config}}, bound)
         except TraceError as error:
-            raise Failure(Exit.TRACE, f"{path} is no trace of {name}: {error}") from None
+            raise Failure(Exit.TRACE, f"{path} is not a trace of {name}: {error}") from None
         stale = meta.get("model_sha256", sha) != sha
         note = f"note: the text of {name} has changed since the trace was found" if stale else ""
         traces.append((trace, bound, note))

@@ -10,8 +10,9 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.base.engine_results import CoverResult, ProofSummary
-from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus, bound_of
 from reassure.checkers.base.terminal import Console
+from reassure.checkers.traces.format_value import as_python
 from reassure.checkers.traces.render import tell, tell_astray
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
@@ -79,9 +80,10 @@ def _stories(result: CheckResult, bound: BoundModel, console: Console, most: int
     for answer in (one for one in traced if one in printed):
         console.print()
         if answer.trace is None:
-            tell_astray(answer.name, _astray(answer), console)
+            tell_astray(answer.name, _astray(answer), bound, console)
+            _what_next(result, _astray(answer)[0], console)
             continue
-        tell(answer.trace, bound, console, shown)
+        tell(answer.trace, bound_of(answer, bound), console, shown)
         shown.append(answer.trace)
     omitted = len(traced) - len(printed)
     if omitted and most:
@@ -90,6 +92,16 @@ def _stories(result: CheckResult, bound: BoundModel, console: Console, most: int
         some = f"{fallen} of {len(properties)} properties are violated; " if fallen > most else ""
         text = f"{some}{omitted} more trace{'s' * (omitted != 1)} (--full prints all, --property NAME one)"
         console.print(f"\n{text}", style="bold")
+
+
+def _what_next(result: CheckResult, state: Any, console: Console) -> None:
+    """What a reader can do about a counterexample to induction."""
+    settings = [f"--set={pair}" for pair in result.identity.settings]
+    words = shlex.join(["reassure", "find", result.identity.source, f"s == {as_python(state)}", *settings])
+    console.print("  whether a run reaches this state:", style="bold")
+    console.print(f"    {words}", style="dim")
+    console.print("  if one does, the property is violated; if none does, write why as an @invariant of the model and")
+    console.print("  prove again: every invariant of the model is tried as a lemma")
 
 
 def _raised(answer: PropertyResult | CoverResult) -> bool:
@@ -114,7 +126,7 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
     console.print("\nproperties", style="bold")
     for p in listed:
         row = Text(f"  {p.name:{width}}  ")
-        row.append(p.status.replace("_", " "), style=STYLES.get(p.status, "yellow"))
+        row.append(_status(p), style=STYLES.get(p.status, "yellow"))
         if p.trace is not None:
             row.append(f", trace of {len(p.trace)} states")
         if p.note and p.note not in shared:
@@ -123,7 +135,7 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
     for note, names in shared.items():
         console.print(f"  {', '.join(names)}: {note}", style="dim")
     for status in dict.fromkeys(p.status for p in folded):
-        alike = [p.name for p in folded if p.status is status]
+        alike = ["no deadlock" if p.kind == "deadlock" else p.name for p in folded if p.status is status]
         row = Text(f"  {len(alike)} of {len(result.properties)} ")
         row.append(status.replace("_", " ").replace("holds", "hold"), style=STYLES[status])
         row.append(f": {_names(alike, console)}", style="dim")
@@ -133,6 +145,17 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
     if result.not_applicable:
         row = Text("  not applicable here: " + ", ".join(result.not_applicable), style="dim")
         console.print(row)
+    for base in dict.fromkeys(result.replaced.values()):
+        names = [name for name, of in result.replaced.items() if of == base]
+        console.print(f"  declared otherwise than in {base}: {', '.join(names)}", style="dim")
+
+
+def _status(p: PropertyResult) -> str:
+    """The status of a property in words. A deadlock is none that holds, but one that is found or not."""
+    words = p.status.replace("_", " ")
+    if p.kind != "deadlock":
+        return words
+    return {"violated": "found", "proved": "none, proved"}.get(words, words.replace("holds", "none"))
 
 
 def _names(names: list[str], console: Console) -> str:
@@ -208,6 +231,9 @@ def _actions(result: CheckResult, console: Console) -> None:
         if not count.taken:
             row.append("  never enabled" if result.complete else "  not enabled so far", style="yellow")
         console.print(row)
+    idle = [name for name, count in result.returned.actions.items() if not count.taken]
+    if idle and result.complete:
+        console.print(f"warning: no reachable state enables {', '.join(idle)}", style="yellow")
 
 
 def _proof(result: CheckResult, proof: ProofSummary, console: Console) -> None:
@@ -258,7 +284,8 @@ def _classes(symmetry: dict[str, Any], console: Console) -> None:
     if searches and not searches[0]["asked"]:
         text += f"; with the order of {forgotten} forgotten the model may raise: all else is of a search of all states"
     elif forgotten:
-        text += f"; the order of {forgotten} is forgotten, and each violation and cover is confirmed with it"
+        lists = ", also in lists" if symmetry["lists_forgotten"] else ""
+        text += f"; the order of {forgotten} is forgotten{lists}, and each violation and cover is confirmed with it"
     console.print(text)
     for search in searches:
         to_depth = f" to depth {search['depth']}" if search["depth"] is not None else ""

@@ -12,9 +12,12 @@ from reassure.checkers.evidence.ledger import PATHS
 from reassure.checkers.evidence.markdown import BY, table
 
 ASSUMPTIONS = PATHS.traces / "assumptions.json"
-HEAD = """# The models' assumptions about brokers
+HEAD = """# The models beside real brokers
 
-{by} from the record of `reassure kafka cluster --assumptions`.
+{by} from the records of `reassure kafka cluster --assumptions` and
+`reassure kafka cluster --random`.
+
+## Assumptions
 
 Kafka's classes execute the controller's part of a run. The models add the brokers: their logs, the leader's requests,
 the high watermark. Each assumption below was tried by a small scenario (`checkers/kafka/cluster/assumptions.py`) on a
@@ -22,10 +25,20 @@ cluster of the release's own processes.
 
 Not tried is the loss of a machine's power, after which a log lacks what the operating system had not written (Kafka
 does not flush a log before it acknowledges a record). The models take that worst case: there a broker that registers
-after an unclean shutdown has lost its log, while a process that was only killed keeps it.
+after an unclean shutdown has lost its log, while a process that was only killed keeps it. One scenario removes a log.
 
-Not tried either is which registration of a follower its leader knows: in the models a request has the broker epochs of
-the moment in which it is made, and no scenario holds back what a leader hears.
+Three scenarios hold back what a leader hears, or what it sends to the controller. In the models a leader proposes a
+follower that is unfenced at that moment, and the request has the broker epochs of that moment. A leader of Kafka goes
+by the epoch of the follower's last fetch, and by the metadata that it has heard. If it hears late, it proposes later,
+or its request has an old epoch: as one of the models' that was made earlier and is answered later.
+
+Kafka does otherwise in one case. In the models a broker that comes back fetches once it is registered anew. A broker of
+Kafka that is started again within its session is not registered until the session ends, and fetches all the same: with
+epoch -1, which its leader puts into the request, and for which neither leader nor controller compares registrations.
+So it can join the ISR by the registration of the process before; and if it loses its log and registers anew while such
+a request is on its way, the request is accepted all the same, which loses acknowledged records though unclean election
+is off. In that scenario the session is 20 s, the request is held back and the log removed by the command. The models
+have no request with epoch -1: their answers do not cover it.
 """
 
 

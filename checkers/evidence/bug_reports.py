@@ -72,8 +72,8 @@ def _observed(measured: list[Measurement]) -> str:
     parts = []
     for m in (m for m in measured if not m.fixed):
         count = f"{m.seen} of {len(m.runs)} runs on a cluster of {m.release}"
-        first = next((run for run in m.runs if run.observed and run.as_in_run), None)
-        parts.append(f"{count}: {first.effect}." if first is not None else f"{count}.")
+        first = next((run for run in m.runs if run.observed and run.as_in_run), m.runs[0])
+        parts.append(f"{count}: {first.effect}.")
     return " ".join(parts[::-1]) or "Not run on a cluster."
 
 

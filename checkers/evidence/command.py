@@ -8,14 +8,20 @@ from dataclasses import replace
 
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.base.model_loader import home
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import JSON
+from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
+from reassure.checkers.console.arguments import note
+from reassure.checkers.console.gate_kind import GateKind, Record
 from reassure.checkers.evidence import ledger, pages, verdicts
+from reassure.checkers.evidence.integrity import Integrity
 from reassure.checkers.evidence.refresh import refresh
-from reassure.checkers.evidence.summary import tell_exit, tell_summary
+from reassure.checkers.evidence.run_spec import properties_by_run
+from reassure.checkers.evidence.sample import run_again
+from reassure.checkers.evidence.summary import tell_exit, tell_integrity, tell_summary
 from reassure.spec import claims
 
 OPTIONS = (
@@ -27,7 +33,25 @@ OPTIONS = (
         "--format", "format of the output (default: text)", default="text", choices=("text", "md", "html"), output=True
     ),
     Option("--refresh", "run what is missing or stale before printing", bool),
+    Option("--replay", "execute the kept traces in plain Python", bool),
+    Option(
+        "--sample", "if another version of the engines gave verdicts, repeat a few of its runs (some seconds)", bool
+    ),
     replace(JSON, help="write everything as data"),
+)
+
+
+def _figures(record: Record) -> dict[str, int]:
+    rows = record.get("claims", [])
+    return {"claims": len(rows), "readings": sum(len(row["readings"]) for row in rows)} if rows else {}
+
+
+KIND = GateKind(
+    pins=("claims", "readings"),
+    figures=_figures,
+    left_out=frozenset({"id", "table", "format", "refresh"}),
+    models=(),
+    by_digest=False,
 )
 
 
@@ -47,11 +71,15 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.refresh:
         _ledger_must_be_writable()
         with Progress() as progress:
-            refresh(chosen, lambda text: print(text, file=sys.stderr, flush=True), progress)
-    entries = verdicts.entries(chosen, ledger.read())
-    code = args.found = verdicts.exit_code(entries)
-    head = {"schema": ledger.SCHEMA, "exit_code": code.value, "verdict": VERDICTS[code]}
-    write_record(args.json, {**head, **pages.data(entries)})
+            refresh(chosen, note, progress)
+    recorded = ledger.read()
+    entries = verdicts.entries(chosen, recorded)
+    pinned = _integrity(args, recorded, entries, every if not chosen_ids else None)
+    code = args.found = worst([verdicts.exit_code(entries), pinned.code])
+    stopped = Stop(StopReason.COMPLETE, next(iter(pinned.differences), pinned.unseen))
+    head = {"schema": ledger.SCHEMA, "exit_code": code.value, "verdict": VERDICTS[code], "complete": True,
+            "stop_reason": stopped.reason, "stopped_because": stopped.text}  # fmt: skip
+    write_record(args.json, {**head, **pages.data(entries), "integrity": pinned.data()})
     if args.format == "html":
         from reassure.checkers.evidence.html_page import html_page
 
@@ -60,14 +88,33 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         sys.stdout.write("" if args.table else pages.markdown_page(entries) + "\n")
         sys.stdout.write(pages.markdown_table(entries))
     else:
-        _print(entries, code, console, summary=not chosen_ids and not args.full, table_only=args.table)
+        _print(entries, pinned, code, console, summary=not chosen_ids and not args.full, table_only=args.table)
     return code
 
 
-def _print(found: list[verdicts.Entry], code: Exit, console: Console, summary: bool, table_only: bool) -> None:
+def _integrity(
+    args: argparse.Namespace, recorded: ledger.Ledger, entries: list[verdicts.Entry], every: list[claims.Claim] | None
+) -> Integrity:
+    """What is otherwise than the ledger pins it. every: claim that there is; None if only some were asked for."""
+    needed = properties_by_run(every if every is not None else [e.claim for e in entries])
+    result = Integrity.of(recorded, entries, needed, every)
+    if args.sample and not result.confirmed:
+        with Progress() as progress:
+            result.add_sample(run_again(needed, recorded, note, progress))
+    if every is None and result.unseen and not args.sample:  # of the whole ledger it is a verdict
+        note(f"note: {result.unseen} (--sample)")
+        result.confirmed = True
+    if args.replay:
+        result.replay(recorded, entries, whole=every is not None)
+    return result
+
+
+def _print(
+    found: list[verdicts.Entry], pinned: Integrity, code: Exit, console: Console, summary: bool, table_only: bool
+) -> None:
     """As text: a line for each claim, or everything about those that are asked for."""
     if summary:
-        tell_summary(found, console)
+        tell_summary(found, pinned, console)
         pages.tell_counts(found, console)
         tell_exit(code, found, console)
         return
@@ -75,6 +122,7 @@ def _print(found: list[verdicts.Entry], code: Exit, console: Console, summary: b
         pages.tell(found, console)
     pages.tell_table(found, console)
     pages.tell_counts(found, console)
+    tell_integrity(pinned, console)
 
 
 def _ledger_must_be_writable() -> None:

@@ -191,12 +191,12 @@ def tests_of(several: list[Case], record: FindingsRecord) -> list[tuple[str, lis
 
 HEAD = """# Findings in released Kafka
 
-{by} from the claims' ledger, its traces, and the record of
-`reassure kafka findings`. Each run is about partition 0 of a topic. Kafka's classes execute the controller's part; the
-model adds the brokers' logs: a broker deletes its log when it leaves the replicas, and as a new replica it begins with
-an empty one. A live broker does (it renames the log to `-delete`; added again before the log is gone it makes a new
-one). It does not if it sees removal and addition as one change of the metadata, because it lags behind or was down
-during both.
+{by} from the claims' ledger, its traces, and the records of
+`reassure kafka findings` and `reassure kafka cluster --findings`. Each run is about partition 0 of a topic. Kafka's
+classes execute the controller's part; the model adds the brokers' logs: a broker deletes its log when it leaves the
+replicas, and as a new replica it begins with an empty one. A live broker does (it renames the log to `-delete`; added
+again before the log is gone it makes a new one). It does not if it sees removal and addition as one change of the
+metadata, because it lags behind or was down during both.
 
 In the table:
 
@@ -214,7 +214,8 @@ In the table:
 New here are findings 2 to 6, every release by itself, and runs that Kafka's own classes execute. The public formal
 model of KIP-966 (Vanlightly's TLA+) trims the ELR as the KIP says. It has no cancellation, no request while another
 goes on, no change of min.insync.replicas, and by default no reassignment. Of Kafka's own tests of a change of a
-partition some have a reassignment and some have eligible replicas, and none has both.
+partition some have a reassignment and some have eligible replicas, and none has both. {newest_code}
+{unreported}
 """
 COLUMNS = ("finding", "rules of", "ELR", "steps", "test", "with the fixes", "promise")
 
@@ -229,9 +230,9 @@ def markdown(
     record = recorded() if record is None else record
     numbered = _numbered(found, headlines)
     rows = [row for number, several in numbered for row in _rows(number, several, record)]
-    parts = [HEAD.format(by=BY).rstrip(), table(COLUMNS, rows)]
-    if sentence := measurements.losses(measurements.measured()):
-        parts.append(sentence)
+    parts = [HEAD.format(by=BY, newest_code=NEWEST_CODE, unreported=UNREPORTED).rstrip(), table(COLUMNS, rows)]
+    if section := measurements.section(measurements.measured()):
+        parts.append(section)
     parts += [_section(number, several, folder, record) for number, several in numbered]
     return "\n\n".join(parts) + "\n"
 
@@ -329,7 +330,7 @@ def _section(number: int, several: list[Case], folder: Path, record: FindingsRec
     headline = several[0].headline
     lines = [f"## {number}. {headline.title}", f"{headline.breaks}", f"**Cause.** {headline.cause}"]
     lines += [f"**What helps.** {headline.helps}"] if headline.helps else []
-    lines += [f"**Provenance.** {_provenance(headline)}"] if headline.promise else []
+    lines += [f"**Introduced by** {headline.introduced}"] if headline.introduced else []
     broken = [c for c in several if c.counts]
     if not broken:
         return "\n\n".join([*lines, "No release is known to do it."])
@@ -352,12 +353,6 @@ def _section(number: int, several: list[Case], folder: Path, record: FindingsRec
         + (f". The tests, by release: {', '.join(tests)}." if tests else ".")
     )
     return "\n\n".join(lines)
-
-
-def _provenance(headline: Headline) -> str:
-    """The promise with its source, the change that broke it, and what is known of it."""
-    promise = f'"{headline.promise}" ({headline.source}).' if headline.source else f"Promise: {headline.promise}."
-    return f"{promise} Introduced by: {headline.introduced} {NEWEST_CODE} {UNREPORTED}"
 
 
 def _runs(broken: list[Case]) -> list[list[Case]]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NEWEST_CODE = "The code of August 2026 (trunk, read and not executed) has it too."
-UNREPORTED = "No public report is known (GitHub and public pages were searched; Apache's Jira could not be)."
+NEWEST_CODE = "The code of August 2026 (trunk, read and not executed) does all of it too."
+UNREPORTED = "No public report of any is known (GitHub and public pages were searched; Apache's Jira could not be)."
 KIP_966 = "[KIP-966](https://cwiki.apache.org/confluence/pages/viewpage.action?pageId=263426970)"
 ELR = {
     "3.9": "",
@@ -59,7 +59,10 @@ HEADLINES = (
         "added again, and a clean election makes it the leader while its log is empty. The other replicas truncate. "
         "From 4.3 on it happens to moves that keep the number of replicas, while a broker is down; before, only to a "
         "partition that goes to one replica, whose broker fails. Going from two replicas to one and back loses "
-        "nothing while the one is alive: MinISR is limited to one replica there, and the ELR is cleared.",
+        "nothing while the one is alive: MinISR is limited to one replica there, and the ELR is cleared. A broker that "
+        "stays in the ELR without being a replica can also keep a partition offline: where every replica was killed "
+        "and registers anew, the last known leader is elected only if the ELR is empty. Random runs on a cluster of "
+        "4.4.0 came to such partitions.",
         "`PartitionChangeBuilder.maybePopulateTargetElr` puts a broker that leaves an ISR below MinISR into the ELR, "
         "even if the broker also leaves the replicas. From 4.3 on (KAFKA-19975) completion needs fewer in-sync "
         "replicas.",

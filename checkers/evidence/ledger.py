@@ -1,7 +1,8 @@
 """The ledger: what each run that a claim needs has found, with the digest of the text that was run.
 
 A record serves every claim that needs its model under its configuration. `refresh` runs what is missing or stale;
-everything else only reads, so that `reassure claims` answers at once and says where its answers are old.
+everything else only reads, so that `reassure claims` answers at once and says where its answers are old. The ledger
+also lists the claims and the kept traces, each with its digest: `integrity.py` compares them with what is there.
 """
 
 from __future__ import annotations
@@ -66,6 +67,8 @@ class Record:
     """Of an enumeration, with the two below."""
     covered: str = ""
     counterexample: str = ""
+    engines: str = ""
+    """The version of the engines that gave the results (`engines_version`); "" of an enumeration, which needs none."""
 
 
 @dataclass
@@ -75,6 +78,10 @@ class Ledger:
     records: dict[str, Record] = field(default_factory=dict)
     """By the key of a `RunSpec`."""
     claims: dict[str, str] = field(default_factory=dict)
+    traces: dict[str, str] = field(default_factory=dict)
+    """The seals: SHA-256 of each kept trace, by the name of its file."""
+    confirmed: str = ""
+    """The version of the engines that last repeated a sample of the records with equal results."""
     paths: LedgerPaths = field(default_factory=lambda: PATHS)
 
 
@@ -89,7 +96,9 @@ def read(paths: LedgerPaths | None = None) -> Ledger:
             key: Record(**{**r, "results": {n: RecordedResult(**f) for n, f in r.get("results", {}).items()}})
             for key, r in data["records"].items()
         }
-        return Ledger(records, dict(data["claims"]), paths)
+        return Ledger(
+            records, dict(data["claims"]), dict(data.get("traces", {})), str(data.get("confirmed", "")), paths
+        )
     except FileNotFoundError:
         return Ledger(paths=paths)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -107,7 +116,13 @@ def write(ledger: Ledger) -> None:
                 del result["states"]
         records[key] = record
     order = sorted(ledger.claims, key=claims.order)
-    data = {"schema": SCHEMA, "claims": {name: ledger.claims[name] for name in order}, "records": records}
+    data = {
+        "schema": SCHEMA,
+        "confirmed": ledger.confirmed,
+        "claims": {name: ledger.claims[name] for name in order},
+        "traces": dict(sorted(ledger.traces.items())),
+        "records": records,
+    }
     write_atomically(ledger.paths.ledger, _pretty(data, 0, 4) + "\n")
 
 

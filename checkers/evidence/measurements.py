@@ -6,25 +6,26 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.evidence.headlines import HEADLINES
 from reassure.checkers.evidence.ledger import PATHS
-from reassure.checkers.evidence.markdown import BY, table
+from reassure.checkers.evidence.markdown import table
 
 MEASURED = PATHS.traces / "measured.json"
-COLUMNS = ("finding", "effect seen", "acknowledged", "lost", "with the fixes")
-HEAD = """# Findings measured on real brokers
+COLUMNS = ("finding", "effect", "seen", "acknowledged", "lost", "seconds", "with the fixes")
+HEAD = """## Measured on real brokers
 
-{by} from the record of `reassure kafka cluster --findings`, which executes the run of each [finding](findings.md) on a
-cluster of the release's own processes: a controller and brokers, each a JVM with real logs
-([how](how-to/kafka-cluster.md)). Records are sent with `acks=all` before and during each run; at the end every broker
-is back and everything is consumed.
+`reassure kafka cluster --findings` executes the run of each finding on a cluster of the release's own processes: a
+controller and brokers, each a JVM with real logs ([how](how-to/kafka-cluster.md)). Records are sent with `acks=all`
+before and during each run; at the end every broker is back and everything is consumed.
 
-*Effect seen*: in so many of the runs, with every step as the run has it. *Acknowledged*, *lost*: records of all runs of
-the releases as they are; "-": they were not read, as no controller is stable. *With the fixes*: the effect on a release
-with the project's fixes.
+*Effect*: in the first run on the newest release. *Seen*: in so many of the runs, with every step as the run has it.
+*Acknowledged*, *lost*: records of all runs of the releases as they are; "-": they were not read, as no controller is
+stable. *Seconds*: of these runs without the start of the cluster, the median and the longest. *With the fixes*: the
+effect on a release with the project's fixes.
 """
 
 
@@ -95,28 +96,21 @@ def written(measurements: Iterable[Measurement]) -> str:
     return json.dumps(data, indent=1) + "\n"
 
 
-def page(measurements: list[Measurement]) -> str:
-    """The page of measurements."""
-    rows, effects = [], []
+def section(measurements: list[Measurement]) -> str:
+    """The section of the page of findings; "" if nothing was measured on a release."""
+    rows, exceptions = [], []
     for number, headline in enumerate(HEADLINES, 1):
         released, fixed = _of(measurements, headline.claim)
         if released:
-            rows.append([f"{number}. {headline.title}", _seen(released), *_records(released), _seen(fixed)])
-            effects += [
-                [str(number), f"{m.release}{' with the fixes' * m.fixed}", m.runs[0].effect] for m in released + fixed
-            ]
-    first = table(("finding", "release", "in the first run"), effects)
-    return f"{HEAD.format(by=BY)}\n{table(COLUMNS, rows)}\n\n{first}\n"
-
-
-def losses(measurements: list[Measurement]) -> str:
-    """A sentence with the losses and a link to the page; "" if nothing was measured."""
-    parts = []
-    for number, headline in enumerate(HEADLINES, 1):
-        acknowledged, lost = _records(_of(measurements, headline.claim)[0])
-        if lost not in ("-", "0"):
-            parts.append(f"finding {number} lost {lost} of {acknowledged} acknowledged records")
-    return f"[Measured on real brokers](measured.md): {', '.join(parts)}." if parts else ""
+            effect, seconds = released[0].runs[0].effect, [run.seconds for m in released for run in m.runs]
+            times = f"{median(seconds):.0f}, {max(seconds):.0f}"
+            rows.append([str(number), effect, _seen(released), *_records(released), times, _seen(fixed)])
+        for m in released:
+            if others := [run.effect for run in m.runs if not (run.observed and run.as_in_run)]:
+                exceptions.append(
+                    f"Finding {number} was not seen in {len(others)} of {len(m.runs)} runs on {m.release}: {others[0]}."
+                )
+    return "\n".join([HEAD, table(COLUMNS, rows), *[f"\n{each}" for each in exceptions]]) if rows else ""
 
 
 def _of(measurements: list[Measurement], claim: str) -> tuple[list[Measurement], list[Measurement]]:

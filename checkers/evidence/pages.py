@@ -271,4 +271,6 @@ def _reading(answer: ReadingAnswer) -> dict[str, Any]:
         "config": record.config if record else {},
         "fairness": record.fairness if record else "",
         "repro": record.repro if record else "",
+        "engine": record.engine if record else "",
+        "engines": record.engines if record else "",
     }

@@ -15,7 +15,7 @@ from reassure.checkers.evidence.markdown import table
 RANDOM_RUNS = PATHS.traces / "random_runs.json"
 HEAD = """## Random runs
 
-[Random requests and faults](how-to/kafka-cluster.md#random-runs) on one cluster, with records produced all the time.
+[Random requests and faults](../how-to/kafka-cluster.md#random-runs) on one cluster, with records produced all the time.
 Each run is compared with the model state by state, each change of the metadata log with the release's rules, and every
 acknowledged record is looked for.
 """
@@ -81,7 +81,7 @@ def random_text(before: Iterable[RandomRecord], newer: RandomRecord) -> str:
 
 
 def random_section(records: Sequence[RandomRecord]) -> str:
-    """The section of the page of measurements; "" if there is no record."""
+    """The section of the page of models and brokers; "" if there is no record."""
     if not records:
         return ""
     columns = [f"Kafka {r.release}, {r.brokers} brokers, seed {r.seed}, {r.minutes} minutes" for r in records]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reassure.checkers.base.declared import pairs
-from reassure.spec.claims import Reading
+from reassure.spec.claims import Claim, Reading
 
 
 @dataclass(frozen=True)
@@ -29,3 +30,11 @@ class RunSpec:
     def key(self) -> str:
         """Its record's name in the ledger."""
         return " ".join([self.method, self.subject, *self.settings])
+
+
+def properties_by_run(chosen: Iterable[Claim]) -> dict[RunSpec, set[str]]:
+    """The runs that claims need, with the properties and covers that are asked of each."""
+    needed: dict[RunSpec, set[str]] = {}
+    for reading in (r for c in chosen for r in c.readings):
+        needed.setdefault(RunSpec.of(reading), set()).update(reading.properties)
+    return needed

@@ -7,6 +7,7 @@ from rich.text import Text
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.evidence import pages
+from reassure.checkers.evidence.integrity import Integrity
 from reassure.checkers.evidence.verdicts import Entry, ReadingAnswer, ReadingVerdict, Standing
 
 VIOLATES = "Kafka violates"
@@ -15,8 +16,8 @@ REMARKS = 10
 """Readings to look at that are printed; `--full` has all."""
 
 
-def tell_summary(found: list[Entry], console: Console) -> None:
-    """The claims by document, each in a line; then every reading that is stale, missing, or not as expected."""
+def tell_summary(found: list[Entry], pinned: Integrity, console: Console) -> None:
+    """The claims by document, each in a line; then what is stale, missing, or not as expected or as it was pinned."""
     wide = max(len(e.claim.id) for e in found)
     standings = [_standing(e) for e in found]
     column = max(map(len, standings))
@@ -38,6 +39,26 @@ def tell_summary(found: list[Entry], console: Console) -> None:
     if any("/" in s for s in standings):
         console.print(LEGEND, style="dim")
     _tell_what_to_look_at(found, console)
+    tell_integrity(pinned, console)
+
+
+def tell_integrity(pinned: Integrity, console: Console) -> None:
+    """What is otherwise than the ledger pins it, and what was executed again."""
+    _tell_first(pinned.differences, "differences from the ledger", console)
+    if pinned.replayed is not None:
+        console.print(f"plain Python executed {pinned.replayed:,} traces")
+    if pinned.repeated:
+        same = "; some results differ" if not pinned.confirmed else ", with the results of the ledger"
+        console.print(f"these engines repeated {len(pinned.repeated):,} runs of another version{same}")
+    if pinned.unseen:
+        console.print(f"{pinned.unseen} (--sample)", style="bold red")
+
+
+def _tell_first(lines: list[str], name: str, console: Console) -> None:
+    for line in lines[:REMARKS]:
+        console.print(line, style="bold red")
+    if len(lines) > REMARKS:
+        console.print(f"{len(lines) - REMARKS:,} more {name} (--json FILE has all)", style="bold red")
 
 
 def tell_exit(code: Exit, found: list[Entry], console: Console) -> None:

@@ -7,9 +7,11 @@ is in the ledger, so that an edit of a model changes the files of those runs alo
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -75,14 +77,18 @@ class TraceStore:
     traces: dict[TraceKey, Itf] = field(default_factory=dict)
 
     @staticmethod
-    def read(folder: Path) -> TraceStore:
+    def read(folder: Path, seals: Mapping[str, str] | None = None) -> TraceStore:
         """The traces of a folder. Left out: a file that is not a trace, or is of other settings than its model has now.
+
+        seals: if given, a file that is not as its seal says is left out too.
 
         A setting that a model gains is in no name of a file while it has its default: the old trace and the new one
         would share a name.
         """
         store = TraceStore()
-        for path in _files(folder):
+        for path in trace_files(folder):
+            if seals is not None and not is_sealed(path, seals):
+                continue
             store.traces |= {k: d for k, d in _violations(path).items() if _has_the_settings(k.model, d)}
         return store
 
@@ -105,25 +111,46 @@ class TraceStore:
             by_run[run, tuple(sorted(violations))][release] = violations
         return sorted((_file(violations) for violations in by_run.values()), key=lambda file: file.name)
 
-    def write(self, folder: Path) -> list[Path]:
-        """Writes the files that are not there as they should be, and removes the others; the paths of both."""
+    def write(self, folder: Path, seals: dict[str, str] | None = None) -> list[Path]:
+        """Writes the files that are not there as they should be, and removes the others; the paths of both.
+
+        seals: if given, the files are sealed in it, and a file that is not as its seal says is not removed.
+        """
         texts = {folder / file.name: file.text for file in self.files()}
-        others = [path for path in _files(folder) if path not in texts]
+        others = [p for p in trace_files(folder) if p not in texts and (seals is None or is_sealed(p, seals))]
         changed = [p for p, text in texts.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
         for path in others:
             path.unlink()
         for path in changed:
             write_atomically(path, texts[path])
+        if seals is not None:
+            for path in others:
+                del seals[path.name]
+            seals |= self.seals()
         return others + changed
 
+    def seals(self) -> dict[str, str]:
+        """SHA-256 of each file, by its name."""
+        return {file.name: _sha256(file.text.encode()) for file in self.files()}
 
-def paths(folder: Path) -> dict[TraceKey, Path]:
-    """The file of each violation of which a folder has a trace."""
-    return {key: path for path in _files(folder) for key in _violations(path)}
+
+def paths(files: Iterable[Path]) -> dict[TraceKey, Path]:
+    """The file of each violation of which one of the files is a trace."""
+    return {key: path for path in files for key in _violations(path)}
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(folder.glob(f"*--*{SUFFIX}"))
+def is_sealed(path: Path, seals: Mapping[str, str]) -> bool:
+    """Whether a file is the one that was sealed."""
+    return path.is_file() and seals.get(path.name) == _sha256(path.read_bytes())
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def trace_files(folder: Path) -> list[Path]:
+    """The files of a folder that have the name of a trace."""
+    return sorted(path for path in folder.glob(f"*{SUFFIX}") if path.is_file())
 
 
 def _violations(path: Path) -> dict[TraceKey, Itf]:

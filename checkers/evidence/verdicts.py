@@ -15,8 +15,8 @@ from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.evidence.ledger import Ledger, Record, RecordedResult
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.subjects import Subjects
-from reassure.checkers.evidence.trace_store import TraceKey, paths
-from reassure.spec.claims import Claim, Reading
+from reassure.checkers.evidence.trace_store import TraceKey, is_sealed, paths, trace_files
+from reassure.spec.claims import ANY_NUMBER, PROOFS, Claim, Reading
 from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.language.vocabulary import TEMPORAL
 from reassure.spec.semantics.interpreter import BoundModel
@@ -88,8 +88,11 @@ class Staleness(Enum):
     TEXT_CHANGED = "the text of {subject} has changed"
     ENGINES_CHANGED = "found by version {version} of the engines"
     TRACE_MISSING = "its trace is missing"
+    TRACE_CHANGED = "its trace is not the one that the ledger seals"
     CLAIM_CHANGED = "the claim has changed"
     """The verdict stands; whoever wrote the claim has to look at it again."""
+    CLAIM_NOT_LISTED = "the ledger does not list the claim"
+    """The same: nobody has said that these verdicts are those of the claim."""
 
 
 @dataclass
@@ -161,8 +164,9 @@ class ReadingAnswer:
         if self.run.method == "enumerate":
             return f"verified: {r.cases:,} cases, {r.covered}"
         within = f", as long as no step leaves the bounds of {', '.join(r.bounds)}" if r.bounds else ""
-        if self.run.method == "prove":
-            return f"proved, however many steps are taken{within}"
+        if self.run.method in PROOFS:
+            of_any = " and whatever the numbers that are not set" if self.run.method == ANY_NUMBER else ""
+            return f"proved, however many steps are taken{of_any}{within}"
         return f"verified: all of {r.stats['distinct']:,} states, {r.stats['depth']} levels{within}{self.assumed}"
 
     def _refutations(self) -> str:
@@ -187,7 +191,7 @@ class Entry:
             if verdict in verdicts:
                 return Standing(verdict.value)
         if verdicts == {ReadingVerdict.HOLDS}:
-            proved = any(a.run.method == "prove" for a in of_text or self.answers)
+            proved = any(a.run.method in PROOFS for a in of_text or self.answers)
             return Standing.PROVED if proved else Standing.VERIFIED
         if verdicts == {ReadingVerdict.VIOLATED}:
             return Standing.REFUTED
@@ -200,18 +204,26 @@ def entries(chosen: list[Claim], ledger: Ledger) -> list[Entry]:
     wrong = [text for c in chosen for r in c.readings for text in subjects.wrong(c, r)]
     if wrong:
         raise Failure(Exit.USAGE, "\n".join(wrong))
-    files = paths(ledger.paths.traces)
-    answers = []
-    for claim in chosen:
-        changed = ledger.claims.get(claim.id) not in (None, claim.digest())
-        answers.append(Entry(claim, [_answer(r, ledger, files, subjects, changed) for r in claim.readings]))
-    return answers
+    files = _Files.of(ledger)
+    return [Entry(c, [_answer(r, c, ledger, files, subjects) for r in c.readings]) for c in chosen]
 
 
-def _answer(
-    reading: Reading, ledger: Ledger, files: Mapping[TraceKey, Path], subjects: Subjects, changed: bool
-) -> ReadingAnswer:
-    """The ledger's answer to a reading. changed: the claim is another than when its verdicts were obtained."""
+@dataclass
+class _Files:
+    """The files of traces: those that the ledger seals, and others."""
+
+    sealed: Mapping[TraceKey, Path]
+    others: Mapping[TraceKey, Path]
+
+    @staticmethod
+    def of(ledger: Ledger) -> _Files:
+        every = trace_files(ledger.paths.traces)
+        sealed = [path for path in every if is_sealed(path, ledger.traces)]
+        return _Files(paths(sealed), paths(path for path in every if path not in sealed))
+
+
+def _answer(reading: Reading, claim: Claim, ledger: Ledger, files: _Files, subjects: Subjects) -> ReadingAnswer:
+    """The ledger's answer to a reading of a claim."""
     run = RunSpec.of(reading)
     now = subjects.of(run)
     record = ledger.records.get(run.key)
@@ -223,14 +235,18 @@ def _answer(
         return ReadingAnswer(reading, run, None, ReadingVerdict.MISSING, staleness=why)
     results = {name: record.results[name] for name in reading.properties or tuple(record.results)}
     answer = ReadingAnswer(reading, run, record, _verdict(results.values()), results)
-    answer.traces = {name: files[key] for name in answer.violated if (key := answer.key(name)) in files}
+    keys = {name: answer.key(name) for name in answer.violated}
+    answer.traces = {name: files.sealed[key] for name, key in keys.items() if key in files.sealed}
     if record.sha256 != now.sha256:
         answer.staleness = Staleness.TEXT_CHANGED
     elif record.engine_version != ENGINE_VERSION:
         answer.staleness = Staleness.ENGINES_CHANGED
     elif run.method != "enumerate" and len(answer.traces) < len(answer.violated):
-        answer.staleness = Staleness.TRACE_MISSING
-    elif changed:
+        changed = any(key in files.others for name, key in keys.items() if name not in answer.traces)
+        answer.staleness = Staleness.TRACE_CHANGED if changed else Staleness.TRACE_MISSING
+    elif claim.id not in ledger.claims:
+        answer.staleness = Staleness.CLAIM_NOT_LISTED
+    elif ledger.claims[claim.id] != claim.digest():
         answer.staleness = Staleness.CLAIM_CHANGED
     return answer
 

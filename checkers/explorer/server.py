@@ -17,7 +17,7 @@ from reassure.checkers.explorer.session import BadRequest, ExplorerSession
 from reassure.checkers.pictures.html_page import asset as picture_asset
 
 HOST = "127.0.0.1"
-SCRIPTS = ("explorer.js", "dom.js", "graph.js", "picture.js", "searches.js", "sections.js")
+SCRIPTS = ("explorer.js", "dom.js", "graph.js", "offline.js", "picture.js", "searches.js", "sections.js")
 PICTURES = {"lifelines.js": "text/javascript", "picture.css": "text/css"}
 """The functions of `pictures` that draw a path, with their media types."""
 ASSETS = {
@@ -65,7 +65,7 @@ class ExplorerServer(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away in the middle of an answer is no news."""
+        """A browser that goes away in the middle of an answer is not news."""
 
 
 class _Handler(BaseHTTPRequestHandler):

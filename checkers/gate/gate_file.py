@@ -9,6 +9,7 @@ set = { brokers = 3 }
 expect = "pass"                          # or another verdict string, such as "safety-violation"
 violated = ["goal_not_reached"]          # exactly these properties, with the length of the trace if given
 unreached = []                           # covers that nothing reaches; any other that is not is a failure
+never_taken = []                         # actions that no step takes; if it is given, any other is a failure
 depth = 10                               # levels; expect is then "pass-to-depth": nothing is known beyond
 pin = { distinct = 16, generated = 97, depth = 8, properties = "6f0a2c9d1b3e" }
 
@@ -26,6 +27,7 @@ from typing import Any
 
 from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, Failure
+from reassure.checkers.base.missing_file import did_you_mean
 from reassure.checkers.base.model_loader import own_file
 from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions, seconds
 from reassure.checkers.check import CheckRequest
@@ -36,7 +38,7 @@ from reassure.checkers.gate.values import Schema, described, fits
 
 VERDICT_NAMES = [*VERDICTS.values(), PASS_TO_DEPTH]
 PROPERTIES = "properties"
-"""The pin that is no number: the digest of which properties and covers there are."""
+"""The pin that is not a number: the digest of which properties and covers there are."""
 
 
 @dataclass
@@ -51,6 +53,7 @@ class Check:
     violated: dict[str, int | None] | None
     unreached: list[str] | None = None
     pin: dict[str, int | str] = field(default_factory=dict)
+    never_taken: list[str] | None = None
     named: tuple[str, ...] = ()
     """The models that its file names: their traces and certificates may execute them."""
 
@@ -91,7 +94,12 @@ class Check:
         """A check of kind `check` as it is asked of an engine."""
         values = self.given
         budget = seconds(str(values["budget"])) if "budget" in values else None
-        search = SearchOptions(properties=values.get("property", []), depth=values.get("depth"), budget=budget)
+        search = SearchOptions(
+            properties=values.get("property", []),
+            depth=values.get("depth"),
+            budget=budget,
+            symmetry=values.get("symmetry", "off"),
+        )
         engine = values.get("engine", DEFAULT_ENGINE)
         return CheckRequest(
             values["model"], pairs(values.get("set", {})), engine, search, values.get("accept_clipping", False)
@@ -119,10 +127,11 @@ def judged_keys(kind: str) -> dict[str, Schema]:
         "expect": values.one_of(VERDICT_NAMES),
         "violated": {"anyOf": [{**values.TEXTS, "description": "a list of properties"}, lengths]},
         "unreached": {**values.TEXTS, "description": "a list of covers"},
+        "never_taken": {**values.TEXTS, "description": "a list of actions"},
         "pin": pinned,
     }
     if not kind_of(kind).decides:
-        del judged["unreached"]  # nobody would look at it
+        del judged["unreached"], judged["never_taken"]  # nobody would look at them
     return judged
 
 
@@ -161,9 +170,9 @@ def read(path: Path, engine: str | None = None) -> GateFile:
         text = path.read_bytes().decode("utf-8")
         data = tomllib.loads(text)
     except OSError as error:
-        raise Failure(Exit.USAGE, f"{path}: {error.strerror}") from None
+        raise Failure(Exit.USAGE, f"{path}: {error.strerror}{did_you_mean(path)}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Failure(Exit.USAGE, f"{path} is no TOML: {error}") from None
+        raise Failure(Exit.USAGE, f"{path} is not TOML: {error}") from None
     unknown = sorted(set(data) - {"check", "budget"})
     entries = data.get("check", [])
     if unknown or not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
@@ -211,7 +220,10 @@ def _entry(path: Path, number: int, entry: dict[str, Any], engine: str | None) -
             options_of[key] = str(path.parent / options_of[key])
     if engine and takes(kind, "engine"):
         options_of["engine"] = engine
-    return Check(name, kind, options_of, entry["expect"], violated, entry.get("unreached"), entry.get("pin", {}))
+    return Check(
+        name, kind, options_of, entry["expect"], violated, entry.get("unreached"), entry.get("pin", {}),
+        entry.get("never_taken"),
+    )  # fmt: skip
 
 
 def _must_be_of(where: str, kind: str, entry: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ RUN_BY_THE_GATE = frozenset({"json", "trace_dir", "quiet", "stories", "full", "w
 
 KINDS = (
     "check", "prove", "verify", "simulate", "guards", "stuck", "fairness", "replay", "sweep", "diff", "find",
-    "mutants", "validate", "plan", "kafka conform",
+    "mutants", "validate", "plan", "claims", "kafka conform",
     "kafka diff",
 )  # fmt: skip
 """Every kind, by the value of `kind`: the words of its command."""

@@ -98,7 +98,7 @@ class LastRecords:
         return None if judge(check, record) else CheckOutcome([], record, unchanged_since=when)
 
     def keep(self, check: Check, outcome: CheckOutcome) -> None:
-        """Keeps the answer of a check that is as expected. A folder that cannot be written is no error."""
+        """Keeps the answer of a check that is as expected. A folder that cannot be written is not an error."""
         answered = outcome.record["stop_reason"] in KEPT
         name = self.key(check) if answered and not outcome.problems and not outcome.unchanged_since else None
         if name is None or not own_folder(folder()):

@@ -8,7 +8,6 @@ import inspect
 import io
 import json
 import shutil
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from reassure.checkers.base.result import RAISES
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.run_record import RunRecord
 from reassure.checkers.base.stop import BY_USER, Stop, StopReason
+from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.code_hosts import SourcePlace
 from reassure.checkers.console.failures import as_failure
@@ -98,8 +98,8 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
     remaining = None if deadline is None else deadline - time.time()
     if remaining is not None and remaining <= 0:
         return unanswered(check, Exit.INCONCLUSIVE, NO_TIME)
-    with tempfile.TemporaryDirectory(prefix="reassure-gate-") as folder:
-        record, printed = _run(check, threads, remaining, Path(folder))
+    with temporary_folder("gate") as folder:
+        record, printed = _run(check, threads, remaining, folder)
         if record["stop_reason"] == StopReason.INTERRUPTED:
             return CheckOutcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
         outcome = CheckOutcome(judge(check, record), record, printed=printed)

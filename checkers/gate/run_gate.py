@@ -193,7 +193,7 @@ def _update(report: GateReport, console: Console) -> None:
     pins = {numbers[id(check)]: update.found_pins(check, outcome) for check, outcome in report.answered}
     text = update.updated(file.text, pins)
     if text == file.text:
-        console.print("--update: the file has every pin and length of a trace that this run gives", style="dim")
+        console.print("--update: nothing to change: the file has the pins and trace lengths of this run", style="dim")
         return
     write_atomically(file.path, text)
     name = str(file.path)

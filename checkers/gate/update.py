@@ -1,9 +1,9 @@
 """`reassure gate --update`: pins and lengths of traces in the file, as the run has found them.
 
-Only numbers and digests that are pinned change, where they stand: comments, order and spelling stay. A check that pins
-nothing yet, and is as expected, gets every pin that its kind has, below the line of its expected verdict. Expected
-verdicts, and which properties are violated, are never changed. A check that pins anything gets its property list pinned
-too.
+Numbers and digests that are pinned change where they stand; where a number is pinned, the missing ones are added:
+comments, order and spelling stay. A check without a table of pins, which is as expected, gets one below the line of its
+expected verdict. Expected verdicts, and which properties are violated, are never changed. A check that pins anything
+gets its property list pinned too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ def found_pins(check: Check, outcome: CheckOutcome) -> Tables:
     record = outcome.record
     if not outcome.ran or record["verdict"] != check.expect:
         return {}
-    figures, names = check.about.figures(record), check.pin or (() if outcome.problems else check.about.pins)
+    pinned = check.pin or {}
+    whole = any(name != PROPERTIES for name in pinned) or not (pinned or outcome.problems)
+    names = check.about.pins if whole else tuple(pinned)
+    figures = check.about.figures(record)
     pins: dict[str, int | str] = {name: figures[name] for name in names if name in figures}
     if names and (record["properties"] or record["covers"]):
         pins[PROPERTIES] = property_digest(record)

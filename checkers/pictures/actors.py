@@ -45,7 +45,7 @@ class Place:
 
 
 def places(state: Any) -> Iterator[Place]:
-    """Everything in a state that is no record and no map."""
+    """Everything in a state that is neither a record nor a map."""
     yield from _places(state, Place("", "", "", (), None))
 
 

@@ -22,20 +22,22 @@ from reassure.checkers.evidence import (
     patch_page,
     random_record,
     release_matrix,
+    statement_page,
     verdicts,
 )
 from reassure.checkers.evidence.trace_store import TraceStore
-from reassure.checkers.publish import commands_page, front_page, sessions
+from reassure.checkers.publish import commands_page, front_page, record_schema, sessions
 from reassure.checkers.publish.gate_run import GateRun
-from reassure.checkers.publish.model_pages import pages_of_claims, pages_of_models
+from reassure.checkers.publish.model_pages import PROTOCOLS, pages_of_claims, pages_of_models
 from reassure.checkers.publish.trace_pages import pages_of_traces
 from reassure.spec import claims
+from reassure.spec.claims import statements
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNTEREXAMPLES = ROOT / "counterexamples"
 FINDINGS = ROOT / "docs" / "findings.md"
 BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
-MEASURED = FINDINGS.with_name("measured.md")
+STATEMENTS = FINDINGS.with_name("statements.md")
 BROKERS = ROOT / "docs" / "explanation" / "brokers.md"
 KAFKA_PATCHES = ROOT / "docs" / "reference" / "kafka-patches.md"
 
@@ -52,15 +54,18 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
     """The generated pages that need no check of the gate, by path; no block of the front page is generated."""
     texts = {
         **{ROOT / "docs" / "reference" / name: text for name, text in commands_page.pages().items()},
+        ROOT / "docs" / "reference" / record_schema.NAME: record_schema.schema_text(),
         FINDINGS: findings.markdown(ledger_entries, FINDINGS.parent),
         BY_RELEASE: release_matrix.page(ledger_entries),
-        MEASURED: measurements.page(measurements.measured())
+        STATEMENTS: statement_page.statement_page(
+            statements.read(), {letter: f"../models/{name}/claims" for name, (_, letter) in PROTOCOLS.items()}
+        ),
+        BROKERS: broker_page.broker_page(broker_page.recorded_assumptions())
         + random_record.random_section(random_record.recorded_random_runs()),
-        BROKERS: broker_page.broker_page(broker_page.recorded_assumptions()),
         KAFKA_PATCHES: patch_page.patch_page([patch_page.outcomes(section) for section in patch_page.SECTIONS]),
     }
     texts |= pages_of_claims(ledger_entries, ROOT / "models")
-    texts |= pages_of_traces(TraceStore.read(COUNTEREXAMPLES).files(), COUNTEREXAMPLES)
+    texts |= pages_of_traces(sealed_traces().files(), COUNTEREXAMPLES)
     texts |= mutant_page.mutant_pages(*mutant_record.of_the_project(), COUNTEREXAMPLES)
     record, cases = findings.recorded(), findings.cases(ledger_entries)
     for headline in dict.fromkeys(case.headline for case in cases):
@@ -93,18 +98,32 @@ def pages_with_sessions() -> list[Path]:
         *sorted(
             p
             for p in (ROOT / "docs").rglob("*.md")
-            if p.name not in (*commands_page.pages(), FINDINGS.name, BY_RELEASE.name)
+            if p.name not in (*commands_page.pages(), FINDINGS.name, BY_RELEASE.name, STATEMENTS.name)
         ),
     ]
 
 
 def traces(ran: list[GateRun]) -> TraceStore:
     """The counterexamples of the gate's checks, and of claims those that no check has."""
-    store, committed = traces_of_checks(ran), TraceStore.read(COUNTEREXAMPLES).traces
+    store, committed = traces_of_checks(ran), sealed_traces().traces
     for answer in (a for entry in entries() for a in entry.answers):
         for key in map(answer.key, answer.traces):
             store.traces.setdefault(key, committed[key])
     return store
+
+
+def sealed_traces() -> TraceStore:
+    """The project's traces, but for files that are not as the ledger seals them."""
+    return TraceStore.read(COUNTEREXAMPLES, ledger.read().traces)
+
+
+def write_traces(store: TraceStore) -> list[Path]:
+    """Writes and seals the project's traces, and removes every other file; the paths of what has changed."""
+    changed = store.write(COUNTEREXAMPLES)
+    recorded = ledger.read()
+    recorded.traces = store.seals()
+    ledger.write(recorded)
+    return changed
 
 
 def traces_of_checks(ran: list[GateRun]) -> TraceStore:

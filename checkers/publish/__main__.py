@@ -6,7 +6,6 @@ import argparse
 
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.publish import (
-    COUNTEREXAMPLES,
     ROOT,
     differing,
     entries,
@@ -15,6 +14,7 @@ from reassure.checkers.publish import (
     session_pages,
     stale,
     traces,
+    write_traces,
 )
 from reassure.checkers.publish.gate_run import gate_runs
 
@@ -35,7 +35,7 @@ def main(words: list[str] | None = None) -> int:
     else:
         ran = gate_runs(ROOT / "gate.toml")
         if not args.check:  # before the pages, which link to these files
-            for path in traces(ran).write(COUNTEREXAMPLES):
+            for path in write_traces(traces(ran)):
                 console.print(f"written: {path.relative_to(ROOT)}")
         texts = files(ran)
         wrong = stale(texts)

@@ -10,7 +10,7 @@ from reassure.checkers.api import LoadedModel, check, load
 from reassure.checkers.base.engine_results import CoverResult
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import DEFAULT_ENGINE
-from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus, bound_of
 from reassure.checkers.traces.render import told
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -28,7 +28,7 @@ def wrong(result: PropertyResult | CoverResult, bound: BoundModel) -> str:
     if result.status in ESTABLISHED:
         return ""
     if result.trace is not None:
-        return told(result.trace, bound)
+        return told(result.trace, bound_of(result, bound))
     note = f" ({result.note})" if result.note else ""
     return f"{result.name}: {str(result.status).replace('_', ' ')}{note}"
 

@@ -191,12 +191,12 @@ def _extreme(context: Context, node: ast.Call, name: str) -> Value:
 def _next(context: Context, node: ast.Call) -> Value:
     if not isinstance(node.args[0], ast.GeneratorExp):
         raise context.refuse(node, "next() of this")
+    found = context.fresh("found")  # before the parts, which may have another one inside
     kept, element, name, kind, _ = selected(context, node.args[0])
-    if len(node.args) == 1:
-        return Value(let(name, call("Head", kept), element), kind)
-    found = context.fresh("found")
-    default = context.term(node.args[1])
+    default = context.term(node.args[1]) if len(node.args) > 1 else None
     context.in_use.discard(found)
+    if default is None:
+        return Value(let(name, call("Head", kept), element), kind)
     if kept.op == "atom":
         return Value(choose(infix("=", kept, EMPTY_SEQUENCE), default, let(name, call("Head", kept), element)), kind)
     first = let(name, call("Head", atom(found)), element)

@@ -19,50 +19,21 @@ from reassure.spec.language.types import Size
 from reassure.spec.language.values import Id
 from reassure.spec.semantics.interpreter import BoundModel
 
-RESERVED = frozenset(
-    [
-        "Nat",
-        "Int",
-        "Seq",
-        "Len",
-        "Append",
-        "Head",
-        "Tail",
-        "SubSeq",
-        "SelectSeq",
-        "Cardinality",
-        "IsFiniteSet",
-        "None",
-        "Init",
-        "Next",
-        "Spec",
-        "Step",
-        "Fairness",
-        "vars",
-        "state",
-        "Becomes",
-        "StartsAs",
-        "TypeOK",
-        "InBounds",
-        "Holds",
-        "Min",
-        "Max",
-        "Sum",
-        "Range",
-        "Sorted",
-        "Abs",
-        "SequencesOf",
-        "NoDeadlock",
-        "STRING",
-        "BOOLEAN",
-        "TRUE",
-        "FALSE",
-        "set",
-        "sum",
-        "item",
-        "member",
-    ]
-)
+KEYWORDS = """
+ACTION ASSUME ASSUMPTION AXIOM BY CASE CHOOSE CONSTANT CONSTANTS COROLLARY DEF DEFINE DEFS DOMAIN ELSE ENABLED EXCEPT
+EXTENDS HAVE HIDE IF IN INSTANCE LAMBDA LEMMA LET LOCAL MODULE NEW OBVIOUS OMITTED ONLY OTHER PICK PROOF PROPOSITION
+PROVE QED RECURSIVE STATE SUBSET SUFFICES TAKE TEMPORAL THEN THEOREM UNCHANGED UNION USE VARIABLE VARIABLES WITH WITNESS
+STRING BOOLEAN TRUE FALSE
+"""
+OF_STANDARD_MODULES = """
+Nat Int Seq Len Append Head Tail SubSeq SelectSeq Cardinality IsFiniteSet
+Any Assert JavaTime Permutations Print PrintT RandomElement SortSeq TLCEval TLCGet TLCSet ToString
+"""
+OF_EVERY_MODULE = """
+None Init Next Spec Step Fairness vars state Becomes StartsAs TypeOK InBounds Holds Min Max Sum Range Sorted Abs
+SequencesOf NoDeadlock StepOrEnd set sum item member First Seen OnState OnStep
+"""
+RESERVED = frozenset((KEYWORDS + OF_STANDARD_MODULES + OF_EVERY_MODULE).split())
 """Names that mean something in every module."""
 
 
@@ -125,12 +96,13 @@ HELPERS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "SequencesOf": (("S", "n"), r"UNION {[1..length -> S] : length \in 0..n}", ()),
     "Sum": (
         ("f",),
-        "LET sum[S \\in SUBSET DOMAIN f] ==\n"
-        "          IF S = {} THEN 0 ELSE LET x == CHOOSE x \\in S : TRUE IN f[x] + sum[S \\ {x}]\n"
+        "\n    LET sum[S \\in SUBSET DOMAIN f] ==\n"
+        "            IF S = {} THEN 0 ELSE LET x == CHOOSE x \\in S : TRUE IN f[x] + sum[S \\ {x}]\n"
         "    IN  sum[DOMAIN f]",
         (),
     ),
 }
+BOUND_IN_HELPERS = re.compile(r"\b(?:x|y|f|p|i|n|S|length)\b")
 NOTES = {
     "Holds": "p, evaluated once: TLC takes a disjunction in an action for several ways and counts a step for each.",
     "Sorted": "The members of a set of numbers, ascending.",
@@ -188,6 +160,12 @@ class ModuleScope:
             self.lessons.names.add(name)
             self.again = True
         return name
+
+    def bound_name(self, wanted: str) -> str:
+        """A name for a parameter or a bound variable of a general operator, which no definition has."""
+        while wanted in self.taken:
+            wanted += "_"
+        return wanted
 
     def helper(self, name: str) -> str:
         """The name of a general operator, which the module then defines."""

@@ -24,6 +24,7 @@ from reassure.checkers.tla.terms import (
     prime,
     quantified,
     used,
+    without_constants,
 )
 from reassure.spec.frontend.introspection import find_source, hints_of
 from reassure.spec.language.vocabulary import Action, Initial, Property
@@ -151,7 +152,7 @@ class Declarations:
         body = value_of_tree(inner, tree) or FALSE
         for local, term in reversed(views):
             body = let(local, term, body)
-        return body
+        return without_constants(body)
 
     def on_state(self, declared: Property) -> Term:
         """The term of a property or cover over one state."""
@@ -201,11 +202,24 @@ class Declarations:
 
     def temporal(self, declared: Property) -> Term:
         """The formula of a property about whole runs."""
-        premise = self.on_state(declared)
+        premise = self._of_states(self.on_state(declared))
         if declared.kind == "leads_to":
-            goal = self._goal(declared)
-            return Term("infix", (premise, goal), ("~>",))
+            return Term("infix", (premise, self._of_states(self._goal(declared))), ("~>",))
         return Term("prefix", (premise,), ("[]<>" if declared.kind == "recurrence" else "<>[]",))
+
+    def _of_states(self, formula: Term) -> Term:
+        """A formula that mentions the variables: TLC's answer about `P ~> TRUE` is that it is violated."""
+        bodies = {d.name: d.body for d in self.scope.definitions}
+        pending, seen = [*used(formula)], {"state"}
+        while pending:
+            name = pending.pop()
+            if name in self.scope.variables.values() or name == "state":
+                return formula
+            if name not in seen and name in bodies:
+                pending += used(bodies[name])
+            seen.add(name)
+        same = infix("=", atom("vars"), atom("vars"))
+        return same if formula == TRUE else Term("and", (formula, same))
 
     def _goal(self, declared: Property) -> Term:
         function: Any = declared.goal

@@ -179,7 +179,7 @@ def has_bounds(annotation: Any) -> bool:
 
 
 def constant(value: Any) -> tuple[Term, Kind] | None:
-    """A Python value as a term, with its kind; None for what is no value of a model."""
+    """A Python value as a term, with its kind; None for what is not a value of a model."""
     if value is None:
         return NONE, type(None)
     if isinstance(value, bool):
@@ -233,27 +233,7 @@ def record(names: tuple[str, ...], values: tuple[Term, ...]) -> Term:
     return Term("record", values, names) if names else EMPTY_SEQUENCE
 
 
-def apalache(annotation: Any) -> str:
-    """The type of an annotation in Apalache's notation; what is optional has that of what may be there."""
-    kind = plain(annotation)
-    if kind is bool:
-        return "Bool"
-    if is_a(kind, Enum):
-        return "Str"
-    if is_a(kind, int):
-        return "Int"
-    if family(kind) is frozenset:
-        return f"Set({apalache(typing.get_args(kind)[0])})"
-    if family(kind) is tuple:
-        return f"Seq({apalache(typing.get_args(kind)[0])})"
-    if family(kind) is Map:
-        key, value = typing.get_args(kind)
-        return f"({apalache(key)} -> {apalache(value)})"
-    hints = hints_of(kind)
-    return "{ " + ", ".join(f"{f.name}: {apalache(hints[f.name])}" for f in fields(kind)) + " }"
-
-
 __all__ = [
-    "Kind", "Sets", "Static", "Untranslatable", "apalache", "constant", "family", "field_of", "has_bounds", "is_a",
+    "Kind", "Sets", "Static", "Untranslatable", "constant", "family", "field_of", "has_bounds", "is_a",
     "is_optional", "is_record", "item_of", "maps_of", "plain", "record", "sequences_of", "sets_of", "value_of",
 ]  # fmt: skip

@@ -7,14 +7,34 @@ import inspect
 import sys
 import textwrap
 from dataclasses import dataclass, field, fields
-from typing import Any
 
+from reassure.checkers.tla.apalache import ApalacheTypes
 from reassure.checkers.tla.bodies import define
-from reassure.checkers.tla.context import HELPERS, NOTES, Definition, Lessons, ModuleScope, Translators
+from reassure.checkers.tla.context import (
+    BOUND_IN_HELPERS,
+    HELPERS,
+    NOTES,
+    Definition,
+    Lessons,
+    ModuleScope,
+    Translators,
+)
 from reassure.checkers.tla.declarations import Declarations
 from reassure.checkers.tla.expressions import translate
-from reassure.checkers.tla.kinds import Untranslatable, apalache, constant
-from reassure.checkers.tla.terms import Term, atom, block, conjunction, disjunction, infix, negation, prime, used
+from reassure.checkers.tla.kinds import Untranslatable, constant
+from reassure.checkers.tla.terms import (
+    Term,
+    atom,
+    block,
+    conjunction,
+    disjunction,
+    filled,
+    hanging,
+    infix,
+    negation,
+    prime,
+    used,
+)
 from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.language.annotations import resolve
 from reassure.spec.language.types import IntType
@@ -24,7 +44,8 @@ STEP_OR_END = (
     "In place of Next, without -deadlock and with the constraint InBounds, TLC searches for deadlocks faster than by "
     "NoDeadlock."
 )
-BECOMES = "The state after the step is a record of the variables, which TLC evaluates once as the member of a set."
+WIDTH = 99
+"""Columns of the module."""
 TRANSLATORS = Translators(translate, define)
 
 
@@ -63,9 +84,10 @@ class ModuleWriter:
 
     def __init__(self, scope: ModuleScope) -> None:
         self.scope, self.model, self.bound = scope, scope.bound.model, scope.bound
-        self.declarations = Declarations(scope)
+        self.declarations, self.types = Declarations(scope), ApalacheTypes()
         self.roots: list[str] = []
-        self.sections: list[tuple[str, int]] = []
+        self.opening: list[str] = []
+        """The definitions before which the module has a line."""
 
     def write(self) -> TlaModule:
         """The module and its configuration."""
@@ -76,6 +98,7 @@ class ModuleWriter:
         for action in model.actions:
             declared.action(action)
         steps = disjunction([f.some() for f in declared.actions.values()])
+        self.opening.append("InBounds" if limited else "TypeOK")
         if limited:
             self.add("InBounds", conjunction(limited), "A step that leaves it is cut off: it has no next state.")
             self.add("TypeOK", conjunction([*free, atom("InBounds")]))
@@ -93,6 +116,7 @@ class ModuleWriter:
             spec.append(atom("Fairness"))
         self.add("Spec", conjunction(spec))
         over_steps, temporal, formulas = set(), set(), {}
+        before = len(scope.definitions)
         for claim in [*self.bound.properties, *self.bound.covers]:
             if claim.temporal:
                 body = declared.temporal(claim)
@@ -107,6 +131,7 @@ class ModuleWriter:
             formula = self.formula(claim.name, names[claim.name], claim.kind == "cover", claim.over_steps)
             if formula:
                 formulas[claim.name] = formula
+        self.opening += [d.name for d in scope.definitions[before : before + 1]]
         if model.deadlock:
             ends = [declared.on_state_of(t.function) for t in model.terminals]
             step = "Step" if limited else "Next"
@@ -160,21 +185,27 @@ class ModuleWriter:
         definitions = self.needed()
         everything = [*(d.body for d in definitions), *([] if "= None" not in self._values() else [atom("None")])]
         mentioned = used(*everything)
-        lines = [f"{' MODULE ' + self.model.name + ' ':-^99}"]
+        lines = [f"{' MODULE ' + self.model.name + ' ':-^{WIDTH}}"]
         doc = inspect.getdoc(sys.modules.get(self.model.module)) if self.model.module in sys.modules else ""
         lines += comment(doc or "")
         lines += ["EXTENDS Integers, Sequences, FiniteSets", ""]
         lines += self._declared("CONSTANTS", self._constant_lines(mentioned))
         lines += self._assumptions()
         lines += self._declared("VARIABLES", self._variable_lines())
-        lines += ["vars == <<" + ", ".join(scope.variables.values()) + ">>", ""]
+        lines += [*filled("vars == <<", list(scope.variables.values()), ">>", WIDTH), ""]
         helpers = [h for h in HELPERS if h in scope.helpers and h in mentioned | self._needs(mentioned)]
         for name in helpers:
-            parameters, body, _ = HELPERS[name]
-            lines += [*comment(NOTES.get(name, "")), f"{name}({', '.join(parameters)}) == {body}", ""]
+            parameters, body = (
+                BOUND_IN_HELPERS.sub(lambda found: scope.bound_name(found[0]), text)
+                for text in (", ".join(HELPERS[name][0]), HELPERS[name][1])
+            )
+            head = f"{name}({parameters}) =="
+            lines += [*comment(NOTES.get(name, "")), f"{head}{body if body[0] == chr(10) else ' ' + body}", ""]
         for definition in definitions:
+            if definition.name in (definitions[0].name, *self.opening):
+                lines += ["-" * WIDTH, ""]
             lines += self._definition(definition)
-        return "\n".join([*lines, "=" * 99, ""])
+        return "\n".join([*lines, "=" * WIDTH, ""])
 
     def _needs(self, mentioned: frozenset[str]) -> set[str]:
         return {n for h in mentioned if h in HELPERS for n in HELPERS[h][2]}
@@ -198,12 +229,12 @@ class ModuleWriter:
         if "state" in mentioned:
             whole = Term("record", tuple(v for _, v in variables), tuple(n for n, _ in variables))
             extra.append(Definition("state", (), whole, "The variables as one record."))
+        new = scope.bound_name("s")
         for name, primed in (("Becomes", True), ("StartsAs", False)):
             if name in mentioned:
-                parts = [infix("=", prime(v) if primed else v, Term("field", (atom("s"),), (n,))) for n, v in variables]
-                extra.append(
-                    Definition(name, ("s",), conjunction(parts), "The state after the step." if primed else "")
-                )
+                parts = [infix("=", prime(v) if primed else v, Term("field", (atom(new),), (n,))) for n, v in variables]
+                doc = "The state after the step." if primed else ""
+                extra.append(Definition(name, (new,), conjunction(parts), doc))
         return extra + chosen
 
     def _values(self) -> set[str]:
@@ -223,14 +254,29 @@ class ModuleWriter:
         hints, docs = hints_of(self.model.config), field_docs(self.model.config)
         lines = []
         for name, tla_name in self.scope.constants.items():
-            lines.append([tla_name, *typed_note(hints[name]), *comment(docs.get(name, ""))])
+            lines.append([tla_name, *annotation("type", self.types.of(hints[name])), *comment(docs.get(name, ""))])
         if "None" in mentioned:
-            lines.append(["None", r"\* Where an optional value is not there; a model value."])
+            for hint in hints_of(self.model.state).values():
+                self.types.of(hint)
+            note = "Where an optional value is not there; a model value."
+            if self.types.none:
+                lines.append(["None", *annotation("type", self.types.none), *comment(note)])
+            else:
+                lines.append(["None", *comment(f"{note} It is of several types, so that Apalache has none for it.")])
         return lines
 
     def _variable_lines(self) -> list[list[str]]:
         hints, docs = hints_of(self.model.state), field_docs(self.model.state)
-        return [[v, *typed_note(hints[n]), *comment(docs.get(n, ""))] for n, v in self.scope.variables.items()]
+        lines = [
+            [v, *annotation("type", self.types.of(hints[n])), *comment(docs.get(n, ""))]
+            for n, v in self.scope.variables.items()
+        ]
+        aliases = [
+            line for name, items in self.types.records.items() for line in annotation(f"typeAlias: {name} =", *items)
+        ]
+        for one in lines[:1]:
+            one[1:1] = aliases
+        return lines
 
     def _assumptions(self) -> list[str]:
         """The ranges of the constants."""
@@ -253,14 +299,17 @@ class ModuleWriter:
                 parts.append(infix("=", atom(tla_name), found[0]))
         if not parts:
             return []
-        return [*hang("ASSUME ", block(conjunction(parts), 90)), ""]
+        return [*hanging("ASSUME ", block(conjunction(parts), 90)), ""]
 
     def _definition(self, definition: Definition) -> list[str]:
         lines = comment(definition.doc)
-        body = block(definition.body, 96)
-        if len(body) == 1 and len(definition.head) + len(body[0]) < 94:
+        body = block(definition.body, WIDTH - 4)
+        if len(body) == 1 and len(definition.head) + len(body[0]) < WIDTH - 5:
             return [*lines, f"{definition.head} == {body[0]}", ""]
-        return [*lines, f"{definition.head} ==", *("    " + line for line in body), ""]
+        head = [f"{definition.head} =="]
+        if len(head[0]) > WIDTH:
+            head = filled(f"{definition.name}(", definition.parameters, ") ==", WIDTH)
+        return [*lines, *head, *("    " + line for line in body), ""]
 
     def cfg(
         self, constants: dict[str, str], names: dict[str, str], temporal: set[str], formulas: dict[str, str]
@@ -292,22 +341,24 @@ def cfg_head(constants: dict[str, str], none: bool) -> list[str]:
 
 def comment(text: str) -> list[str]:
     """A docstring as a comment."""
-    lines = inspect.cleandoc(text).splitlines() if text else []
-    return [line for one in lines for line in _comment_lines(one)]
+    paragraphs: list[str] = []
+    for line in inspect.cleandoc(text).splitlines() if text else []:
+        goes_on = paragraphs and paragraphs[-1] and line and not line.startswith((" ", "- ", "* "))
+        if goes_on:
+            paragraphs[-1] += f" {line}"
+        else:
+            paragraphs.append(line)
+    return [rf"\* {part}".rstrip() for one in paragraphs for part in textwrap.wrap(one, WIDTH - 7) or [""]]
 
 
-def _comment_lines(line: str) -> list[str]:
-    return [rf"\* {part}" for part in textwrap.wrap(line, 116)] or [r"\*"]
-
-
-def typed_note(annotation: Any) -> list[str]:
-    """The type in Apalache's notation."""
-    return [rf"\* @type: {apalache(annotation)};"]
-
-
-def hang(prefix: str, lines: list[str]) -> list[str]:
-    """Lines after a prefix."""
-    return [(prefix if i == 0 else " " * len(prefix)) + line for i, line in enumerate(lines)]
+def annotation(head: str, *items: str) -> list[str]:
+    """An annotation for Apalache: a type, or the fields of a record."""
+    if head == "type":
+        return [rf"\* @type: {items[0]};"]
+    whole = rf"\* @{head} {{ {', '.join(items)} }};"
+    if len(whole) < WIDTH - 4:
+        return [whole]
+    return [rf"\* @{head} {{", *(rf"\*     {item}," for item in items[:-1]), rf"\*     {items[-1]}", r"\* };"]
 
 
 def field_docs(cls: type) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
+import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -13,8 +14,9 @@ from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.tla.module import TlaModule, cfg_head, export
-from reassure.checkers.tla.tlc import CONSTANT_FALSE, TlcInstallation, TlcRun, run_tlc
+from reassure.checkers.tla.tlc import CONSTANT_FALSE, TlcInstallation, TlcRun, TlcTrace, run_tlc
 from reassure.checkers.tla.tlc_values import Unreadable, read_value
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Step
@@ -50,7 +52,7 @@ class Opinion:
     """Of the search of all states, Java's start included."""
     reason: str = ""
     undecided: list[str] = field(default_factory=list)
-    """Properties of which TLC did not finish a run of their own in time."""
+    """Properties of which TLC did not finish a search of their own in time."""
 
     @property
     def differences(self) -> list[ComparedAnswer]:
@@ -79,13 +81,17 @@ class Opinion:
 def ask_tlc(
     result: CheckResult, bound: BoundModel, options: SearchOptions, tlc: TlcInstallation, progress: Progress
 ) -> Opinion:
-    """TLC's opinion of a search that is over; the budget and the memory of the search are TLC's for each run too."""
+    """TLC's opinion of a search that is over. TLC has the search's budget for all its runs, and its memory for each."""
     if not result.complete:
         return Opinion(reason=f"our own search is not complete: {result.stopped_because}")
     exported = export(bound)
-    with tempfile.TemporaryDirectory(prefix="reassure-tla") as folder:
-        asked = Asked(result, bound, options, tlc, exported, Path(folder))
-        return asked.compare(progress)
+    with temporary_folder("tla") as folder:
+        asked = Asked(result, bound, options, tlc, exported, folder)
+        try:
+            return asked.compare(progress)
+        except KeyboardInterrupt:
+            asked.opinion.reason = "interrupted"
+            return asked.opinion
 
 
 class Asked:
@@ -104,16 +110,21 @@ class Asked:
         self.exported, self.folder = exported, folder
         self.claims = {p.name: p for p in [*bound.properties, *bound.covers]}
         self.opinion = Opinion()
+        self.began = time.monotonic()
         (folder / f"{exported.name}.tla").write_text(exported.text, encoding="utf-8")
 
-    def run(self, module: str, text: str, lines: list[str], deadlocks: bool = False) -> TlcRun:
-        """One run: of a module that extends the model's, and the lines of its configuration."""
+    def run(self, module: str, text: str, lines: list[str], *options: str) -> TlcRun:
+        """One run: of a module that extends the model's, with the lines of its configuration and TLC's options."""
         (self.folder / f"{module}.tla").write_text(text, encoding="utf-8")
         head = cfg_head(self.exported.constants, "\n    None\n" in self.exported.text)
-        if deadlocks:
+        if any(line.startswith("INIT ") for line in lines):
             head = head[:-1]
         (self.folder / f"{module}.cfg").write_text("\n".join([*head, *lines, ""]), encoding="utf-8")
-        return run_tlc(self.tlc, self.folder, module, self.options.budget, self.options.memory, deadlocks)
+        budget = self.options.budget
+        left = None if budget is None else budget - (time.monotonic() - self.began)
+        if left is not None and left <= 0:
+            return TlcRun(0, False)
+        return run_tlc(self.tlc, self.folder, module, left, self.options.memory, *options)
 
     # -- the search ------------------------------------------------------------------------------------
 
@@ -121,6 +132,13 @@ class Asked:
         """Properties and covers that one search decides, of those that were asked for."""
         asked = [a.name for a in self.result.answers if a.name in self.exported.names]
         return [name for name in asked if name not in self.exported.temporal and name != "deadlock"]
+
+    def traced(self) -> dict[str, str]:
+        """Properties of states and steps that our engine found violated, and the definitions that TLC's search of all
+        states finds violated once: it goes on then, and prints a counterexample of each.
+        """
+        violated = [p.name for p in self.result.properties if p.status is PropertyStatus.VIOLATED]
+        return {name: f"First{number}" for number, name in enumerate(violated, 1) if name in self.watched()}
 
     def harness(self) -> str:
         """The module that notes at which level TLC sees what first."""
@@ -131,12 +149,21 @@ class Asked:
             line = f'Seen({number}, "{name}", {"" if cover else "~"}{definition})'
             (on_step if name in self.exported.steps else on_state).append(line)
         count = len(on_state) + len(on_step)
+        firsts = []
+        for number, (name, first) in enumerate(self.traced().items(), count + 1):
+            definition = self.exported.names[name]
+            if name in self.exported.steps:
+                firsts.append(f"{first} == [][First({number}, {definition} \\/ UNCHANGED vars)]_vars")
+            else:
+                firsts.append(f"{first} == vars = vars /\\ First({number}, {definition})")
         lines = [
             f"---- MODULE {HARNESS} ----",
             f"EXTENDS {self.exported.name}, TLC",
-            rf"ASSUME \A slot \in 1..{count} : TLCSet(slot, 0)",
+            rf"ASSUME \A slot \in 1..{count + len(firsts)} : TLCSet(slot, 0)",
             "Seen(slot, name, hit) == IF TLCGet(slot) = 0 /\\ hit"
             ' THEN TLCSet(slot, 1) /\\ PrintT(<<"reassure", name, TLCGet("level")>>) ELSE TRUE',
+            r"First(slot, holds) == holds \/ TLCGet(slot) = 1 \/ ~TLCSet(slot, 1)",
+            *firsts,
             "OnState ==",
             *(f"    /\\ {line}" for line in on_state),
             "OnStep ==",
@@ -149,13 +176,23 @@ class Asked:
         """Every answer of both."""
         opinion = self.opinion
         progress.proof("TLC: every reachable state")
-        run = self.run(HARNESS, self.harness(), ["INVARIANTS OnState TypeOK", "ACTION_CONSTRAINT OnStep"])
+        on_state, on_step = (
+            [first for name, first in self.traced().items() if (name in self.exported.steps) is over_steps]
+            for over_steps in (False, True)
+        )
+        lines = [
+            f"INVARIANTS OnState TypeOK {' '.join(on_state)}",
+            "ACTION_CONSTRAINT OnStep",
+            *(f"PROPERTY {first}" for first in on_step),
+        ]
+        run = self.run(HARNESS, self.harness(), lines, "-deadlock", "-continue")
         opinion.seconds = run.seconds
         if not run.finished:
-            opinion.reason = f"TLC did not finish in {self.options.budget:g} s"
+            so_far = f"; its last report was of {run.distinct:,} states" if run.distinct else ""
+            opinion.reason = f"TLC did not finish in {self.options.budget:g} s{so_far}"
             return opinion
         if not run.complete:
-            opinion.reason = f"TLC stopped: {run.error or run.violated}"
+            opinion.reason = f"TLC stopped: {run.error or run.first.violated}"
             return opinion
         stats = self.result.stats
         opinion.rows += [
@@ -163,20 +200,11 @@ class Asked:
             ComparedAnswer("generated states", f"{stats.generated - stats.clipped:,}", f"{run.generated:,}"),
             ComparedAnswer("depth", str(stats.depth), str(run.depth)),
         ]
+        if any(trace.name == "TypeOK" for trace in run.traces):
+            opinion.rows.append(ComparedAnswer("TypeOK", "holds", "violated"))
         for name in self.watched():
             opinion.rows.append(ComparedAnswer(name, self.ours(name), self.level(run, name)))
-        for answer in self.result.properties:
-            if answer.name in self.exported.temporal and answer.status in DECIDED:
-                progress.proof(f"TLC: {answer.name}")
-                self.temporal(answer.name, answer.status is PropertyStatus.VIOLATED)
-            elif answer.name == "deadlock" and answer.status in DECIDED:
-                progress.proof("TLC: deadlock")
-                self.deadlock(answer)
-            elif answer.status is PropertyStatus.VIOLATED and answer.name in self.exported.names:
-                progress.proof(f"TLC: {answer.name}")
-                self.trace(answer.name, answer.depth or 0)
-            if opinion.reason:
-                break
+        self.counterexamples(run, progress)
         return opinion
 
     def ours(self, name: str) -> str:
@@ -202,53 +230,75 @@ class Asked:
 
     # -- counterexamples -----------------------------------------------------------------------------------
 
-    def trace(self, name: str, depth: int) -> None:
-        """TLC's own counterexample, executed by plain Python: as long as ours, and a violation."""
+    def counterexamples(self, run: TlcRun, progress: Progress) -> None:
+        """Every counterexample of TLC's, and what it searches for by itself."""
+        printed = {trace.name: trace for trace in run.traces}
+        temporal = []
+        for answer in self.result.properties:
+            if answer.name in self.exported.temporal and answer.status in DECIDED:
+                temporal.append(answer)
+            elif answer.name == "deadlock" and answer.status in DECIDED:
+                progress.proof("TLC: deadlock")
+                self.deadlock(answer)
+            elif answer.status is PropertyStatus.VIOLATED and answer.name in self.exported.names:
+                progress.proof(f"TLC: {answer.name}")
+                self.trace(answer.name, answer.depth or 0, printed.get(self.traced()[answer.name]))
+        self.temporal(temporal, progress)
+
+    def trace(self, name: str, depth: int, printed: TlcTrace | None) -> None:
+        """TLC's own counterexample, executed by plain Python: as long as ours, and a violation.
+
+        printed: of the search of all states. TLC prints one for each state, so that it has no shortest one of a
+        property that is first violated where another one is.
+        """
+        about, still = f"{name}, TLC's run", self._changes_nothing(name)
+        if printed is not None and (len(printed.states) == depth or (still and len(printed.states) > depth)):
+            self.opinion.rows.append(self._replayed(about, len(printed.states), printed, name))
+            return
         definition = self.exported.names[name]
         formula = self.exported.formulas.get(name)
         lines = [f"PROPERTY {formula}"] if formula else [f"INVARIANT {definition}"]
-        run = self.run(f"{HARNESS}Trace", self._extending(), lines)
-        about = f"{name}, TLC's run"
+        run = self.run(f"{HARNESS}Trace", self._extending(), lines, "-deadlock")
         if not run.finished:
             self.opinion.undecided.append(name)
-            return
-        if run.complete and name in self.exported.steps:
-            self.opinion.rows.append(self._changes_nothing(about, name))
-            return
-        if run.violated == CONSTANT_FALSE:  # TLC does not search: every initial state is a counterexample
+        elif run.complete and still:
+            kept = "its last step changes nothing"
+            self.opinion.rows.append(ComparedAnswer(about, kept, kept))
+        elif run.first.violated == CONSTANT_FALSE:  # TLC does not search: every initial state is a counterexample
             self.opinion.rows.append(ComparedAnswer(about, f"{depth} states", "1 states"))
-            return
-        self.opinion.rows.append(self._replayed(about, f"{depth} states, executed", run, name))
+        else:
+            length = max(depth, len(run.first.states)) if still else depth
+            self.opinion.rows.append(self._replayed(about, length, run.first, name))
 
     def deadlock(self, answer: PropertyResult) -> None:
         """TLC's own search for a deadlock: it ends at the first."""
         bounds = ["CONSTRAINT InBounds"] if "\nInBounds ==" in self.exported.text else []
-        run = self.run(f"{HARNESS}Trace", self._extending(), ["INIT Init", "NEXT StepOrEnd", *bounds], deadlocks=True)
+        run = self.run(f"{HARNESS}Trace", self._extending(), ["INIT Init", "NEXT StepOrEnd", *bounds])
         if not run.finished:
             self.opinion.undecided.append("deadlock")
         elif run.complete:
             self.opinion.rows.append(ComparedAnswer("deadlock", self.ours("deadlock"), "holds"))
-        elif run.violated == "deadlock":
-            row = ComparedAnswer("deadlock", self.ours("deadlock"), f"violated: {len(run.states)} states")
+        elif run.first.violated == "deadlock":
+            row = ComparedAnswer("deadlock", self.ours("deadlock"), f"violated: {len(run.first.states)} states")
             self.opinion.rows.append(row)
-            about, expected = "deadlock, TLC's run", f"{answer.depth} states, executed"
-            self.opinion.rows.append(self._replayed(about, expected, run, "deadlock"))
+            if answer.status is PropertyStatus.VIOLATED:
+                row = self._replayed("deadlock, TLC's run", answer.depth or 0, run.first, "deadlock")
+                self.opinion.rows.append(row)
         else:
             self.opinion.reason = f"TLC stopped: {run.error}"
 
-    def _extending(self) -> str:
-        return f"---- MODULE {HARNESS}Trace ----\nEXTENDS {self.exported.name}\n====\n"
+    def _extending(self, more: str = "") -> str:
+        return f"---- MODULE {HARNESS}Trace ----\nEXTENDS {self.exported.name}\n{more}====\n"
 
-    def _changes_nothing(self, about: str, name: str) -> ComparedAnswer:
-        """TLA+ says nothing of steps that change nothing: such must be the last step of our run."""
+    def _changes_nothing(self, name: str) -> bool:
+        """Whether the last step of our run changes nothing: TLA+ says nothing of such, and may have a longer run."""
         ours = next(p for p in self.result.properties if p.name == name).trace
-        still = ours is not None and len(ours) > 1 and ours.states[-1] == ours.states[-2]
-        kept = "its last step changes nothing"
-        return ComparedAnswer(about, kept if still else "its last step changes something", kept)
+        return name in self.exported.steps and ours is not None and ours.states[-1:] == ours.states[-2:-1]
 
-    def _replayed(self, about: str, expected: str, run: TlcRun, name: str) -> ComparedAnswer:
+    def _replayed(self, about: str, length: int, trace: TlcTrace, name: str) -> ComparedAnswer:
+        expected = f"{length} states, executed"
         try:
-            states = self.states_of(run)
+            states = self.states_of(trace)
             last = self.executed(states)
         except (Unreadable, Refusal) as error:
             return ComparedAnswer(about, expected, str(error))
@@ -267,14 +317,14 @@ class Asked:
         concerned = [s for s in last if self.bound.concerns(claim, s.action)]
         return any(not self.bound.holds_on(claim, states[-2], s) for s in concerned)
 
-    def states_of(self, run: TlcRun) -> list[Any]:
+    def states_of(self, trace: TlcTrace) -> list[Any]:
         """The states of TLC's counterexample."""
         kinds = dict(self.bound.type.fields)
         return [
             self.bound.model.state(
                 **{name: read_value(state[v], kinds[name]) for name, v in self.exported.variables.items()}
             )
-            for state in run.states
+            for state in trace.states
         ]
 
     def executed(self, states: list[Any]) -> list[Step]:
@@ -282,7 +332,7 @@ class Asked:
         if not states:
             raise Refusal("TLC printed no counterexample")
         if not any(states[0] == s for _, _, s in self.bound.initial_states()):
-            raise Refusal("its first state is no initial state in Python")
+            raise Refusal("its first state is not an initial state in Python")
         last: list[Step] = []
         for number, (before, after) in enumerate(pairwise(states), 1):
             last = self.between(before, after)
@@ -296,26 +346,45 @@ class Asked:
 
     # -- whole runs -------------------------------------------------------------------------------------------
 
-    def temporal(self, name: str, violated: bool) -> None:
+    def temporal(self, answers: list[PropertyResult], progress: Progress) -> None:
+        """Properties about whole runs: those that hold in one run of TLC, unless one does not hold there."""
+        holding = [a.name for a in answers if a.status is not PropertyStatus.VIOLATED]
+        if len(holding) > 1:
+            progress.proof(f"TLC: {', '.join(holding)}")
+            if self.lasting(holding).complete:
+                self.opinion.rows += [ComparedAnswer(name, "holds", "holds") for name in holding]
+                answers = [a for a in answers if a.name not in holding]
+        for answer in answers:
+            progress.proof(f"TLC: {answer.name}")
+            self.about_runs(answer.name, "holds" if answer.name in holding else "violated")
+
+    def lasting(self, names: list[str]) -> TlcRun:
+        """A run of TLC that checks properties about whole runs."""
+        lines = [f"PROPERTY {self.exported.names[name]}" for name in names]
+        once = evaluated_once(self.exported.text)
+        if once:
+            lines.insert(0, "CONSTANT Becomes <- BecomesOnce")
+        return self.run(f"{HARNESS}Trace", self._extending(once), lines, "-deadlock")
+
+    def about_runs(self, name: str, ours: str) -> None:
         """A property about whole runs; TLC's lasso is executed, and must be fair and violate it."""
-        run = self.run(f"{HARNESS}Trace", self._extending(), [f"PROPERTY {self.exported.names[name]}"])
-        ours = "violated" if violated else "holds"
+        run = self.lasting([name])
         if not run.finished:
             self.opinion.undecided.append(name)
-        elif run.violated:
-            self.opinion.rows.append(ComparedAnswer(name, ours, self._lasso(run, self.claims[name])))
+        elif run.traces:
+            self.opinion.rows.append(ComparedAnswer(name, ours, self._lasso(run.first, self.claims[name])))
         elif run.complete:
             self.opinion.rows.append(ComparedAnswer(name, ours, "holds"))
         else:
             self.opinion.reason = f"TLC stopped: {run.error}"
 
-    def _lasso(self, run: TlcRun, claim: Property) -> str:
+    def _lasso(self, trace: TlcTrace, claim: Property) -> str:
         try:
-            states = self.states_of(run)
+            states = self.states_of(trace)
             self.executed(states)
         except (Unreadable, Refusal) as error:
             return f"violated, but {error}"
-        loop = len(states) - 1 if run.loop is None else run.loop
+        loop = len(states) - 1 if trace.loop is None else trace.loop
         assumptions = assumptions_of(self.bound.model)
         if states[-1] != states[loop] and not self.between(states[-1], states[loop]):
             return "violated, but Python has no step that closes its loop"
@@ -325,6 +394,18 @@ class Asked:
             return "violated, but not in Python"
         self.opinion.traces += 1
         return "violated"
+
+
+def evaluated_once(module: str) -> str:
+    """`Becomes` of a module, its argument being the member of a set: within `ENABLED`, TLC evaluates an argument again
+    for each variable, but a member of a set once. "" where there is none.
+    """
+    found = re.search(r"^Becomes\((\w+)\) ==\n((?:    .*\n)+)", module, re.MULTILINE)
+    if found is None:
+        return ""
+    state = found[1]
+    body = [re.sub(rf"= {state}\.", f"= {state}_once.", f"    {line}") for line in found[2].splitlines()]
+    return "\n".join([f"BecomesOnce({state}) ==", f"    \\E {state}_once \\in {{{state}}} :", *body, ""])
 
 
 class Refusal(Exception):

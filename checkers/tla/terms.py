@@ -119,9 +119,52 @@ def let(name: str, value: Term, body: Term) -> Term:
         return body
     if body == atom(name):
         return value
+    if _is_name(value) and _count(name, body) == 1:
+        return replaced(body, name, value)
     if body.op == "let":
         return Term("let", (value, *body.parts), (name, *body.names))
     return Term("let", (value, body), (name,))
+
+
+def _is_name(term: Term) -> bool:
+    """Whether a term is a name, or what it is after the step."""
+    return term.op == "atom" or (term.op == "prime" and term.parts[0].op == "atom")
+
+
+def _count(name: str, body: Term) -> int:
+    """How many times a name stands in a term."""
+    return (body == atom(name)) + sum(_count(name, part) for part in body.parts)
+
+
+def replaced(body: Term, name: str, value: Term) -> Term:
+    """A term with another one in the place of a name."""
+    if body == atom(name):
+        return value
+    parts = tuple(replaced(part, name, value) for part in body.parts)
+    return body if parts == body.parts else Term(body.op, parts, body.names)
+
+
+def without_constants(term: Term) -> Term:
+    """A formula with `\\/`, `/\\` and `=>` in place of branches that are `TRUE` or `FALSE`.
+
+    Not for what stands in an action: TLC would take a disjunction for several ways.
+    """
+    if term.op in ("let", "exists", "forall"):
+        return Term(term.op, (*term.parts[:-1], without_constants(term.parts[-1])), term.names)
+    if term.op == "infix" and term.names[0] == "=>":
+        return Term("infix", (term.parts[0], without_constants(term.parts[1])), term.names)
+    if term.op in ("and", "or"):
+        return _junction(term.op, map(without_constants, term.parts), truth(term.op == "and"), truth(term.op == "or"))
+    if term.op != "if":
+        return term
+    condition, yes, no = term.parts[0], without_constants(term.parts[1]), without_constants(term.parts[2])
+    if yes == TRUE:
+        return disjunction((condition, no))
+    if yes == FALSE:
+        return conjunction((negation(condition), no))
+    if no == TRUE:
+        return implies(condition, yes)
+    return conjunction((condition, yes)) if no == FALSE else Term("if", (condition, yes, no))
 
 
 def call(name: str, *arguments: Term) -> Term:
@@ -218,6 +261,8 @@ def flat(term: Term) -> str:
         case "infix":
             symbol, level = names[0], LEVELS[names[0]]
             same = symbol if symbol in ASSOCIATIVE else ""
+            if symbol == "~>":
+                level = 5  # `(P) ~> (Q)` is how it is written
             space = "" if symbol == ".." else " "
             if symbol == "..":
                 level = 14  # `0..(n - 1)` is how it is written
@@ -225,9 +270,9 @@ def flat(term: Term) -> str:
         case "call":
             return f"{names[0]}({', '.join(map(flat, parts))})"
         case "index":
-            return f"{_operand(parts[0], 16)}[{flat(parts[1])}]"
+            return f"{_operand(parts[0], 14)}[{flat(parts[1])}]"
         case "field":
-            return f"{_operand(parts[0], 16)}.{names[0]}"
+            return f"{_operand(parts[0], 14)}.{names[0]}"
         case "if":
             return f"IF {flat(parts[0])} THEN {flat(parts[1])} ELSE {flat(parts[2])}"
         case "let":
@@ -240,9 +285,14 @@ def flat(term: Term) -> str:
         case "prime":
             return _operand(parts[0], 15) + "'"
         case "unchanged":
-            return "UNCHANGED " + (names[0] if len(names) == 1 else f"<<{', '.join(names)}>>")
+            return "UNCHANGED " + (names[0] if len(names) == 1 else flat(_names(names)))
     opening, items, closing = _bracketed(term)
     return opening + ", ".join(f"{label}{flat(part)}" for label, part in items) + closing
+
+
+def _names(names: Sequence[str]) -> Term:
+    """A tuple of names."""
+    return Term("tuple", tuple(map(atom, names)))
 
 
 def _bound(term: Term) -> str:
@@ -277,12 +327,32 @@ def _bracketed(term: Term) -> tuple[str, list[tuple[str, Term]], str]:
             return f"{{{names[0]} \\in {_operand(parts[0], 5)} : ", [("", parts[1])], "}"
         case "image":
             return "{", [("", atom(f"{flat(parts[1])} : {names[0]} \\in {flat(parts[0])}"))], "}"
-        case "except":
-            items = [(f"!.{n} = ", p) for n, p in zip(names, parts[1:], strict=True)]
-            return f"[{flat(parts[0])} EXCEPT ", items, "]"
-        case "put":
-            return f"[{flat(parts[0])} EXCEPT ", [(f"![{flat(parts[1])}] = ", parts[2])], "]"
+        case "except" | "put":
+            return f"[{flat(parts[0])} EXCEPT ", [(f"!{path} = ", p) for path, p in _changes(term)], "]"
     raise ValueError(term.op)
+
+
+def _changes(term: Term) -> list[tuple[str, Term]]:
+    """What an `EXCEPT` changes: each place, and its new value; a change inside a change is one place."""
+    base = term.parts[0]
+    if term.op == "put":
+        found = [(f"[{flat(term.parts[1])}]", Term("index", (base, term.parts[1])), term.parts[2])]
+    else:
+        found = [(f".{n}", field(base, n), p) for n, p in zip(term.names, term.parts[1:], strict=True)]
+    changes = []
+    for path, old, new in found:
+        inside = new.op in ("except", "put") and new.parts[0] == old
+        changes += [(path + rest, value) for rest, value in _changes(new)] if inside else [(path, _at(new, old))]
+    return changes
+
+
+def _at(term: Term, old: Term) -> Term:
+    """A new value in an `EXCEPT`, with `@` for the old one."""
+    if term == old:
+        return atom("@")
+    if term.op in ("except", "put"):  # `@` would be another value there
+        return Term(term.op, (_at(term.parts[0], old), *term.parts[1:]), term.names)
+    return Term(term.op, tuple(_at(part, old) for part in term.parts), term.names)
 
 
 def block(term: Term, width: int = WIDTH) -> list[str]:
@@ -314,8 +384,13 @@ def block(term: Term, width: int = WIDTH) -> list[str]:
             return hanging("(", block(parts[0], width - 1), ")'")
         case "not":
             return hanging("~(", block(parts[0], width - 2), ")")
+        case "unchanged":
+            return filled("UNCHANGED <<", names, ">>", width)
         case "record" | "recordset" | "except" | "set" | "put" | "function" | "filter" | "tuple":
             return _list_of_items(*_bracketed(term), width)
+        case "functionset":
+            opening = f"[{flat(parts[0])} -> "
+            return hanging(opening, block(parts[1], width - len(opening) - 1), "]")
         case "prefix":
             return hanging(names[0] + " (", block(parts[0], width - len(names[0]) - 2), ")")
     return [text]
@@ -355,7 +430,12 @@ def _enclosed(term: Term, width: int, wrapped: bool) -> list[str]:
 
 
 def _list_of_items(opening: str, items: Sequence[tuple[str, Term]], closing: str, width: int) -> list[str]:
+    if not items:
+        return [opening + closing]
     lines: list[str] = []
+    if all(label.endswith(" |-> ") for label, _ in items):
+        longest = max((len(label) for label, _ in items), default=0)
+        items = [(label.removesuffix(" |-> ").ljust(longest - 5) + " |-> ", part) for label, part in items]
     deep = len(opening) > width // 2
     if deep:
         lines, indent = [opening.rstrip()], "    "
@@ -368,6 +448,19 @@ def _list_of_items(opening: str, items: Sequence[tuple[str, Term]], closing: str
     return lines
 
 
+def filled(opening: str, words: Sequence[str], closing: str, width: int) -> list[str]:
+    """Words with commas, as many on a line as there is room for."""
+    lines = [opening]
+    for number, word in enumerate(words):
+        last = number == len(words) - 1
+        text = word + (closing if last else ",")
+        if number and len(lines[-1]) + len(text) + 1 > width:
+            lines.append(" " * len(opening) + text)
+        else:
+            lines[-1] += text if not number else f" {text}"
+    return lines
+
+
 def hanging(prefix: str, lines: Sequence[str], suffix: str = "") -> list[str]:
     """The lines after a prefix, those after the first indented as far; the suffix at the end."""
     indent = " " * len(prefix)
@@ -376,4 +469,4 @@ def hanging(prefix: str, lines: Sequence[str], suffix: str = "") -> list[str]:
     return whole
 
 
-__all__ = ["Term", "atom", "block", "flat"]
+__all__ = ["Term", "atom", "block", "filled", "flat", "without_constants"]

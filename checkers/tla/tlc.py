@@ -6,19 +6,22 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import time
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reassure.checkers.base.exit_codes import SystemFailure
+from reassure.checkers.base.temporary_folders import temporary_folder
 
 MESSAGE = re.compile(r"@!@!@STARTMSG (\d+):(\d+) @!@!@\n(.*?)@!@!@ENDMSG \1 @!@!@", re.DOTALL)
+MAIN_CLASS = "tlc2/TLC.class"
 ERRORS = ("1", "2")
 """Classes of messages about what is wrong."""
 COMPLETE, COUNTS, DEPTH, STATE, BACK, STUTTERS = "2193", "2199", "2194", "2217", "2122", "2218"
+PROGRESS = "2200"
+DISTINCT = re.compile(r"([\d,]+) distinct states found")
 BY_INITIAL_STATE = "2107"
 CONSTANT_FALSE = "constant"
 VIOLATIONS = {
@@ -30,6 +33,7 @@ VIOLATIONS = {
     "2113": "step",
     "2116": "temporal",
 }
+NAMED = re.compile(r"(?:Invariant|Action property) (\S+) is violated")
 SEEN = re.compile(r'<<"reassure", "([^"]+)", (\d+)>>')
 
 
@@ -48,6 +52,8 @@ class TlcInstallation:
             raise SystemFailure("TLC needs a tla2tools.jar: give --jar FILE, or set TLA2TOOLS to its path")
         if not named.is_file():
             raise SystemFailure(f"there is no file {named}, which should be tla2tools.jar")
+        if not _has_tlc(named):
+            raise SystemFailure(f"{named} is not tla2tools.jar: it has no {MAIN_CLASS}")
         home = os.environ.get("JAVA_HOME")
         java = shutil.which("java", path=f"{home}/bin" if home else None)
         if java is None:
@@ -57,15 +63,33 @@ class TlcInstallation:
     def version(self) -> str:
         """The day on which the jar's classes were made, which every jar of TLC has."""
         with zipfile.ZipFile(self.jar) as jar:
-            year, month, day, *_ = jar.getinfo("tlc2/TLC.class").date_time
+            year, month, day, *_ = jar.getinfo(MAIN_CLASS).date_time
         return f"{year}-{month:02}-{day:02}"
+
+
+def _has_tlc(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as jar:
+            return MAIN_CLASS in jar.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+@dataclass
+class TlcTrace:
+    """A counterexample. violated: one of `VIOLATIONS`. name: of the violated definition, where TLC says it. states:
+    variables by name. loop: the number of the state that follows the last one, if it never ends.
+    """
+
+    violated: str = ""
+    name: str = ""
+    states: list[dict[str, str]] = field(default_factory=list)
+    loop: int | None = None
 
 
 @dataclass
 class TlcRun:
-    """What one run of TLC printed. states: of its counterexample, variables by name. loop: the number of the state that
-    follows the last one in a counterexample that never ends.
-    """
+    """What one run of TLC printed. complete: it searched every state, and went on after each violation."""
 
     seconds: float
     finished: bool
@@ -74,12 +98,15 @@ class TlcRun:
     distinct: int = 0
     depth: int = 0
     complete: bool = False
-    violated: str = ""
-    states: list[dict[str, str]] = field(default_factory=list)
-    loop: int | None = None
+    traces: list[TlcTrace] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
     """By name, the level at which the module of the second opinion saw something first."""
     error: str = ""
+
+    @property
+    def first(self) -> TlcTrace:
+        """The first counterexample; an empty one if there is none."""
+        return self.traces[0] if self.traces else TlcTrace()
 
 
 def run_tlc(
@@ -88,24 +115,26 @@ def run_tlc(
     module: str,
     budget: float | None,
     memory: int | None = None,
-    deadlocks: bool = False,
+    *options: str,
 ) -> TlcRun:
     """Runs TLC with one worker on a module of a folder and the configuration of its name.
 
-    budget: seconds. memory: bytes. deadlocks: whether TLC searches for them itself.
+    budget: seconds. memory: bytes. options: of TLC: `-deadlock` to search for none, `-continue` after a violation.
     """
     heap = [f"-Xmx{max(memory >> 20, 64)}m"] if memory else []
-    with tempfile.TemporaryDirectory(prefix="tlc") as work:
+    with temporary_folder("tlc") as work:
         command = [
             tlc.java, *heap, "-XX:+UseParallelGC", f"-Djava.io.tmpdir={work}", "-cp", str(tlc.jar), "tlc2.TLC", "-tool",
-            "-nowarning", *([] if deadlocks else ["-deadlock"]), "-workers", "1", "-metadir", work,
+            "-nowarning", *options, "-workers", "1", "-metadir", str(work),
             "-config", f"{module}.cfg", f"{module}.tla",
         ]  # fmt: skip
         began = time.monotonic()
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=budget, check=False)
-        except subprocess.TimeoutExpired:
-            return TlcRun(time.monotonic() - began, False)
+        except subprocess.TimeoutExpired as expired:
+            printed = expired.stdout or b""
+            text = printed if isinstance(printed, str) else printed.decode(errors="replace")
+            return replace(read_run(text, time.monotonic() - began), finished=False, complete=False)
         return read_run(done.stdout + done.stderr, time.monotonic() - began)
 
 
@@ -118,23 +147,25 @@ def read_run(text: str, seconds: float) -> TlcRun:
         numbers = [int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*", body)]
         if code == COUNTS and len(numbers) >= 2:
             run.generated, run.distinct = numbers[0], numbers[1]
+        elif code == PROGRESS and (found := DISTINCT.search(body)):
+            run.distinct = int(found[1].replace(",", ""))
         elif code == DEPTH:
             run.depth = numbers[0]
         elif code == COMPLETE:
             run.complete = True
-        elif code in VIOLATIONS and not run.violated:
-            run.violated = VIOLATIONS[code]
-            if code == BY_INITIAL_STATE:
-                run.states.append(read_state(body))
-        elif code == STATE:
-            run.states.append(read_state(body))
-        elif code == STUTTERS:
-            run.loop = len(run.states) - 1
-        elif code == BACK:
-            run.loop = numbers[0] - 1
-        elif kind in ERRORS and not run.violated:
+        elif code in VIOLATIONS:
+            named = NAMED.search(body)
+            states = [read_state(body)] if code == BY_INITIAL_STATE else []
+            run.traces.append(TlcTrace(VIOLATIONS[code], named[1] if named else "", states))
+        elif code in (STATE, STUTTERS, BACK) and run.traces:
+            trace = run.traces[-1]
+            if code == STATE:
+                trace.states.append(read_state(body))
+            else:
+                trace.loop = len(trace.states) - 1 if code == STUTTERS else numbers[0] - 1
+        elif kind in ERRORS and not run.traces:
             run.error = run.error or " ".join(body.split())
-    if not run.complete and not run.violated and not run.error:
+    if not run.complete and not run.traces and not run.error:
         lines = [line for line in text.splitlines() if line.strip()]
         run.error = lines[-1] if lines else "TLC printed nothing"
     return run
@@ -153,4 +184,4 @@ def read_state(body: str) -> dict[str, str]:
     return {name: value.strip() for name, value in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-__all__ = ["TlcInstallation", "TlcRun", "run_tlc"]
+__all__ = ["TlcInstallation", "TlcRun", "TlcTrace", "run_tlc"]

@@ -24,7 +24,7 @@ TOKEN = re.compile(r'\s*(-?\d+|"[^"]*"|[A-Za-z_]\w*|<<|>>|\|->|:>|@@|\.\.|[{}\[\
 
 
 class Unreadable(Exception):
-    """What TLC printed is no value of the model."""
+    """What TLC printed is not a value of the model."""
 
 
 class Name(str):
@@ -120,7 +120,7 @@ def value_of(data: Any, kind: Type) -> Any:
     """The value of a type that was parsed; `Unreadable` if it is none."""
     value = _of(data, kind)
     if kind.misfit(value) is not None:
-        raise Unreadable(f"{str(data)[:60]} is no {kind}")
+        raise Unreadable(f"{str(data)[:60]} is not of the kind {kind}")
     return value
 
 
@@ -133,7 +133,7 @@ def _of(data: Any, kind: Type) -> Any:
     try:
         return _converted(data, kind)
     except (KeyError, ValueError, TypeError):
-        raise Unreadable(f"{str(data)[:60]} is no {kind}") from None
+        raise Unreadable(f"{str(data)[:60]} is not of the kind {kind}") from None
 
 
 def _converted(data: Any, kind: Type) -> Any:
@@ -156,7 +156,7 @@ def _converted(data: Any, kind: Type) -> Any:
     if isinstance(kind, MapType):
         return Map([(_key(k, kind.key), _of(v, kind.value)) for k, v in pairs])
     if not isinstance(kind, RecordType):
-        raise Unreadable(f"{str(data)[:60]} is no {kind}")
+        raise Unreadable(f"{str(data)[:60]} is not of the kind {kind}")
     given = dict(pairs)
     return kind.cls(**{name: _of(given[name], t) for name, t in kind.fields})
 

@@ -101,11 +101,12 @@ def reasons(trace: Trace, bound: BoundModel) -> list[str]:
 
 def false_because(expression: ast.expr, scene: Scene) -> list[str]:
     """A false expression, what in it is false, and the values that it read."""
-    lines = [f"false: {_short(expression)}{_for_which(expression, scene)}"]
+    lines = [f"false: {_short(expression)}", *(f"  {line}" for line in _for_which(expression, scene))]
     for part in _false_parts(expression, scene):
         # Of a disjunction everything is false; of a conjunction it is news which part is.
         if isinstance(expression, ast.BoolOp) and isinstance(expression.op, ast.And):
-            lines.append(f"  because false: {_short(part)}{_for_which(part, scene)}")
+            lines.append(f"  because false: {_short(part)}")
+            lines += [f"    {line}" for line in _for_which(part, scene)]
         lines += [f"  {line}" for line in _values_of(part, scene) if f"  {line}" not in lines]
     return lines
 
@@ -276,17 +277,22 @@ def _deciding(quantified: Quantifier, scene: Scene) -> list[dict[str, Any]]:
     return [dict(zip(names, values, strict=True)) for values in ordered]
 
 
-def _for_which(expression: ast.expr, scene: Scene) -> str:
-    """Of `all(claim for x in them)`, the members that the claim is false for; of `not any`, those it is true for."""
+def _for_which(expression: ast.expr, scene: Scene) -> list[str]:
+    """Of `all(claim for x in them)`, the members that the claim is false for; of `not any`, those it is true for.
+
+    Of several names a line for each combination.
+    """
     quantified = _quantifier(expression)
     members = _deciding(quantified, scene) if quantified is not None else []
     if not members:
-        return ""
-    texts = ["; ".join(f"{name} = {plain(value)}" for name, value in one.items()) for one in members[:3]]
+        return []
+    more = len(members) - 3
     if len(members[0]) == 1:
         (name,) = members[0]
-        texts = [f"{name} = {plain(members[0][name])}", *(plain(one[name]) for one in members[1:3])]
-    return f" for {', '.join(texts)}" + (", ..." if len(members) > 3 else "")
+        values = ", ".join(plain(one[name]) for one in members[:3])
+        return [f"for {name} = {values}" + (f" and {more} more" if more > 0 else "")]
+    texts = [", ".join(f"{name} = {plain(value)}" for name, value in one.items()) for one in members[:3]]
+    return [f"for {text}" for text in texts] + ([f"and {more} more"] if more > 0 else [])
 
 
 def _short(expression: ast.expr) -> str:

@@ -29,6 +29,26 @@ def plain(value: Any) -> str:
     return str(value)
 
 
+def as_python(value: Any) -> str:
+    """A value as an expression of the language, with the names of the model's module."""
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(sorted(map(as_python, value), key=natural)) + "}" if value else "frozenset()"
+    if isinstance(value, tuple):
+        return "(" + "".join(f"{as_python(v)}, " for v in value).rstrip() + ")"
+    if isinstance(value, Map):
+        pairs = entries(value)
+        texts = [as_python(entry) for _, entry in pairs]
+        usual = max(texts, key=texts.count)
+        others = [f".put({as_python(k)}, {text})" for (k, _), text in zip(pairs, texts, strict=True) if text != usual]
+        return f"fill({type(pairs[0][0]).__name__}, c, {usual})" + "".join(others)
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    if hasattr(value, "__dataclass_fields__"):
+        fields = ", ".join(f"{n}={as_python(getattr(value, n))}" for n in value.__dataclass_fields__)
+        return f"{type(value).__name__}({fields})"
+    return repr(value)
+
+
 def entries(value: Map[Any, Any]) -> list[tuple[Any, Any]]:
     """The entries of a map, in the order of its sort: it may be built from a set, which has none."""
     return sorted(value.pairs(), key=lambda entry: _place(entry[0]))

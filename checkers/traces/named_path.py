@@ -75,7 +75,7 @@ def from_text(text: str) -> list[NamedStep]:
 def _step_of(part: str) -> NamedStep:
     match = STEP.fullmatch(part)
     if match is None:
-        raise TraceError(f"{part[:80]!r} is no step; write action or action(parameter=value)")
+        raise TraceError(f"{part[:80]!r} is not a step; write action or action(parameter=value)")
     params: dict[str, Any] = {}
     for pair in filter(None, (match[2] or "").split(",")):
         name, sign, value = pair.partition("=")
@@ -91,7 +91,7 @@ def _value_of(text: str, part: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise TraceError(f"{part[:80]!r}: {text[:40]!r} is no word and no JSON") from None
+        raise TraceError(f"{part[:80]!r}: {text[:40]!r} is neither a word nor JSON") from None
 
 
 def named(name: str, params: Params, bound: BoundModel) -> NamedStep:
@@ -117,7 +117,9 @@ def follow(path: Sequence[NamedStep], bound: BoundModel) -> Followed:
         None,
     )
     if start is None or isinstance(start[1], Clipped):
-        reason = "this is no initial state of the model" if start is None else f"it leaves the bound of {start[1].path}"
+        reason = (
+            "this is not an initial state of the model" if start is None else f"it leaves the bound of {start[1].path}"
+        )
         return Followed(None, PathProblem(0, _step_text(first), reason))
     trace = Trace([start[1]], [start[0]])
     actors = {action.name: action.who for action in bound.model.actions}

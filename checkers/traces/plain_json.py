@@ -53,7 +53,7 @@ def from_plain(data: Any, kind: Type) -> Any:
     try:
         value = _read(data, kind)
     except WRONG:
-        raise TraceError(f"{json.dumps(data)[:80]} is no {kind}") from None
+        raise TraceError(f"{json.dumps(data)[:80]} is not of the type {kind}") from None
     misfit = kind.misfit(value)
     if misfit is not None:
         raise TraceError(f"{misfit.path or 'value'}: {misfit.message}")

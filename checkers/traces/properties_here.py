@@ -11,7 +11,7 @@ from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step
 from reassure.spec.semantics.trace import Trace
 
-WHOLE_RUNS = "about whole runs, which a path cannot decide"
+WHOLE_RUNS = "about whole runs: a finite path does not decide it"
 
 
 class Here(StrEnum):

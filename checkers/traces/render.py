@@ -12,8 +12,13 @@ from reassure.checkers.base.terminal import Console, printed
 from reassure.checkers.traces.explain import claim_of, reasons
 from reassure.checkers.traces.format_value import entries, natural, plain
 from reassure.spec.language.values import Map
-from reassure.spec.semantics.interpreter import BoundModel, Params
+from reassure.spec.semantics.interpreter import BoundModel, ModelError, Params
 from reassure.spec.semantics.trace import Trace, TraceStep, of_each_property
+
+ROW = 100
+"""Most letters of a line of steps."""
+ONE_LINE = 80
+"""Most letters of a record that stands on one line."""
 
 
 def flat(value: Any, path: str = "") -> dict[str, Any]:
@@ -85,6 +90,55 @@ def call(step: TraceStep) -> str:
     return call_text(step.action, step.params)
 
 
+def in_a_row(steps: Sequence[TraceStep]) -> list[str]:
+    """Steps one after another; where they are long, in several lines that break between steps."""
+    first, *others = filled([call(step) for step in steps], " > ") or [""]
+    return [first, *(f"> {line}" for line in others)] if steps else []
+
+
+def filled(parts: Sequence[str], separator: str) -> list[str]:
+    """Texts one after another in lines of at most `ROW` letters, which break between texts alone."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + len(separator) + len(part) <= ROW:
+            lines[-1] += separator + part
+        else:
+            lines.append(part)
+    return lines
+
+
+def in_short(state: Any) -> list[tuple[str, str]]:
+    """The fields of a whole state, as few lines say them: a record on one line where it fits, and ids of which a map
+    says the same together.
+    """
+    rows: list[tuple[str, str]] = []
+    for name in state.__dataclass_fields__:
+        rows += _rows_of(name, getattr(state, name))
+    return rows
+
+
+def _rows_of(path: str, value: Any) -> list[tuple[str, str]]:
+    if isinstance(value, Map):
+        alike: dict[Any, list[Any]] = {}
+        for key, entry in entries(value):
+            alike.setdefault(entry, []).append(key)
+        return [row for entry, keys in alike.items() for row in _rows_of(f"{path}[{_keys(keys)}]", entry)]
+    if hasattr(value, "__dataclass_fields__") and (not path or len(f"{path} = {plain(value)}") > ONE_LINE):
+        names = value.__dataclass_fields__
+        return [row for name in names for row in _rows_of(f"{path}.{name}", getattr(value, name))]
+    return [(path, plain(value))]
+
+
+def _keys(keys: list[Any]) -> str:
+    """Keys of a map: numbers that follow each other as a range."""
+    texts = [plain(key) for key in keys]
+    if len(keys) > 2 and all(text.isdigit() for text in texts):
+        numbers = [int(text) for text in texts]
+        if numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+            return f"{numbers[0]}..{numbers[-1]}"
+    return ", ".join(texts)
+
+
 def told(trace: Trace, bound: BoundModel) -> str:
     """The text that `tell` prints."""
     return printed(lambda console: tell(trace, bound, console)).rstrip()
@@ -143,8 +197,8 @@ def tell(trace: Trace, bound: BoundModel, console: Console, earlier: Sequence[Tr
     shared, same = _common_beginning(trace, earlier)
     console.print(f"  0. {call(trace.steps[0])}", style="cyan")
     if shared is None:
-        for name, value in flat(trace.states[0]).items():
-            console.print(f"       {name} = {plain(value)}", style="dim")
+        for name, value in in_short(trace.states[0]):
+            console.print(f"       {name} = {value}", style="dim")
     else:
         steps = "" if same == 0 else f", with step{'s' * (same > 1)} 1{f' to {same}' * (same > 1)}"
         console.print(f"       as in {_named(shared)}{steps}", style="dim")
@@ -194,15 +248,26 @@ def _row(change: Change) -> Text:
     return row.append(change.new, style="green")
 
 
-def tell_astray(name: str, states: Sequence[Any], console: Console) -> None:
-    """A counterexample to induction, its first state in full and then what changes."""
-    console.print(f"{name} is not carried on from here (perhaps not reachable)", style="bold")
-    for field, value in flat(states[0]).items():
-        console.print(f"       {field} = {plain(value)}", style="dim")
+def tell_astray(name: str, states: Sequence[Any], bound: BoundModel, console: Console) -> None:
+    """A counterexample to induction: its first state in full, and then each step and what it changes."""
+    console.print(f"{name} is not preserved by this step; perhaps no run reaches its state", style="bold")
+    for field, value in in_short(states[0]):
+        console.print(f"       {field} = {value}", style="dim")
     for k in range(1, len(states)):
-        console.print(f"  step {k}", style="cyan")
+        console.print(f"  {k}. {_step_of(states[k - 1], states[k], bound)}", style="cyan")
         for change in changes(states[k - 1], states[k]):
-            console.print(f"       {change.line}")
+            console.print(_row(change))
+
+
+def _step_of(before: Any, after: Any, bound: BoundModel) -> str:
+    """The first step by which plain Python leads from a state, which may be unreachable, to another one."""
+    try:
+        for step in bound.steps(before):
+            if step.after == after:
+                return f"{step.action.who}: {call_text(step.action.name, step.params)}"
+    except ModelError:
+        pass  # in a state that no run reaches an action may raise
+    return "a step"
 
 
 def markdown(trace: Trace, bound: BoundModel) -> str:
@@ -214,7 +279,7 @@ def markdown(trace: Trace, bound: BoundModel) -> str:
     if config:
         lines += [f"Configuration: {config}.", ""]
     lines += [f"0. `{call(trace.steps[0])}`", ""]
-    lines += [f"   {name} = {plain(value)}  " for name, value in flat(trace.states[0]).items()]
+    lines += [f"   {name} = {value}  " for name, value in in_short(trace.states[0])]
     for i, (step, before, after) in enumerate(moves(trace), 1):
         lines += ["", f"{i}. **{step.actor}**: `{call(step)}`", ""]
         rows = changes(before, after)

@@ -43,6 +43,9 @@ def replay_trace(trace: Trace, bound: BoundModel, name: str) -> Replayed:
 def _judge_property(trace: Trace, bound: BoundModel, result: Replayed) -> None:
     """Whether the trace shows the violation, or the cover, that it is of."""
     name, kind = trace.meta["property"], trace.meta.get("property_kind")
+    if "expression" in trace.meta:
+        result.notes.append(f"note: it is of the expression {trace.meta['expression']}, which is not decided here")
+        return
     if name not in {"deadlock", RAISES, *(p.name for p in bound.model.properties)}:
         result.code = Exit.EXPECTATION
         result.problem = f"{bound.model.name} has no property {name}, which the trace is of"

@@ -29,14 +29,14 @@ def compiled(expression: str) -> CodeType:
         return compile(ast.parse(expression, mode="eval"), "<expression>", "eval")
     except (SyntaxError, ValueError) as error:
         message = getattr(error, "msg", str(error))
-        raise Failure(Exit.USAGE, f"{expression!r} is no Python expression: {message}") from None
+        raise Failure(Exit.USAGE, f"{expression!r} is not a Python expression: {message}") from None
 
 
 def values_along(trace: Trace, bound: BoundModel, expression: str) -> list[str]:
     """The value in each state, as people write it, or what the expression raises there.
 
     expression: Python, of a state `s` and the configuration `c`, evaluated by CPython. Raises `Failure` for text that
-    is no expression, or that names what there is not.
+    is not an expression, or that names what there is not.
     """
     code, names = compiled(expression), names_for_expressions(bound.model)
     texts = []

@@ -15,7 +15,7 @@
     model = "batching_literal"
     set = { brokers = 4 }                   # its configuration, if not the default
     properties = ["own_steps_keep_min_isr"] # properties and covers that together are the claim in this reading
-    method = "check"                        # or "prove", or "enumerate"
+    method = "check"                        # or "prove", "prove any number", "enumerate"
     expect = "violated"                     # or "holds": what a checker was seen to say
     note = "What the trace shows."          # if it needs saying
     column = "document"                     # or "kafka": its code; or "mutant": shows that the claim can fail
@@ -41,7 +41,10 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
-METHODS = ("check", "prove", "enumerate")
+ANY_NUMBER = "prove any number"
+PROOFS = ("prove", ANY_NUMBER)
+"""The methods that prove: of the configuration, or of all values of its numbers that are not set."""
+METHODS = ("check", *PROOFS, "enumerate")
 COLUMNS = ("document", "kafka", "mutant")
 EXPECTATIONS = ("holds", "violated")
 
@@ -136,7 +139,8 @@ def _file(path: Path, wrong: list[str]) -> list[Claim]:
         return []
     entries: Any = data.get("claim")
     title: Any = data.get("title", "")
-    if not set(data) <= {"title", "claim"} or not _tables(entries) or not isinstance(title, str):
+    known = set(data) <= {"title", "statements", "claim"}
+    if not known or not _tables(entries) or not _tables(data.get("statements", [{}])) or not isinstance(title, str):
         wrong.append(f"{path.name}: a file of claims is a title and a list of [[claim]] tables, and nothing else")
         return []
     made = [_claim(entry, title, f"{path.name}, claim {i}", path.stem, wrong) for i, entry in enumerate(entries, 1)]

@@ -2,6 +2,9 @@
 
 Every node of an action that reads the order of ids becomes a further parameter: `min(s)` becomes any member of `s`,
 `sorted(s)` its members in any order, `a < b` of two ids either answer. Every step of the model is one of these steps.
+
+Where the order of sequences is forgotten too (`list_order.py`), `sorted(s)` stays: any order would do. The first item
+that is in a set becomes any such item, and a comparison of two sequences is left open if both have the same items.
 """
 
 from __future__ import annotations
@@ -9,23 +12,101 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container
 
-from reassure.spec.frontend.ir import Graph, Node, items
-from reassure.spec.frontend.lowered_model import Check, LoweredAction, LoweredModel, Parameter
+from reassure.spec.frontend.ir import Node, items
+from reassure.spec.frontend.list_order import Agree, ListOrder, can_be_forgotten, is_list, listed, reads_list_order
+from reassure.spec.frontend.lowered_model import Check, Formula, LoweredAction, LoweredModel, Parameter
 from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.operations import LEAVES, OPERATIONS
+from reassure.spec.frontend.sets_and_sequences import seq_set
+from reassure.spec.frontend.substitution import substitute
 from reassure.spec.language.types import BoolType, IdType, SeqType, SetType, Type
 from reassure.spec.language.values import Id
+from reassure.spec.language.vocabulary import Property
 
 
-def in_any_order(model: LoweredModel, sorts: Container[type[Id]]) -> LoweredModel:
-    """The model with the order of these sorts forgotten in its actions; claims and initial functions stay."""
-    actions = tuple(_Choices(model.graph, sorts, action).action() for action in model.actions)
-    return dataclasses.replace(model, actions=actions)
+def in_any_order(
+    model: LoweredModel,
+    sorts: Container[type[Id]],
+    lists: Container[type[Id]] = frozenset(),
+    agree_at_first: Agree = lambda *paths: False,
+) -> LoweredModel:
+    """The model with the order of these sorts forgotten in its actions; claims and initial functions stay.
+
+    lists: the sorts of which sequences are in no order, as `forgotten_lists` gives them. A claim is then hit where it
+    is in some order: an invariant holds if it holds in every order, a cover is reached if it is in one.
+    agree_at_first: as `ListOrder` has it. Where it says so of sequences that claims compare, a step raises unless they
+    still agree after it.
+    """
+    order = ListOrder(model.graph, lists, agree_at_first)
+    actions = tuple(_Choices(order, sorts, action).action() for action in model.actions)
+    result = dataclasses.replace(model, actions=actions)
+    return _claims_in_any_order(result, order) if lists else result
 
 
-def guards_read_order(model: LoweredModel, sorts: Container[type[Id]]) -> bool:
+def forgotten_lists(model: LoweredModel, sorts: Container[type[Id]]) -> frozenset[type[Id]]:
+    """Those of the sorts whose sequences can be in no order: the state has such, and no step reads their places."""
+    found = {sort for leaf in model.leaves if (sort := listed(leaf.type)) is not None and sort in sorts}
+    nodes = list(arguments_first(node for action in model.actions for node in _roots(action)))
+    return frozenset(sort for sort in found if can_be_forgotten(model.bound.type, nodes, {sort}))
+
+
+def _roots(action: LoweredAction) -> list[Node]:
+    drawn = [p.drawn for p in action.parameters if p.drawn is not None]
+    sources = [node for one in drawn for node in (one if isinstance(one, tuple) else (one,))]
+    conditions = [*(c.condition for c in action.checks), *(c.condition for c in action.clips)]
+    return [*sources, *conditions, *action.next_leaves]
+
+
+def _claims_in_any_order(model: LoweredModel, order: ListOrder) -> LoweredModel:
+    """The model with claims that are hit where they are in some order. Those over steps read the state before alone."""
+    after = [
+        {f"{leaf.path}'": node for leaf, node in zip(model.leaves, action.next_leaves, strict=True)}
+        for action in model.actions
+    ]
+    steps = zip(model.step_formulas, after, strict=True)
+    state_formulas = tuple(f if f.goal else _in_any_order(f, order, {}) for f in model.state_formulas)
+    terminal_formulas = tuple(_in_any_order(f, order, {}) for f in model.terminal_formulas)
+    step_formulas = [tuple(_in_any_order(f, order, leaves) for f in formulas) for formulas, leaves in steps]
+    kept = [_still_agree(order, leaves) for leaves in after]
+    while len(kept[0].checks if kept else ()) < sum(order.assumed.values()):  # to show that may take further pairs
+        kept = [_still_agree(order, leaves) for leaves in after]
+    return dataclasses.replace(
+        model,
+        state_formulas=state_formulas,
+        step_formulas=tuple((*f, *([k] if any(c.condition is not order.graph.true for c in k.checks) else ()))
+                            for f, k in zip(step_formulas, kept, strict=True)),
+        terminal_formulas=terminal_formulas,
+    )  # fmt: skip
+
+
+def _still_agree(order: ListOrder, after: dict[str, Node]) -> Formula:
+    """A claim over steps that raises unless the sequences of which it is assumed agree in the state after it."""
+    conditions = [order.agree(after[f"{a}'"], after[f"{b}'"]) for (a, b), yes in [*order.assumed.items()] if yes]
+    checks = tuple(Check("error", condition, "the order of items", "", 0) for condition in conditions)
+    return Formula(KEPT.name, KEPT, order.graph.true, checks)
+
+
+def _in_any_order(formula: Formula, order: ListOrder, after: dict[str, Node]) -> Formula:
+    results: dict[Node, Node] = {}
+    whole = [
+        substitute(order.graph, node, after, results)
+        for node in (formula.condition, *(check.condition for check in formula.checks))
+    ]
+    cover = formula.claim is not None and formula.claim.kind == "cover"
+    condition = order.in_some(whole[0]) if cover else order.in_all(whole[0])
+    checks = zip(formula.checks, whole[1:], strict=True)
+    return dataclasses.replace(
+        formula,
+        condition=condition,
+        checks=tuple(dataclasses.replace(check, condition=order.in_all(node)) for check, node in checks),
+    )
+
+
+def guards_read_order(
+    model: LoweredModel, sorts: Container[type[Id]], lists: Container[type[Id]] = frozenset()
+) -> bool:
     """Whether it depends on the order of these sorts if an action is enabled, or raises."""
-    forgotten = in_any_order(model, sorts)
+    forgotten = in_any_order(model, sorts, lists)
     pairs = zip(model.actions, forgotten.actions, strict=True)
     return any(_enabled_by(a) != _enabled_by(b) for a, b in pairs)
 
@@ -35,6 +116,8 @@ def _enabled_by(action: LoweredAction) -> list[object]:
     return [*(check.condition for check in action.checks), *drawn]
 
 
+KEPT = Property("?", "step", lambda before, after: True)
+"""Stands for what a step has to keep; it is never hit."""
 CHOICE = "?"
 """The first letter of the name of a parameter that stands for an order."""
 
@@ -42,18 +125,16 @@ CHOICE = "?"
 class _Choices:
     """The choices of one action."""
 
-    def __init__(self, graph: Graph, sorts: Container[type[Id]], action: LoweredAction) -> None:
-        self.graph, self.sorts, self.original = graph, sorts, action
-        drawn = [p.drawn for p in action.parameters if p.drawn is not None]
-        self.drawn = [node for one in drawn for node in (one if isinstance(one, tuple) else (one,))]
-        roots = [*self.drawn, *(c.condition for c in action.checks), *(c.condition for c in action.clips)]
-        nodes = list(arguments_first([*roots, *action.next_leaves]))
+    def __init__(self, order: ListOrder, sorts: Container[type[Id]], action: LoweredAction) -> None:
+        self.order, self.graph, self.sorts, self.original = order, order.graph, sorts, action
+        roots = _roots(action)
+        nodes = list(arguments_first(roots))
         self.ordered = {node for node in nodes if self._reads_order(node)}
         above = set(self.ordered)
         for node in nodes:
             if any(argument in above for argument in node.args):
                 above.add(node)
-        self.needed = self._needed(nodes, above, {*roots, *action.next_leaves})
+        self.needed = self._needed(nodes, above, set(roots))
         self.results: dict[Node, Node] = {}
         self.parameters: list[Parameter] = []
 
@@ -61,8 +142,8 @@ class _Choices:
         """The action with a parameter for each choice."""
         if not self.ordered:
             return self.original
-        for node in self.drawn:
-            self._rewritten(node)
+        for p in self.original.parameters:
+            self._drawn(p)
         first = len(self.parameters)
         action = self.original
         own = tuple(dataclasses.replace(p, drawn=self._drawn(p)) for p in action.parameters)
@@ -88,7 +169,9 @@ class _Choices:
         if node.op in ("lowest", "highest"):
             return self._is_id(node.type)
         if node.op == "seq_sorted":
-            return isinstance(node.type, SeqType) and self._is_id(node.type.item)
+            return is_list(node.type, self.sorts) and not is_list(node.type, self.order.sorts)
+        if reads_list_order(node, self.order.sorts):
+            return True
         return node.op == "lt" and self._is_id(node.args[0].type)
 
     def _needed(self, nodes: list[Node], above: set[Node], roots: set[Node]) -> dict[Node, Node]:
@@ -135,6 +218,12 @@ class _Choices:
             return self._either(node, *args)
         if node.op == "seq_sorted":
             return self._sequence(node, args[0])
+        if node.op == "eq":
+            return self._same(node, *args)
+        if node.op in ("seq_get", "seq_first"):
+            items_ = seq_set(self.graph, args[0])
+            eligible = self.graph.inter(items_, args[1]) if node.op == "seq_first" else items_
+            return self._member(eligible, node.type, self.needed[node])
         if args[0].op == "single":
             return args[0].args[0]
         return self._member(args[0], node.type, self.needed[node])
@@ -168,5 +257,15 @@ class _Choices:
         open_ = g.and_(self.needed[node], g.not_(g.eq(a, b)))
         return self._parameter(g.ite(open_, g.mask(3, BoolType()), g.mask(1, BoolType())), BoolType(), 2)
 
+    def _same(self, node: Node, a: Node, b: Node) -> Node:
+        """Whether two sequences are equal: either answer where it depends on their order."""
+        g = self.graph
+        sure = self.order.surely_equal(a, b)
+        if sure is g.true:
+            return sure
+        open_ = g.and_(self.needed[node], self.order.same_items(a, b), g.not_(sure))
+        known = g.ite(sure, g.mask(2, BoolType()), g.mask(1, BoolType()))
+        return self._parameter(g.ite(open_, g.mask(3, BoolType()), known), BoolType(), 2)
 
-__all__ = ["guards_read_order", "in_any_order"]
+
+__all__ = ["forgotten_lists", "guards_read_order", "in_any_order"]

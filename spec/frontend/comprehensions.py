@@ -180,7 +180,7 @@ def select(
     """The comprehension as a selection from one set (or, where order is wanted, a sorted one), if it is one.
 
     then: called when the set is lowered. early: the caller may stop at an element, so that a comprehension with an
-    element that may fail is no selection.
+    element that may fail is not a selection.
     """
     if len(node.generators) != 1 or not isinstance(node, ast.GeneratorExp | ast.SetComp):
         return None

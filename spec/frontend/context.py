@@ -18,7 +18,7 @@ from reassure.spec.frontend.introspection import Definition, find_source, hints_
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.leaves import of_type
 from reassure.spec.frontend.lowered_model import Check, Formula, Guard, Telling, ToldApart
-from reassure.spec.frontend.refusals import Refusal, Refused
+from reassure.spec.frontend.refusals import MOST_OPERATIONS, Refusal, Refused, TooLarge
 from reassure.spec.frontend.symbolic_values import Sym
 from reassure.spec.frontend.symbols import Symbols
 from reassure.spec.language.annotations import AnyNumber, record_type, resolve
@@ -160,13 +160,23 @@ class Context:
 
     def refuse(self, node: ast.AST, construct: str, remedy: str) -> Refused:
         """Records a refusal at a node. The caller raises what is returned, unless it goes on to find more."""
-        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        frame = self.frame
-        source = frame.lines[line - 1].rstrip() if line <= len(frame.lines) else ""
-        refusal = Refusal(frame.file, line, column, construct, remedy, source)
+        refusal = self._refusal(node, construct, remedy)
         if refusal not in self.scope.refusals:
             self.scope.refusals.append(refusal)
         return Refused()
+
+    def _refusal(self, node: ast.AST, construct: str, remedy: str) -> Refusal:
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        frame = self.frame
+        source = frame.lines[line - 1].rstrip() if line <= len(frame.lines) else ""
+        return Refusal(frame.file, line, column, construct, remedy, source)
+
+    def must_be_small(self, node: ast.expr) -> None:
+        """Raises `TooLarge`, at a node, if the model has more operations than are translated."""
+        if len(self.graph) > MOST_OPERATIONS:
+            what = f"more than {MOST_OPERATIONS:,} operations in {self.declaration}"
+            remedy = "each turn of a loop over ids is translated; nest fewer loops, or take fewer ids"
+            raise TooLarge([self._refusal(node, what, f"{remedy}; `check --engine reference` translates nothing")])
 
     # -- conditions -------------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ def lower(context: Context, node: ast.expr) -> Sym:
     if lower_expression is None:
         construct, remedy = UNSUPPORTED.get(type(node), (type(node).__name__, "this is not in the language"))
         raise context.refuse(node, construct, remedy)
+    context.must_be_small(node)
     try:
         value = lower_expression(context, node)
     except (Mismatch, DomainError) as error:

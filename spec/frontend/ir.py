@@ -434,9 +434,15 @@ class Graph:
         return self._made.values()
 
     def compared_with(self, op: str) -> set[Node]:
-        """The nodes that are compared by their order with one of an operation."""
+        """The nodes that are compared by their order with one of an operation, perhaps as the least of several."""
         pairs = (node.args for node in self.nodes() if node.op == "lt")
-        return {b for pair in pairs for a, b in (pair, pair[::-1]) if a.op == op}
+        todo = [b for pair in pairs for a, b in (pair, pair[::-1]) if a.op == op]
+        compared = set[Node]()
+        while todo:
+            node = todo.pop()
+            compared.add(node)
+            todo += [a for a in node.args if node.op in ("min", "max") and a not in compared]
+        return compared
 
     def card(self, a: Node) -> Node:
         assert isinstance(a.type, SetType)

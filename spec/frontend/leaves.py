@@ -44,7 +44,7 @@ def slot_type(item: RecordType) -> IntType:
 
 
 def of_type(g: Graph, kind: Type, leaf: MakeLeaf, path: str = "") -> Sym:
-    """A value of a type, its scalars made by `leaf`; `Mismatch` for a type that is no model's.
+    """A value of a type, its scalars made by `leaf`; `Mismatch` for a type that is not a model's.
 
     A map from a sort of any number of members has one scalar for each of its values: a table.
     """
@@ -130,7 +130,7 @@ def leaves(g: Graph, value: Sym, kind: Type) -> Iterator[Node]:
     elif isinstance(value, Poison):  # of a model in which nothing is refused: no run gets here
         yield from leaves(g, nothing(g, kind), kind)
     else:
-        raise Mismatch(f"{describe(value)} is no value of {kind}")
+        raise Mismatch(f"{describe(value)} is not a value of {kind}")
 
 
 def _zero_if_absent(g: Graph, node: Node, present: Node, zero_node: Node) -> bool:

@@ -55,7 +55,7 @@ def attribute(context: Context, node: ast.Attribute) -> Sym:
         if node.attr in base.fields:
             return base.fields[node.attr]
         fields = f"{base.cls.__name__} has the fields {', '.join(base.fields)}"
-        raise context.refuse(node, f"`.{node.attr}` is no field", f"{fields}; instead of a method write a function")
+        raise context.refuse(node, f"`.{node.attr}` is not a field", f"{fields}; instead of a method write a function")
     if isinstance(base, Static):
         if base.value is context.config or isinstance(base.value, ModuleType | type):
             if base.value is context.config and context.scope.any_number is not None:

@@ -93,7 +93,7 @@ def _scalars(context: Context, node: ast.BinOp, a: Scalar, b: Scalar) -> Node | 
     if isinstance(a.type, IntType) and isinstance(b.type, IntType) and type(node.op) in ARITHMETIC:
         operation = ARITHMETIC[type(node.op)]
         if operation in ("floordiv", "mod") and not (y.op == "const" and y.data > 0):
-            raise context.refuse(node, "division by what is no constant", "the divisor is a positive constant")
+            raise context.refuse(node, "division by what is not constant", "the divisor is a positive constant")
         return g.arith(operation, x, y)
     if isinstance(a.type, SetType) and a.type == b.type:
         if isinstance(node.op, ast.BitOr):

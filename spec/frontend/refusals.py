@@ -33,4 +33,12 @@ class SubsetError(Exception):
         super().__init__("\n".join(str(r) for r in self.refusals))
 
 
-__all__ = ["Refusal", "Refused", "SubsetError"]
+MOST_OPERATIONS = 60_000
+"""Operations of the largest model that is translated: eight times those of the largest that comes with the project."""
+
+
+class TooLarge(SubsetError):
+    """The model is in the language, and has more than `MOST_OPERATIONS` operations. It names the place."""
+
+
+__all__ = ["MOST_OPERATIONS", "Refusal", "Refused", "SubsetError", "TooLarge"]

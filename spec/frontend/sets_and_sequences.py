@@ -80,7 +80,7 @@ def is_empty(g: Graph, value: Sym) -> Node:
         return g.eq(seq_len(g, value.node), g.num(0))
     if isinstance(value, Option) and value.value is not None:
         return g.and_(value.present, is_empty(g, value.value))
-    raise Mismatch(f"{describe(value)} is no set or sequence")
+    raise Mismatch(f"{describe(value)} is not a set or sequence")
 
 
 def seq_set(g: Graph, sequence: Node) -> Node:

@@ -24,7 +24,7 @@ def id_of(context: Context, node: ast.Call, sort: type[Id]) -> Sym:
     number = lower(context, positional(context, node, 1, 1)[0])
     if isinstance(number, Scalar) and isinstance(number.type, IntType) and number.node.op == "const":
         return context.symbols.lift(sort(number.node.data))
-    what = f"{sort.__name__}() of what is no constant"
+    what = f"{sort.__name__}() of what is not constant"
     raise context.refuse(node, what, "ids are not calculated; use parameters")
 
 
@@ -46,11 +46,11 @@ def _sort(context: Context, node: ast.Call, sort: ast.expr, config: ast.expr | N
     """The sort that `every` or `fill` is of; an id sort is as large as the configuration says."""
     named = lower_present(context, sort)
     if not isinstance(named, Static):
-        raise context.refuse(node, f"`{ast.unparse(sort)}` is no sort", remedy)
+        raise context.refuse(node, f"`{ast.unparse(sort)}` is not a sort", remedy)
     argument = None if config is None else lower(context, config)
     kind = resolve(named.value, context.symbols.sizes)
     if not isinstance(kind, IdType | EnumType | BoolType):
-        raise context.refuse(node, f"`{ast.unparse(sort)}` is no sort", remedy)
+        raise context.refuse(node, f"`{ast.unparse(sort)}` is not a sort", remedy)
     is_none = isinstance(argument, Option) and argument.value is None
     if (argument is None or is_none) and isinstance(kind, IdType) and not isinstance(kind.sort.size, int):
         raise context.refuse(node, f"{kind} without the configuration", remedy)

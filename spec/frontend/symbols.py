@@ -86,7 +86,7 @@ class Symbols:
     # -- constants ------------------------------------------------------------------------------------
 
     def lift(self, value: Any) -> Sym:
-        """The symbolic constant for a Python value; anything that is no value of a model stays static."""
+        """The symbolic constant for a Python value; anything that is not a value of a model stays static."""
         g = self.graph
         if value is True or value is False:
             return Scalar(g.truth(value))
@@ -168,7 +168,7 @@ class Symbols:
         if isinstance(value, Bag):
             members = [(occupied(g, s), unpack_slot(g, value.item, s)) for s in value.looked_into()]
             return g.or_(*(g.and_(there, self.equal(record, member)) for there, member in members))
-        raise Mismatch(f"{describe(value)} is no set of records")
+        raise Mismatch(f"{describe(value)} is not a set of records")
 
     def with_members(self, value: Sym, members: dict[Node, Node]) -> Sym:
         """A value with other nodes in place of bound members."""

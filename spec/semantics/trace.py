@@ -34,7 +34,7 @@ from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
 
 
 class TraceError(Exception):
-    """A file that is no trace, or a trace that is not of this model's types."""
+    """A file that is not a trace, or a trace that is not of this model's types."""
 
 
 class ReplayRefused(Exception):
@@ -103,7 +103,7 @@ def decode(data: Any, kind: Type) -> Any:
     try:
         value = _decode(data, kind)
     except WRONG:
-        raise TraceError(f"{json.dumps(data)[:80]} is no {kind}") from None
+        raise TraceError(f"{json.dumps(data)[:80]} is not of the type {kind}") from None
     misfit = kind.misfit(value)
     if misfit is not None:
         raise TraceError(f"{misfit.path or 'value'}: {misfit.message}")
@@ -140,7 +140,7 @@ def _decode(data: Any, kind: Type) -> Any:
         try:
             values[name] = _decode(data[name], t)
         except WRONG:
-            raise TraceError(f"{name}: {json.dumps(data[name])[:80]} is no {t}") from None
+            raise TraceError(f"{name}: {json.dumps(data[name])[:80]} is not of the type {t}") from None
         except TraceError as error:
             raise TraceError(f"{name}.{error}" if isinstance(t, RecordType) else f"{name}: {error}") from None
     return kind.cls(**values)
@@ -216,11 +216,11 @@ def read_itf(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror}") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise TraceError(f"{path} is no JSON: {error}") from None
+        raise TraceError(f"{path} is not JSON: {error}") from None
     except (RecursionError, ValueError) as error:  # nested or numbered beyond what Python reads
-        raise TraceError(f"{path} is no trace: {error}") from None
+        raise TraceError(f"{path} is not a trace: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.get("states"), list) or "vars" not in data:
-        raise TraceError(f"{path} is no ITF trace: it needs `vars` and `states`")
+        raise TraceError(f"{path} is not an ITF trace: it needs `vars` and `states`")
     if not data["states"]:
         raise TraceError(f"{path} has no states")
     loop = data.get("loop")
@@ -230,7 +230,7 @@ def read_itf(path: Path) -> dict[str, Any]:
     types: dict[str, type] = dict.fromkeys(("model", "model_file", "property", "property_kind"), str)
     types |= {"config": dict, "fairness": list, "raises": dict, "properties": dict, "releases": list}
     if not isinstance(meta, dict):
-        raise TraceError(f"{path}: `#meta` is no object")
+        raise TraceError(f"{path}: `#meta` is not an object")
     for key, kind in types.items():
         if not isinstance(meta.get(key, kind()), kind):
             raise TraceError(f"{path}: `#meta`.`{key}` is {json.dumps(meta[key])[:40]}")
@@ -244,7 +244,7 @@ def from_itf(data: dict[str, Any], bound: BoundModel) -> Trace:
     states, steps = [], []
     for i, raw in enumerate(data["states"]):
         if not isinstance(raw, dict) or not isinstance(raw.get("#meta", {}), dict):
-            raise TraceError(f"state {i} is no object with an object as `#meta`")
+            raise TraceError(f"state {i} is not an object with an object as `#meta`")
         meta = raw.get("#meta", {})
         try:
             states.append(decode({k: v for k, v in raw.items() if k != "#meta"}, bound.type))
@@ -304,7 +304,7 @@ def replay(trace: Trace, bound: BoundModel) -> None:
     first = trace.steps[0]
     starts = [(d.name, p) for d, p, s in bound.initial_states() if s == trace.states[0]]
     if not starts:
-        raise ReplayRefused(0, first.action, "this is no initial state of the model")
+        raise ReplayRefused(0, first.action, "this is not an initial state of the model")
     if (first.action, first.params) not in starts:
         raise ReplayRefused(0, first.action, f"with {first.params} the model starts in another state")
     for i in range(1, len(trace.states)):

@@ -1,7 +1,8 @@
 """The page of second opinions: every check of the project's gate file, by our engine and by TLC.
 
 `python -m tests.benchmarks.second_opinion --jar FILE` runs what has no answer yet in the answers beside this module,
-and writes the page; `--again` forgets them first. TLC takes longer than our engine by some orders of magnitude.
+then what TLC did not finish in less time, and writes the page; `--again` forgets the answers first. TLC takes longer
+than our engine by some orders of magnitude.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions
+from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.check import run
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.gate import gate_file
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.tla.second_opinion import ask_tlc
@@ -28,14 +31,27 @@ MEMORY = 2 << 30
 Answer = dict[str, Any]
 NOT_RUN = "not run"
 
+KRAFT = (
+    "brokers=2", "replication_factor=1", "min_isr=1", "disturbances=1", "shutdowns=0", "admin_requests=1",
+    "unclean=off",
+)  # fmt: skip
+BATCHING = ("brokers=3", "deaths=0", "crashes=0")
+WHOLE_RUNS = {
+    **dict.fromkeys(("kraft", "kraft_invariants", "kraft_reconfigured"), KRAFT),
+    **dict.fromkeys(("kraft_kafka", "kraft_kafka_maintained", "kraft_kafka_ordered", "kraft_kafka_racks"), KRAFT),
+    "kraft_kafka_operated": (*KRAFT, "restarts=0", "controlled_shutdowns=1"),
+    **dict.fromkeys(("batching", "batching_literal", "batching_loops"), BATCHING),
+}
+"""By model, a configuration in which TLC decides the properties of whole runs that it does not in those of the gate."""
+
 HEAD = """# Second opinions by TLC
 
 Each `check` of [the gate file](../../gate.toml), by our engine with one thread, and by TLC with one worker on the
 module that `reassure export` writes. "same" says that the numbers of distinct and generated states, the depth and the
 answer on every property and cover are equal, and that plain Python executes each counterexample that TLC prints
-([how](../how-to/tla.md)). Each run of TLC may take {seconds:g} s: TLC searches once for all properties of states and
-steps, once for deadlocks, once for each counterexample, and once for each property of whole runs. The times are of the
-first of these, Java's start included, and of our search with its compilation.
+([how](../how-to/tla.md)). TLC has {seconds:g} s for a check: it searches once for all properties of states and steps
+and their counterexamples, once for deadlocks, and once for the properties of whole runs. The times are of the first of
+these, Java's start included, and of our search with its compilation, on two cores that other programs used too.
 `python -m tests.benchmarks.second_opinion` writes this page; the classes of this TLC are of {tlc}.
 
 {summary}
@@ -45,10 +61,21 @@ first of these, Java's start included, and of our search with its compilation.
 """
 
 
+SMALL = """
+## Properties of whole runs
+
+TLC evaluates `ENABLED` of a large action slowly, so that it does not decide these properties in the larger
+configurations. Each of them is compared in a small one too.
+
+| check | distinct states | properties | outcome |
+|---|---|---|---|
+"""
+
+
 def checks() -> list[Check]:
     """The checks that search every reachable state, those with few states first."""
     found = [c for c in gate_file.read(ROOT / "gate.toml").checks if c.kind == "check"]
-    return sorted(found, key=lambda c: pinned(c) or 1 << 60)
+    return sorted(found, key=lambda c: pinned(c) or 0)
 
 
 def pinned(check: Check) -> int | None:
@@ -56,19 +83,27 @@ def pinned(check: Check) -> int | None:
     return check.pin.get("distinct") if isinstance(check.pin, dict) else None
 
 
-def key_of(check: Check) -> str:
-    """The command of a check, without its program."""
-    return check.repro().removeprefix("reassure ")
+def key_of(check: Check | CheckRequest) -> str:
+    """The command of a check, without its program and the engine that is the default."""
+    return check.repro().removeprefix("reassure ").removesuffix(f" --engine={DEFAULT_ENGINE}")
 
 
-def answer_of(check: Check, tlc: TlcInstallation, seconds: float) -> Answer:
+def of_whole_runs() -> list[CheckRequest]:
+    """The checks of properties of whole runs in small configurations."""
+    requests = []
+    for model, settings in WHOLE_RUNS.items():
+        names = [p.name for p in plain(model, list(settings))[0].properties if p.temporal]
+        requests.append(CheckRequest(model, list(settings), DEFAULT_ENGINE, SearchOptions(properties=names)))
+    return requests
+
+
+def answer_of(request: CheckRequest, tlc: TlcInstallation, seconds: float) -> Answer:
     """Both answers."""
-    request = check.request()
     request.options = replace(request.options, budget=seconds, memory=MEMORY, workers=1)
     result, bound = run(request, Progress(quiet=True))
     stats = result.stats
     ours = sum(stats.seconds[name] for name in ("compile", "search"))
-    answer: Answer = {"distinct": stats.distinct, "ours": round(ours, 2)}
+    answer: Answer = {"distinct": stats.distinct, "ours": round(ours, 2), "seconds": seconds}
     try:
         opinion = ask_tlc(result, bound, request.options, tlc, Progress(quiet=True))
     except Failure as failure:
@@ -84,12 +119,17 @@ def answer_of(check: Check, tlc: TlcInstallation, seconds: float) -> Answer:
     return {**answer, "outcome": "same"}
 
 
+def final(answer: Answer, seconds: float) -> bool:
+    """Whether more time would not change an answer."""
+    return answer["outcome"] == "same" or answer.get("seconds", 0) >= seconds
+
+
 def page(data: dict[str, Any]) -> str:
     """The page of answers."""
     answers = data["answers"]
     rows, outcomes = [], []
-    for check in checks():
-        answer = answers.get(key_of(check), {"outcome": NOT_RUN})
+    found = [(check, answers.get(key_of(check), {"outcome": NOT_RUN})) for check in checks()]
+    for check, answer in sorted(found, key=lambda row: row[1].get("distinct") or pinned(row[0]) or 0):
         outcomes.append(answer["outcome"])
         distinct = answer.get("distinct", pinned(check))
         cells = [
@@ -112,7 +152,13 @@ def page(data: dict[str, Any]) -> str:
         f"Of {len(outcomes)} checks {same} are the same, {partly} the same as far as TLC came, {different} different, "
         f"{refused} refused; TLC's search did not end in time for {rest}, and {left} have not been run."
     )
-    return HEAD.format(seconds=data["seconds"], tlc=data["tlc"], summary=summary) + "".join(rows)
+    small = []
+    for request in of_whole_runs():
+        answer = data["whole_runs"].get(key_of(request), {"outcome": NOT_RUN, "distinct": 0})
+        names = ", ".join(request.options.properties)
+        small.append(f"| `{key_of(request)}` | {answer['distinct']:,} | {names} | {answer['outcome']} |\n")
+    head = HEAD.format(seconds=data["seconds"], tlc=data["tlc"], summary=summary)
+    return head + "".join(rows) + SMALL + "".join(small)
 
 
 def main() -> None:
@@ -124,15 +170,21 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="forget the answers that there are")
     args = parser.parse_args()
     tlc, began = TlcInstallation.find(args.jar), time.monotonic()
-    data = {"seconds": args.seconds, "tlc": tlc.version(), "answers": {}}
+    data: dict[str, Any] = {"answers": {}, "whole_runs": {}}
     if ANSWERS.is_file() and not args.again:
-        data["answers"] = json.loads(ANSWERS.read_text(encoding="utf-8"))["answers"]
-    for check in checks():
+        data |= json.loads(ANSWERS.read_text(encoding="utf-8"))
+    data |= {"seconds": args.seconds, "tlc": tlc.version()}
+    asked = [(data["whole_runs"], request) for request in of_whole_runs()]
+    asked += [
+        (data["answers"], check.request()) for check in sorted(checks(), key=lambda c: key_of(c) in data["answers"])
+    ]
+    for answers, request in asked:
         if args.total is not None and time.monotonic() - began > args.total:
             break
-        if key_of(check) not in data["answers"]:
-            data["answers"][key_of(check)] = answer_of(check, tlc, args.seconds)
-            print(key_of(check), data["answers"][key_of(check)], flush=True)
+        key = key_of(request)
+        if not final(answers.get(key, {"outcome": NOT_RUN}), args.seconds):
+            answers[key] = answer_of(request, tlc, args.seconds)
+            print(key, answers[key], flush=True)
             ANSWERS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(data), encoding="utf-8")
 

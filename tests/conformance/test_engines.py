@@ -140,7 +140,7 @@ class TestMeaning:
         assert verdict.exit() is Exit.DEADLOCK
 
     def test_clipped(self, engine: str, tmp_path: Path) -> None:
-        """Leaving a bound is counted, is no deadlock, and makes the run inconclusive unless it is declared."""
+        """Leaving a bound is counted, is not a deadlock, and makes the run inconclusive unless it is declared."""
         claim = "@invariant\ndef small(s: State) -> bool:\n    return s.n < 100\n"
         path = graph(tmp_path, more=claim)
         verdict, _ = checked(path, [], engine)

@@ -232,7 +232,7 @@ REFUSED = [
     ("p = Pair(Node(1), first=Node(2), second=Node(3))\n    return s", "Pair(Node(1), first=Node(2), second=Node(3))", "has the fields"),
     ("p = pair(Node(1), first=Node(2), second=Node(3))\n    return s", "pair(Node(1), first=Node(2), second=Node(3))", "takes (first, second)"),
     ("p = Odd(Node(1))\n    return s", "Odd, which has its own `__post_init__`", "its fields"),
-    ("return replace(s, leader=Node(Node(2)))", "Node() of what is no constant", "not calculated"),
+    ("return replace(s, leader=Node(Node(2)))", "Node() of what is not constant", "not calculated"),
     ("return replace(s, alive=every(Node))", "Node without the configuration", "every(Broker, c)"),
     ("return replace(s, alive=every(Node, s))", "this as the configuration", "every(Broker, c)"),
     ("return replace(s, number=sum(1 for i in range(1000000)))", "a range of 1000000 numbers", "4096"),

@@ -84,7 +84,7 @@ LINE = ((0, 1), (1, 2))
         ({"go": Steps(((0, 1), (1, 0), (0, 2)), "strong")}, [0], [2], "( 0 1 )"),
         ({"go": Steps(((0, 1), (1, 0), (0, 2)), "weak", each=True)}, [0], [2], "( 0 1 )"),
         ({"go": Steps(((0, 1), (1, 0), (0, 2)), "strong", each=True)}, [0], [2], "holds"),
-        # A step that changes nothing is no step.
+        # A step that changes nothing is not a step.
         ({"stay": Steps(((0, 0),), "weak")}, [0], [1], "( 0 )"),
         ({"stay": Steps(((0, 0), (1, 1)), "strong"), "go": Steps(LINE, "weak")}, [0], [2], "holds"),
         # Another action that leads to the same state counts as well.

@@ -108,7 +108,7 @@ def test_the_report_the_record_and_the_trace(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_what_raises_is_told_where_not_every_trace_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is no property that is violated."""
+    """It is not a property that is violated."""
     text = ACTION + "\n@invariant\ndef all_are_alive(s: State) -> bool:\n    return len(s.alive) == 3\n"
     code, out, _ = said(capsys, "check", written(tmp_path, text))
     told = [line for line in out.splitlines() if line.startswith("raising: ")]

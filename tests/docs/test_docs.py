@@ -159,7 +159,7 @@ def test_the_evidence_is_small() -> None:
     files = [path for path in evidence.COUNTEREXAMPLES.rglob("*") if path.is_file()]
     assert len(files) <= 750 and sum(path.stat().st_size for path in files) <= 8_000_000
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert len(listed.stdout.split()) <= 1_800
+    assert len(listed.stdout.split()) <= 1_900
 
 
 def test_no_two_traces_are_of_one_run() -> None:
@@ -283,7 +283,7 @@ def test_the_example_of_the_language_page_is_a_model(tmp_path: Path, capsys: pyt
     block = re.findall(r"```python\n(.*?)```", (ROOT / "spec" / "README.md").read_text(), re.DOTALL)[0]
     path = tmp_path / "of_the_page.py"
     path.write_text(block)
-    assert main(["check", str(path), "--engine", "reference", "--quiet"]) == 0
+    assert main(["check", str(path), "--engine", "reference"]) == 0
     assert "20 distinct" in capsys.readouterr().out
 
 

@@ -29,7 +29,7 @@ def mutants(subject: Subject) -> Iterator[Difference]:
         try:
             outcome = judge.outcome(mutant)
         except (SubsetError, LanguageError, LookupError, ModelError):
-            continue  # it is no model, or raises at once
+            continue  # it is not a model, or raises at once
         if not outcome.ended:
             yield from _compared(subject, judge, mutant, outcome)
 

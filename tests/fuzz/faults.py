@@ -281,7 +281,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         lambda: patch.dict(emit_nodes.OPERATIONS, pack=_of_its_first_field(emit_nodes.OPERATIONS["pack"])),
         "9 an empty record",
     ),
-    "9 a length is no constant": (_unfolded("seq_len"), "9 division by a length"),
+    "9 a length is not a constant": (_unfolded("seq_len"), "9 division by a length"),
     "9 a state leaves tags no room": (
         lambda: patch.object(state_layout, "TAG_BITS", 0),
         "9 an int field of 57 bits",

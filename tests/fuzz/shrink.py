@@ -44,7 +44,7 @@ def _pass(source: Source, stem: str, step: Step, judge: Judge, end: float) -> tu
         edits[at](tree)
         try:
             text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-        except Exception:  # an edit may leave a tree that is no program
+        except Exception:  # an edit may leave a tree that is not a program
             at += 1
             continue
         made = Source({**source.files, stem: text})

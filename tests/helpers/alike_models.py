@@ -176,7 +176,50 @@ def leader_is_up(s: State) -> bool:
 def third_votes_last(s: State) -> bool:
     return Node(3) not in s.votes or len(s.votes) > 1
 """
-ALIKE = {"queue": QUEUE, "gossip": GOSSIP, "named": NAMED}
+ASKING = """
+@dataclass(frozen=True)
+class Request:
+    source: Node
+    urgent: bool
+    to: Node | None
+    seen: Nodes
+    turns: Map[Node, Annotated[int, Range(0, 2)]]
+
+@dataclass(frozen=True)
+class State:
+    sent: Annotated[frozenset[Request], MaxSize(1)]
+    line: Annotated[tuple[Node, ...], MaxLen("nodes")]
+    shorter: Annotated[tuple[Node, ...], MaxLen(2)]
+    up: Nodes
+
+@initial
+def start(c: Config) -> State:
+    return State(frozenset(), (), (), every(Node, c))
+
+@action(who="node")
+def ask(s: State, c: Config, node: Node, to: Node | None) -> State:
+    require(s.sent == frozenset() and node in s.up and to not in s.up)
+    return replace(s, sent=frozenset({Request(node, node in s.line, to, s.up, fill(Node, c, 0).put(node, 2))}))
+
+@action(who="node", request=lambda s: s.sent)
+def hear(s: State, request: Request) -> State:
+    require(request.source not in s.line)
+    return replace(s, sent=s.sent - {request}, line=s.line + (request.source,))
+
+@action(who="node")
+def leave(s: State, node: Node) -> State:
+    require(len(s.up) > 1)
+    return replace(s, up=s.up - {node}, shorter=s.line if len(s.line) < 3 else ())
+
+@invariant
+def no_line_of_those_that_left(s: State) -> bool:
+    return len(s.shorter) < 2 or len(s.up) > 0
+
+@invariant
+def what_is_seen_stays(s: State) -> bool:
+    return all(r.seen == s.up for r in s.sent)
+"""
+ALIKE = {"queue": QUEUE, "gossip": GOSSIP, "named": NAMED, "asking": ASKING}
 
 
 def alike(name: str, folder: Path, **settings: int) -> tuple[BoundModel, LoweredModel]:

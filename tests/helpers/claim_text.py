@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 CLAIM = """
 [[claim]]
 id = "K1"
@@ -25,3 +27,41 @@ function = "models.examples:all_of_them"
 method = "enumerate"
 expect = "holds"
 """
+
+TOY = """
+[[claim]]
+id = "K1"
+document = "toys.txt"
+statement = "Four gallons | cannot be measured."
+[[claim.reading]]
+name = "a search"
+model = "die_hard"
+properties = ["goal_not_reached"]
+method = "check"
+expect = "violated"
+note = "The riddle."
+
+[[claim]]
+id = "K2"
+document = "toys.txt"
+statement = "Everybody commits, or nobody."
+[[claim.reading]]
+name = "two managers"
+model = "two_phase_commit"
+set = { managers = 2 }
+properties = ["consistent", "everybody_commits"]
+method = "check"
+expect = "holds"
+[[claim.reading]]
+name = "by proof"
+model = "core"
+properties = ["leader_in_isr", "reassignment_pending"]
+method = "prove"
+expect = "holds"
+"""
+
+
+def replaced(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")

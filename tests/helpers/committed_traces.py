@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reassure.checkers.console.files import read_traces
 from reassure.checkers.evidence.ledger import PATHS
-from reassure.checkers.evidence.trace_store import paths
+from reassure.checkers.evidence.trace_store import paths, trace_files
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
@@ -16,7 +16,7 @@ def committed_file(model: str, name: str, **settings: object) -> Path:
     """The first file with a violation under a configuration that has these values."""
     return min(
         path
-        for key, path in paths(PATHS.traces).items()
+        for key, path in paths(trace_files(PATHS.traces)).items()
         if (key.model, key.property) == (model, name) and settings.items() <= json.loads(key.config).items()
     )
 

@@ -38,10 +38,12 @@ def in_tla(value: Any, kind: Type) -> str:
     if isinstance(kind, OptionType):
         return "None" if value is None else in_tla(value, kind.inner)
     if isinstance(kind, MapType):
-        pairs = (f"{in_tla(k, kind.key)} :> {in_tla(value[k], kind.value)}" for k in kind.key.values())
+        # In parentheses, since TLA+ does not know whether - or :> binds more.
+        pairs = (f"({in_tla(k, kind.key)}) :> ({in_tla(value[k], kind.value)})" for k in kind.key.values())
         return f"({' @@ '.join(pairs)})"
     if isinstance(kind, RecordType):
-        return "[" + ", ".join(f"{n} |-> {in_tla(getattr(value, n), t)}" for n, t in kind.fields) + "]"
+        parts = ", ".join(f"{n} |-> {in_tla(getattr(value, n), t)}" for n, t in kind.fields)
+        return f"[{parts}]" if parts else "<<>>"
     if isinstance(kind, SetType | BagType):
         return "{" + ", ".join(in_tla(v, kind.item) for v in value) + "}"
     if isinstance(kind, SeqType):
@@ -73,7 +75,7 @@ def steps_by_tlc(bound: BoundModel, states: list[Any], folder: Path, tlc: TlcIns
     (folder / "Steps.tla").write_text("\n".join([*lines, ""]), encoding="utf-8")
     head = cfg_head(exported.constants, "\n    None\n" in exported.text)[:-1]
     (folder / "Steps.cfg").write_text("\n".join([*head, "INIT Begin", "NEXT Next", "ACTION_CONSTRAINT Show", ""]))
-    run = run_tlc(tlc, folder, "Steps", 120)
+    run = run_tlc(tlc, folder, "Steps", 120, None, "-deadlock")
     assert run.complete, run.error + exported.text
     printed = re.findall(r'^<<\s*"step".*?(?=^<<|^@!@)', run.text, re.MULTILINE | re.DOTALL)
     pairs = [parsed(text)[1][1:] for text in printed]

@@ -45,7 +45,7 @@ REFUSED = [
     ("require(not s.alive)\n    return s", "`s.alive` is set of Node", "frozenset()"),
     ("return replace(s, alive=s.alive - {s.leader})", "`s.leader` may be None here", "is not None"),
     ("return replace(s, number=s.number / 2)", "an int / an int", "//"),
-    ("return replace(s, number=s.number // s.number)", "division by what is no constant", "positive constant"),
+    ("return replace(s, number=s.number // s.number)", "division by what is not constant", "positive constant"),
     ("return replace(s, number=s.alive)", "State.number", "is needed"),
     ("return replace(s, nosuch=1)", "no field `nosuch`", "has alive"),
     ("return replace(s, alive=s.alive | {Colour.RED})", "set of Node | set of Colour", "one sort"),
@@ -85,7 +85,7 @@ REFUSED = [
     ("return replace(s, number=sum(s.alive))", "sum() of this", "number for x"),
     ("return replace(s, number=len(s.inner))", "len() of Inner", "length"),
     ("return replace(s, number=max(s.number, Node(1)))", "two sorts", "one sort"),
-    ("return replace(s, leader=Node(s.number))", "Node() of what is no constant", "not calculated"),
+    ("return replace(s, leader=Node(s.number))", "Node() of what is not constant", "not calculated"),
 ]
 
 HELPERS = """

@@ -9,13 +9,13 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import COMMON, MEMORY, WORKERS
+from reassure.checkers.base.shared_options import MEMORY, WORKERS, common
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind, Record, verdict_figures
 
-OPTIONS = (*COMMON, WORKERS, MEMORY)
+OPTIONS = (*common("weigh only these properties of whole runs"), WORKERS, MEMORY)
 FIGURES = ("needed", "not_needed", "undecided")
 
 

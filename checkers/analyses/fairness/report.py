@@ -11,7 +11,7 @@ from reassure.checkers.base.exit_codes import Exit, worst
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.fairness import as_data, repeats
-from reassure.checkers.traces.render import call
+from reassure.checkers.traces.render import ROW, in_a_row
 from reassure.spec.semantics.interpreter import BoundModel
 
 
@@ -54,8 +54,9 @@ def report_fairness(bound: BoundModel, analysis: FairnessAnalysis, console: Cons
             line.append(w.need, style="green" if w.need is Need.NEEDED else "yellow")
             if w.trace is not None and stories:
                 steps = [*w.trace.steps[1:], *([w.trace.closing] if w.trace.closing else [])]
-                path = [" > ".join(map(call, steps))] if steps else []
-                line.append(": " + "; ".join([*path, repeats(w.trace)]), style="dim")
+                path = [*in_a_row(steps), repeats(w.trace)]
+                text = f": {'; '.join(path)}"
+                line.append(text if len(text) <= ROW else "\n      ".join(["", *path]), style="dim")
             console.print(line)
         if p.enough is not None:
             enough = ", ".join(str(a) for a in p.enough) or "no fairness at all"

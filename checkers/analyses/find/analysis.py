@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reassure.checkers.analyses.find.goal import NAME, NAMES, as_written, never
 from reassure.checkers.analyses.guards.analysis import Guard, guards
 from reassure.checkers.base.digest import digest
 from reassure.checkers.base.engine_results import EngineResult
@@ -20,6 +19,7 @@ from reassure.checkers.base.stop import FAILED_FAST, Stop
 from reassure.checkers.engines.native.engine import check
 from reassure.checkers.engines.symbolic.prover import prove
 from reassure.checkers.traces.explain import reasons
+from reassure.checkers.traces.expression_claims import NAME, NAMES, as_written, never
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError
@@ -112,7 +112,7 @@ class Question:
         answer = self._answer(result, Exit.VACUOUS)
         if not weigh_guards:
             return answer
-        analysis = guards(self.prepared.bound, self.options, progress)
+        analysis = guards(self.prepared.bound, replace(self.options, symmetry="off"), progress)
         undecided = sum(g.verdict in ("undecided", "raises") for g in analysis.guards) if analysis.complete else None
         return replace(answer, guards=[g for g in analysis.guards if g.falls], guards_left=undecided)
 

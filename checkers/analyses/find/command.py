@@ -11,14 +11,14 @@ from rich.text import Text
 from reassure.checkers.analyses.find.analysis import Answer, find
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS, SET, WORKERS
+from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS, SET, SYMMETRY, WORKERS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind, Record, search_figures
-from reassure.checkers.traces.render import call, tell
+from reassure.checkers.traces.render import in_a_row, tell
 
 OPTIONS = (
     MODEL,
@@ -30,6 +30,7 @@ OPTIONS = (
     Option("--no-guards", "if nothing makes it true, do not search for the guards that forbid it", bool),
     BUDGET,
     MEMORY,
+    SYMMETRY,
     WORKERS,
     *OUTPUTS,
 )
@@ -47,6 +48,8 @@ KIND = GateKind(("distinct", "generated", "depth"), _figures)
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches, tells the trace, and writes what is asked for."""
     options = search_options(args)
+    if args.prove and args.symmetry != "off":
+        raise Failure(Exit.USAGE, "--prove asks Z3, which renames nothing: leave out --symmetry")
     question = (args.model, args.set, args.expression, options)
     with Progress(quiet=args.quiet) as progress:
         answer = find(*question, progress, not args.no_guards, args.prove, args.repro)
@@ -69,6 +72,9 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
             console.print("  " + line, style="bold green" if head else "bold red")
         console.print()
     states = f"{result.stats.distinct:,} states"
+    symmetry = result.search.symmetry if result.search is not None else {}
+    if "classes" in symmetry:
+        states = f"{symmetry['classes']:,} classes of {symmetry['states']:,} states"
     if found.exit is Exit.OK and found.trace is not None:
         number = len(found.trace) - 1
         said = f"found after {number} step{'s' * (number != 1)}"
@@ -98,8 +104,8 @@ def _report_guards(found: Answer, console: Console) -> None:
     for guard in found.guards:
         row = Text(f"  forbidden by {guard.text} in {guard.action} ({guard.file}:{guard.line})")
         if guard.trace is not None:
-            steps = " > ".join(call(step) for step in guard.trace.steps[1:])
-            row.append(f"\n    without it: {steps or 'true in an initial state'}", style="dim")
+            steps = in_a_row(guard.trace.steps[1:]) or ["true in an initial state"]
+            row.append("\n    without it: " + "\n      ".join(steps), style="dim")
         console.print(row)
     if not found.guards and found.guards_left == 0:
         console.print("  no guard forbids it by itself: with any one guard removed, it is not found either")

@@ -34,7 +34,7 @@ def grouping(bound: BoundModel, expression: str) -> Grouping:
         codes = [compile(ast.Expression(part), "--by", "eval") for part in parts]
     except (SyntaxError, ValueError, RecursionError) as error:
         text = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise Failure(Exit.USAGE, f"--by {expression!r} is no Python expression: {text}") from None
+        raise Failure(Exit.USAGE, f"--by {expression!r} is not a Python expression: {text}") from None
     if not parts:
         raise Failure(Exit.USAGE, "--by '()' has no value to group by: write an expression over the state s")
     titles = [f"{ast.unparse(part).removeprefix('s.')} = " if len(parts) > 1 else "" for part in parts]
@@ -49,7 +49,8 @@ def grouping(bound: BoundModel, expression: str) -> Grouping:
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             raise Failure(
-                Exit.USAGE, f"--by {expression!r} raised {reason}; it needs a value in every state, also {plain(state)}"
+                Exit.USAGE,
+                f"--by {expression!r} raised {reason}; it must have a value in every state, also in {plain(state)}",
             ) from None
 
     for _, _, state in bound.initial_states():

@@ -10,7 +10,7 @@ from reassure.checkers.analyses.guards.analysis import GuardAnalysis
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.traces.render import call
+from reassure.checkers.traces.render import in_a_row
 from reassure.spec.semantics.interpreter import BoundModel
 
 
@@ -37,7 +37,8 @@ def report_guards(bound: BoundModel, analysis: GuardAnalysis, console: Console) 
         if g.falls:
             row.append(f": {', '.join(g.falls)}, trace of {g.depth} states")
             if g.trace is not None:
-                row.append("\n      " + " > ".join(call(step) for step in g.trace.steps[1:]), style="dim")
+                for line in in_a_row(g.trace.steps[1:]):
+                    row.append(f"\n      {line}", style="dim")
             elif g.note:
                 row.append(f"; {g.note}")
         elif g.note:

@@ -44,7 +44,7 @@ class Fate(StrEnum):
     EQUIVALENT = "equivalent"
     """It has the same initial states, reachable states and steps as the model, in this configuration."""
     REFUSED = "refused"
-    """It is no model: outside the language, or without an initial state."""
+    """It is not a model: outside the language, or without an initial state."""
     RAISED = "raised"
     """Plain Python raises in a reachable state, and no property was violated before."""
     CLIPPED = "clipped"
@@ -61,6 +61,8 @@ class Judged:
     killers: dict[str, int | None]
     """Properties by name, with the states of the shortest trace; None of covers, and of properties of whole runs."""
     note: str = ""
+    told_by: tuple[str, Judged] | None = None
+    """Of an equivalent mutant: the wider configuration that tells it from the model, and its judgement there."""
 
 
 class Judge:
@@ -121,7 +123,7 @@ class Judge:
     def outcome(self, mutant: Mutant, whole_runs: Container[str] | None = None) -> MutantOutcome:
         """All that a mutant violates and reaches. whole_runs: properties of whole runs that are decided (none: all).
 
-        Raises `LanguageError`, `LookupError` or `ModelError` where the mutant is no model.
+        Raises `LanguageError`, `LookupError` or `ModelError` where the mutant is not a model.
         """
         names = self.whole_runs | self.base.violated.keys() if whole_runs is None else whole_runs
         bound = mutant.of(self.bound)

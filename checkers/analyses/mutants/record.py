@@ -77,7 +77,7 @@ class Plans:
     """The contents of `mutants.toml`."""
 
     plans: Mapping[str, MutantPlan]
-    """By model: every one that comes with the project and is no mutant itself."""
+    """By model: every one that comes with the project and is not a mutant itself."""
     reasons: tuple[Reason, ...]
 
     def reason(self, model: str, name: str, records: Mapping[str, ModelRecord]) -> str:
@@ -157,7 +157,7 @@ def read_plans(path: Path = PATHS.plan) -> Plans:
         named = {*entries, *(m for r in reasons for m in r.models)}
         named |= {entry["shares"] for entry in entries.values() if "shares" in entry}
         if unknown := sorted(named - set(models)) or sorted(base.keys() - DEFAULTS.keys()):
-            raise ValueError(f"it names {unknown[0]!r}, which is no model and no setting")
+            raise ValueError(f"it names {unknown[0]!r}, which is neither a model nor a setting")
         return Plans({name: _plan(name, base, entries.get(name, {})) for name in models}, reasons)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Failure(Exit.USAGE, f"{path.name}: {type(error).__name__}: {error}") from None
@@ -168,7 +168,9 @@ def _plan(name: str, base: Mapping[str, Any], entry: dict[str, Any]) -> MutantPl
     shares = entry.pop("shares", "")
     numbers = {key: entry.pop(key, base[key]) for key in DEFAULTS}
     if entry:
-        raise ValueError(f"{name}: {min(entry)!r} is no setting; there are model, set, shares, {', '.join(DEFAULTS)}")
+        raise ValueError(
+            f"{name}: {min(entry)!r} is not a setting; there are model, set, shares, {', '.join(DEFAULTS)}"
+        )
     if any(type(n) is not int or n < 0 for n in numbers.values()) or not numbers["max"]:
         raise ValueError(f"{name}: further and seed are numbers of at least 0, max of at least 1")
     return MutantPlan(name, settings, numbers["max"], numbers["further"], numbers["seed"], shares)
@@ -182,7 +184,7 @@ def _reason(entry: dict[str, Any]) -> Reason:
 
 
 def read_records(path: Path = PATHS.record) -> dict[str, ModelRecord]:
-    """The record, by model; empty if there is none. Raises `Failure` for a file that is no record."""
+    """The record, by model; empty if there is none. Raises `Failure` for a file that is not a record."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if data["schema"] != SCHEMA:
@@ -194,7 +196,7 @@ def read_records(path: Path = PATHS.record) -> dict[str, ModelRecord]:
     except FileNotFoundError:
         return {}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Failure(Exit.USAGE, f"{path.name} is no record of mutants ({error}); write it anew") from None
+        raise Failure(Exit.USAGE, f"{path.name} is not a record of mutants ({error}); write it anew") from None
 
 
 def write_records(records: Mapping[str, ModelRecord], path: Path = PATHS.record) -> None:
@@ -238,7 +240,7 @@ def is_stale(plans: Plans, model: str, records: Mapping[str, ModelRecord]) -> bo
 
 
 def stale(plans: Plans, records: Mapping[str, ModelRecord]) -> list[str]:
-    """Models whose record is stale, and records of what is no model."""
+    """Models whose record is stale, and records of what is not a model."""
     changed = [name for name in plans.plans if is_stale(plans, name, records)]
     return changed + sorted(records.keys() - plans.plans.keys())
 

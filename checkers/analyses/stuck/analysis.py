@@ -127,7 +127,7 @@ def stuck(
     bound, names = graph.bound, {p.name for p in properties}
     for p in properties:
         if p.kind != "leads_to":
-            raise ValueError(f"{p.name} is no leads_to")
+            raise ValueError(f"{p.name} is not a leads_to")
     claims = TemporalClaims(prepared.lowered.only(names.__contains__), graph.kernel.layout)
     if claims.may_raise and len(raising := claims.raising(graph.rows)):
         state = graph.kernel.layout.decode(raising[0].view(np.uint64))
@@ -160,7 +160,7 @@ def stuck(
 
 
 def _path_to(graph: StateGraph, number: int, prop: Property) -> Trace:
-    """A shortest path to a P-state that is no goal, which plain Python is asked too."""
+    """A shortest path to a P-state that is not a goal, which plain Python is asked too."""
     edges = graph.path_to(number)
     trace = graph.trace(int(graph.sources[edges[0]]) if edges else number, edges)
     last = trace.states[-1]

@@ -102,7 +102,7 @@ class Classes(StepGoals):
     """Every value that an expression over `before`, `after`, `action` and the parameters takes on some step."""
 
     def __init__(self, graph: StateGraph, expression: str, progress: Progress) -> None:
-        """Raises `LanguageError` for what is no expression, or raises on a step."""
+        """Raises `LanguageError` for what is not an expression, or raises on a step."""
         self.graph = graph
         self.value = _compiled(graph, expression)
         first: dict[str, int] = {}
@@ -130,7 +130,7 @@ def _compiled(graph: StateGraph, expression: str) -> Callable[[int], str]:
     try:
         code = compile(expression.strip(), "--by", "eval")
     except (SyntaxError, ValueError) as error:
-        raise LanguageError(f"--by {expression!r} is no expression: {error}") from None
+        raise LanguageError(f"--by {expression!r} is not an expression: {error}") from None
     names = names_for_expressions(graph.bound.model)
 
     def value(edge: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich.table import Table
+from rich.text import Text
 
 from reassure.checkers.analyses.suites.selection import Selection
 from reassure.checkers.analyses.suites.suite import KeptSuite, WrittenSuite
@@ -43,7 +44,7 @@ def report_suite(
     for file, steps, adds, added in list(zip(written.traces, written.lengths, chosen.adds, chosen.added, strict=True))[
         :MOST_LINES
     ]:
-        table.add_row(file, f"{steps:,}", _in_short(adds) or f"{added:,}")
+        table.add_row(file, f"{steps:,}", Text(_in_short(adds) or f"{added:,}"))  # a subscript is not markup
     console.print(table, soft_wrap=False)
     _say_more(len(written.traces), "traces", console, written)
     if chosen.missing:

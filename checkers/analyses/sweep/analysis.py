@@ -26,6 +26,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.run_record import RunRecord
 from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.console.processes import in_processes
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import ConfigError, make_config
@@ -56,7 +57,7 @@ class Grid:
             key, equals, text = pair.partition("=")
             values = tuple(v.strip() for v in text.split(","))
             if not equals or not key or not all(values):
-                raise ValueError(f"{pair!r} is no setting; write KEY=VALUE or KEY=VALUE,VALUE")
+                raise ValueError(f"{pair!r} is not a setting; write KEY=VALUE or KEY=VALUE,VALUE")
             if key in axes:
                 raise ValueError(f"{key} is given twice; write {key}=VALUE,VALUE")
             if len(set(values)) < len(values):
@@ -182,8 +183,8 @@ def _beside(archive: Path, task: SweepTask, point: Point) -> PointRecord:
             os.rename(unpacked, folder)
         except OSError:  # another task was faster
             shutil.rmtree(unpacked, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix="reassure-sweep-") as place:
-        exchanged = Path(place) / "task"
+    with temporary_folder("sweep") as place:
+        exchanged = place / "task"
         exchanged.write_bytes(pickle.dumps((task, point)))
         done = subprocess.run(
             [sys.executable, "-c", IN_TASK, str(exchanged)],

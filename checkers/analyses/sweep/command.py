@@ -24,6 +24,7 @@ from reassure.checkers.base.shared_options import (
     MEMORY_OF_EACH,
     OF_SPARK,
     SPARK,
+    SYMMETRY,
 )
 from reassure.checkers.base.stop import BY_USER, Stop, StopReason
 from reassure.checkers.base.terminal import Console
@@ -48,6 +49,7 @@ OPTIONS = (
     MEMORY_OF_EACH,
     replace(FAIL_FAST, help="stop each search at its first violation (default: search on)"),
     ACCEPT_CLIPPING,
+    SYMMETRY,
     *SPARK,
 )
 
@@ -71,6 +73,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.sweep.report import report_sweep
 
     spark = spark_settings(args)
+    if args.symmetry != "off" and args.engine == "reference":
+        raise Failure(Exit.USAGE, f"--symmetry is for --engine {DEFAULT_ENGINE} and spark, not for reference")
     try:
         grid = Grid.of(args.set)
     except ValueError as error:

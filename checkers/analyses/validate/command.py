@@ -15,6 +15,7 @@ from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.missing_file import did_you_mean
 from reassure.checkers.base.options import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
@@ -89,7 +90,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         except ModelError as error:
             raise Failure(Exit.MODEL, str(error)) from None
         except UnicodeDecodeError as error:
-            raise Failure(Exit.USAGE, f"{args.log} is no text: {error}") from None
+            raise Failure(Exit.USAGE, f"{args.log} is not text: {error}") from None
     if not answer.lines and answer.failed is None:
         raise Failure(Exit.NOTHING, f"{args.log} has no line")
     code = exit_of(answer)
@@ -122,7 +123,7 @@ def _opened(path: Path) -> Iterator[TextIO]:
     try:
         file = path.open(encoding="utf-8")
     except OSError as error:
-        raise Failure(Exit.USAGE, f"{path}: {error.strerror}") from None
+        raise Failure(Exit.USAGE, f"{path}: {error.strerror}{did_you_mean(path)}") from None
     with file:
         yield file
 
@@ -136,8 +137,7 @@ def exit_of(answer: LogExplanation) -> Exit:
 
 def report(answer: LogExplanation, bound: BoundModel, engine: str, console: Console, quiet: bool) -> None:
     """Prints the answer."""
-    from reassure.checkers.traces.format_value import plain as as_text
-    from reassure.checkers.traces.render import flat
+    from reassure.checkers.traces.render import filled, in_short
 
     behaviour = answer.behaviour
     assert behaviour is not None
@@ -153,11 +153,11 @@ def report(answer: LogExplanation, bound: BoundModel, engine: str, console: Cons
         console.print(f"a run matches the lines before it: {lines}, {steps}")
         place = "before that line"
     possible = _counted(answer.possible_count, "state")
-    console.print(f"{possible} possible {place}; {answer.widest:,} at most on the way, by {engine}")
+    console.print(f"{possible} possible {place}; {answer.widest:,} at most after any line, by {engine}")
     if not quiet:
         for number, state in enumerate(answer.possible[:SHOWN], 1):
-            fields = ", ".join(f"{path}={as_text(value)}" for path, value in flat(state).items())
-            console.print(f"  state {number}: {fields}")
+            rows = filled([f"{path}={value}" for path, value in in_short(state)], ", ")
+            console.print(f"  state {number}: " + ",\n    ".join(rows))
     if answer.failed is not None:
         console.print("why the line does not match:")
         for text, count in answer.reasons[:MOST_REASONS]:

@@ -173,6 +173,11 @@ class _Refusals(BoundModel):
         super().__init__(bound.model, bound.config)
         self.refused: list[tuple[str, Params, str]] = []
 
+    def undrawn(self, name: str, state: Any) -> list[str]:
+        """Parameters of an action without a value in a state: the set that they are drawn from is empty."""
+        (drawn,) = [callee.drawn for declared, callee in self._actions if declared.name == name]
+        return [parameter for parameter, draw in drawn.items() if not tuple(draw(state))]
+
     def _run(self, name: str, callee: Any, positional: tuple[Any, ...], params: Params) -> Any:
         try:
             return super()._run(name, callee, positional, params)
@@ -201,9 +206,17 @@ def reasons(bound: BoundModel, states: list[Any], line: Line) -> list[tuple[str,
         tried = [(name, params, guard) for name, params, guard in watched.refused if _is_of(name, params, line)]
         texts |= {f"{name} is not enabled: {guard}" for name, _, guard in tried}
         if not texts:
-            texts = {f"{name} has no parameters like those here" for name in sorted(line.actions)}
+            texts = {_without_parameters(name, watched.undrawn(name, state)) for name in sorted(line.actions)}
         counts.update(texts)
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def _without_parameters(name: str, undrawn: list[str]) -> str:
+    """The reason why a state has no call of an action with the parameters of a line. undrawn: those without a value."""
+    if undrawn:
+        hint = "; an action that is not in the log may have to fill it: --hidden ACTION"
+        return f"{name} has no value for {', '.join(undrawn)}: the set that it is drawn from is empty{hint}"
+    return f"no call of {name} has the parameters of the line"
 
 
 def _difference(path: str, value: Any, seen: Any) -> str:

@@ -53,7 +53,7 @@ def _line(number: int, text: str, bound: BoundModel) -> Line:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise TraceError(f"it is no JSON: {error}") from None
+        raise TraceError(f"it is not JSON: {error}") from None
     if not isinstance(data, dict):
         raise TraceError("a line is a JSON object")
     for key in data:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from dataclasses import replace
+from pathlib import Path
 
+from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
 from reassure.checkers.base.prepare import prepare
@@ -13,13 +17,15 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.check import run as search
 from reassure.checkers.console.arguments import search_options, spark_settings
+from reassure.checkers.console.follow import follow
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
 from reassure.checkers.console.reporting import report_result, run_and_report
+from reassure.checkers.traces.expression_claims import NAMES, always, as_written
 
 OPTIONS = CHECK
 KIND = GateKind(
     SEARCH_FIGURES,
-    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast", "symmetry"}),
+    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast", "follow", "jar", "invariant", "step"}),
     only=(("engine", EXHAUSTIVE_ENGINES),),
     decides=True,
 )
@@ -27,14 +33,21 @@ KIND = GateKind(
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches, reports, and writes what is asked for."""
+    if args.follow:
+        words = [word for word in shlex.split(args.repro)[1:] if word != "--follow"]
+        return Exit(follow(args.model, words, console))
     if args.dump_kernel:
         if args.symmetry != "off":
             raise Failure(Exit.USAGE, "--dump-kernel prints the kernel of the whole search: leave out --symmetry")
         return dump_kernel(args, console)
+    if args.resume and not args.out:
+        _as_begun(args)
     request = CheckRequest(
         args.model, args.set, args.engine, search_options(args), args.accept_clipping, cluster=spark_settings(args),
-        second_opinion=args.second_opinion,
+        second_opinion=args.second_opinion, jar=args.jar,
     )  # fmt: skip
+    if args.invariant or args.step:
+        return check_expressions(request, args, console)
     if args.second_opinion:
         if args.symmetry != "off":
             raise Failure(Exit.USAGE, "--second-opinion compares whole searches: leave out --symmetry")
@@ -44,12 +57,39 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     return run_and_report(request, args, console).exit()
 
 
+def check_expressions(request: CheckRequest, args: argparse.Namespace, console: Console) -> Exit:
+    """Checks expressions of the command line in place of the model's claims."""
+    if args.second_opinion or args.engine == "spark":
+        raise Failure(Exit.USAGE, "--invariant and --step are for the engines native and reference")
+    with always(args.invariant, args.step) as expressions:
+        options = replace(request.options, properties=[*expressions.texts, *args.property])
+        request = replace(request, options=options, expressions=expressions)
+        try:
+            return run_and_report(request, args, console).exit()
+        except Failure as failure:
+            if (text := as_written(str(failure))) == str(failure):
+                raise
+            raise Failure(Exit.USAGE, f"{text}; {NAMES}" if "is not defined" in text else text) from None
+
+
+def _as_begun(args: argparse.Namespace) -> None:
+    """Continues a run with what it was begun with, as its folder says, wherever the command line says nothing else."""
+    from reassure.checkers.engines.spark.run_directory import RunDirectory
+
+    begun = RunDirectory.at(args.resume).identity()
+    args.engine = "spark"
+    args.set = args.set or pairs(begun.config)
+    args.property = args.property or list(begun.asked)
+    args.no_data = args.no_data or not begun.steps
+    args.fingerprints = args.fingerprints or bool(begun.fingerprints)
+
+
 def check_twice(request: CheckRequest, args: argparse.Namespace, console: Console) -> Exit:
     """Searches, lets TLC search the same model as TLA+, and reports what both say."""
     from reassure.checkers.tla.second_opinion import ask_tlc, lines_of
     from reassure.checkers.tla.tlc import TlcInstallation
 
-    tlc = TlcInstallation.find(args.jar)
+    tlc = TlcInstallation.find(Path(args.jar) if args.jar else None)
     result, bound = search(request, Progress(quiet=args.quiet))
     with Progress(quiet=args.quiet) as progress:
         opinion = ask_tlc(result, bound, request.options, tlc, progress)
@@ -59,7 +99,7 @@ def check_twice(request: CheckRequest, args: argparse.Namespace, console: Consol
     for line in lines_of(opinion):
         console.print(line, markup=False, highlight=False)
     if code is not result.exit():
-        console.print(f"{VERDICTS[code]} (exit code {code.value})")
+        console.print_exit(code)
     return code
 
 

@@ -134,11 +134,12 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Writes the files, none over one that is there, and says what to do with them."""
     name: str = args.name
     if not name.isidentifier() or keyword.iskeyword(name) or not name.isascii():
-        raise Failure(Exit.USAGE, f"{name!r} is no name of a Python module: write letters, digits and _")
+        why = "a keyword of Python" if keyword.iskeyword(name) else "not a name of a Python module"
+        raise Failure(Exit.USAGE, f"{name!r} is {why}: write another name, of letters, digits and _")
     model, test, gate = (args.dir / file for file in (f"{name}.py", f"test_{name}.py", "gate.toml"))
     for path in (model, test):
         if path.exists():
-            raise Failure(Exit.USAGE, f"{path} is there already; nothing was written")
+            raise Failure(Exit.USAGE, f"{path} exists; nothing was written")
     checks = gate.read_text(encoding="utf-8") if gate.exists() else "# What `reassure gate` expects of these models.\n"
     for path, text in ((model, MODEL), (test, TEST)):
         write_atomically(path, text.format(name=name))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,23 +14,11 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note
 from reassure.checkers.console.files import PreparedModels, read_traces
 from reassure.checkers.console.gate_kind import GateKind
+from reassure.checkers.console.replayed import ReplayedFile, replayed_file
 from reassure.checkers.traces.replay import replay_trace
 
 SUFFIX = ".itf.json"
 """Of the traces in a folder."""
-
-
-@dataclass(frozen=True)
-class ReplayedFile:
-    """One trace of a folder. stale: the model's text is another than when it was found."""
-
-    name: str
-    code: Exit
-    problem: str
-    stale: bool
-    seconds: float
-
-
 OPTIONS = (
     Option("trace TRACE|DIR", f"an ITF file, or a folder of them (*{SUFFIX})", Path),
     OF_TRACE,
@@ -75,7 +61,7 @@ def _run_folder(args: argparse.Namespace, console: Console) -> Exit:
     models: PreparedModels = {}
     results: list[ReplayedFile] = []
     for path in paths:
-        results.append(_replayed(path, str(path.relative_to(args.trace)), args.model, models))
+        results.append(replayed_file(path, str(path.relative_to(args.trace)), args.model, models))
         result = results[-1]
         if result.problem:
             console.print(f"FAIL  {result.name}: {result.problem}")
@@ -90,20 +76,6 @@ def _run_folder(args: argparse.Namespace, console: Console) -> Exit:
     if args.junit:
         write_atomically(args.junit, _junit(args.trace.name, results, args.fail_stale))
     return code
-
-
-def _replayed(path: Path, name: str, model: str | None, models: PreparedModels) -> ReplayedFile:
-    began, stale, code, problem = time.monotonic(), False, Exit.OK, ""
-    try:
-        for trace, bound, changed in read_traces(path, model, models):
-            stale |= bool(changed)
-            result = replay_trace(trace, bound, name)
-            if result.code is not Exit.OK:
-                code, problem = result.code, result.problem or result.lines[-1]
-                break
-    except Failure as failure:
-        code, problem = failure.code, str(failure).splitlines()[0]
-    return ReplayedFile(name, code, problem, stale, time.monotonic() - began)
 
 
 def _junit(folder: str, results: list[ReplayedFile], fail_stale: bool) -> str:

@@ -240,7 +240,8 @@ def _conclude(
         else:
             left_out = prop is not None and prop.temporal
             evidence = Evidence.LEFT_OUT if left_out else Evidence.OPEN
-            facts[name] = PropertyFact(evidence, note="no walk violates it; that proves nothing")
+            note = "" if left_out else "no walk violates it; that proves nothing"
+            facts[name] = PropertyFact(evidence, note=note)
     covers = [CoverResult(p.name) for p in bound.covers if options.wants(p.name)]
     for cover in covers:
         if (shortest := hit(cover.name)) is not None:

@@ -48,7 +48,7 @@ from reassure.spec.semantics.liveness import assumptions_of
 from reassure.spec.semantics.trace import Trace, TraceStep, replay
 
 SAMPLE = 61
-"""Every so many expansions are executed twice, to find a model that is no function of its state."""
+"""Every so many expansions are executed twice, to find a model that is not a function of its state."""
 REMEMBERED = 20_000
 """States of which a search keeps the steps, for traces and loops; of others the model is executed again."""
 
@@ -213,7 +213,7 @@ class ReferenceSearch:
 def check(prepared: Prepared, options: SearchOptions, progress: Progress) -> EngineResult:
     """Searches every reachable state.
 
-    Raises `ModelError` where the model itself is wrong, `Nondeterminism` where it is no function.
+    Raises `ModelError` where the model itself is wrong, `Nondeterminism` where it is not a function.
     """
     began, bound = time.monotonic(), prepared.bound
     search = ReferenceSearch(bound, options)

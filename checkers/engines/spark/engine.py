@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,6 +25,8 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import properties_of
 from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.base.stop import Ending, Stop, StopReason
+from reassure.checkers.base.temporary_folders import make_folder
+from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims
@@ -58,7 +59,7 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, cluste
     cluster = resolved(cluster)
     words = state_layout(prepared.bound).words
     model = prepared.bound.model.name
-    place = cluster.out or tempfile.mkdtemp(prefix="reassure-run-")
+    place = cluster.out or str(make_folder("run"))
     directory = RunDirectory.at(place)
     with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as last:
         kernel: Future[Work] = Future()
@@ -69,7 +70,7 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, cluste
                 key = _key(cluster, directory, words)
                 identity = Identity(
                     model, prepared.sha256, prepared.config, ENGINE_VERSION, partitions, words, cluster.steps, key,
-                    prepared.lowered.claims,
+                    prepared.lowered.claims, tuple(options.properties),
                 )  # fmt: skip
                 if cluster.resume:
                     directory.must_be(identity)
@@ -244,9 +245,8 @@ class _Check:
 
             rdd = run.context.parallelize(pieces, min(4 * run.cores, len(pieces))).mapPartitions(write)
             run.job(rdd.count, _saying(self.progress, f"writing the states of level {level}"))
-        write_summary(
-            run.directory, run.commits, properties_of(self.prepared.bound, self.options, result), result.covers
-        )
+        bound, vacuous = self.prepared.bound, vacuous_claims(self.prepared.bound, self.prepared.lowered)
+        write_summary(run.directory, run.commits, properties_of(bound, self.options, result, vacuous), result.covers)
 
     def tidy(self) -> None:
         """Removes the caches of this host."""

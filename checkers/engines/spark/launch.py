@@ -9,11 +9,11 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.options import SparkOptions
+from reassure.checkers.base.temporary_folders import make_folder
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
@@ -70,7 +70,7 @@ def retrying(master: str) -> str:
 def process_folder() -> Path:
     """This process's folder for the sockets between the JVM and the Python workers, the JVM's log, and the archive of
     this program. It is removed when the process ends."""
-    folder = Path(tempfile.mkdtemp(prefix=f"reassure-{os.getuid()}-{os.getpid()}-"))
+    folder = make_folder("spark")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from reassure.checkers.base import temporary_folders
 from reassure.checkers.base.memory import memory_of_machine
 from reassure.checkers.engines.native.kernels.growing_table import SIZES, spread_states
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
@@ -41,12 +42,8 @@ def shared_folder(run: str) -> Path:
 
 
 def tidy_dead() -> None:
-    """Removes the caches and sockets of runs of this host whose driver was killed."""
-    for base in {shared_folder("x").parent, Path(tempfile.gettempdir())}:
-        for folder in base.glob(f"reassure-{os.getuid()}-*-*"):
-            pid = folder.name.split("-")[2]
-            if pid.isdigit() and not Path(f"/proc/{pid}").exists() and Path("/proc/self").exists():
-                shutil.rmtree(folder, ignore_errors=True)
+    """Removes the caches, sockets and run directories of runs of this host whose driver was killed."""
+    temporary_folders.tidy_dead(shared_folder("x").parent)
 
 
 def tidy_host(run: str) -> None:

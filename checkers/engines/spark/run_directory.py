@@ -5,8 +5,8 @@
                                      steps are kept, also its origin: o0, o1, ... (`checkers.native.owner_text`)
     commits/0004.json                the commit of level 4: its files, and all counts up to it
 
-A state file counts only if a commit names it, so that whatever a killed or doubled task leaves behind is no part of the
-run. The directory may be local, or anywhere that Arrow's file systems reach (`s3://`, `gs://`,
+A state file counts only if a commit names it, so that whatever a killed or doubled task leaves behind is not
+part of the run. The directory may be local, or anywhere that Arrow's file systems reach (`s3://`, `gs://`,
 `abfs://`, `hdfs://`), or else fsspec's.
 """
 
@@ -43,7 +43,7 @@ OBJECTS = ("s3", "gcs", "abfs")
 
 
 class RunDirectoryError(UsageFailure):
-    """A directory that is no run, or another one; the message says which."""
+    """A directory that is not a run, or another one; the message says which."""
 
 
 ENDS = ("levels/levels.parquet", "properties/properties.parquet")
@@ -126,6 +126,8 @@ class Identity:
     """The key of the fingerprints that tables hold; none: they hold whole states."""
     claims: tuple[str, ...] = ()
     """Names of the properties and covers that the kernel looks at."""
+    asked: tuple[str, ...] = ()
+    """Names and patterns of the properties that were asked for; none: all."""
 
 
 @dataclass
@@ -272,6 +274,7 @@ class RunDirectory:
                 raise RunDirectoryError(f"{self.uri} was written by another version of this program")
             data["fingerprints"] = tuple(tuple(lane) for lane in data["fingerprints"])
             data["claims"] = tuple(data["claims"])
+            data["asked"] = tuple(data.get("asked", ()))
             return Identity(**data)
         except (ValueError, TypeError, KeyError) as error:
             raise RunDirectoryError(f"{self.uri}: run.json cannot be read: {error}") from None
@@ -289,7 +292,7 @@ class RunDirectory:
                 f"{self.uri} was begun with{'out' if expected.fingerprints else ''} --fingerprints: "
                 "go on in the same way"
             )
-        self._must_match(have, expected, ())
+        self._must_match(have, expected, ("asked",))
 
     def _must_match(self, have: dict[str, Any], expected: Identity, later: tuple[str, ...]) -> None:
         names = {

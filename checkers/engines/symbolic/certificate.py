@@ -61,8 +61,8 @@ class Certificate:
         write_atomically(path, json.dumps(data, indent=1) + "\n")
 
 
-def read(path: Path) -> Certificate:
-    """A certificate from its file; `UsageFailure` if it is none."""
+def contents(path: Path) -> dict[str, Any]:
+    """The object of a certificate's file, of whichever kind; `UsageFailure` if there is none."""
     try:
         data = json.loads(read_text(path))
     except FileNotFoundError:
@@ -71,8 +71,16 @@ def read(path: Path) -> Certificate:
         raise UsageFailure(f"{path} cannot be read: {error}") from None
     except RecursionError:
         raise UsageFailure(f"{path} cannot be read: it nests too deeply") from None
-    if not isinstance(data, dict) or data.get("kind") != "inductive-invariant":
-        raise UsageFailure(f"{path} is no certificate")
+    if not isinstance(data, dict):
+        raise UsageFailure(f"{path} is not a certificate")
+    return data
+
+
+def read(path: Path, data: dict[str, Any] | None = None) -> Certificate:
+    """A certificate from its file; `UsageFailure` if it is none. data: the file's contents, if they were read."""
+    data = contents(path) if data is None else data
+    if data.get("kind") != "inductive-invariant":
+        raise UsageFailure(f"{path} is not a certificate")
     if data.get("schema") != SCHEMA:
         raise UsageFailure(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")
     try:
@@ -134,7 +142,7 @@ def lemmas_of(certificate: Certificate, machine: Machine) -> list[Invariant]:
             raise UsageFailure(f"lemma {lemma['text']!r} cannot be read: {error}") from None
         for c in constants(parsed):
             if str(c) not in sorts or not sorts[str(c)].eq(c.sort()):
-                raise UsageFailure(f"lemma {lemma['text']!r} speaks of {c}, which is no field of the state")
+                raise UsageFailure(f"lemma {lemma['text']!r} speaks of {c}, which is not a field of the state")
         alike = any(lemma["text"] == other["text"] for other in certificate.lemmas[:number])
         lemmas.append(Invariant(f"{lemma['text']} ({number})" if alike else lemma["text"], parsed))
     return lemmas
@@ -162,7 +170,7 @@ def verify(
         *implied(machine, lemmas, claims),
         *never_raises(machine, lemmas, claims),
     ]
-    return [*refuted(obligations, seconds(), say), *(f"{name} is no property of the model" for name in unknown)]
+    return [*refuted(obligations, seconds(), say), *(f"{name} is not a property of the model" for name in unknown)]
 
 
 def open_bounds(certificate: Certificate, lowered: LoweredModel) -> dict[str, bool]:

@@ -122,7 +122,7 @@ class Houdini:
             if goal in self.cores or self._is_dropped(goal):
                 continue
             self.queries += 1
-            self.say(f"{len(self.cores)} goals proved, {len(todo) + 1} to go, {len(self.remaining):,} lemmas at hand")
+            self.say(f"{len(self.cores)} goals proved, {len(todo) + 1} left, {len(self.remaining):,} candidate lemmas")
             taken = z3.Not(self._no_step) if goal.needs_step else self._no_step
             assumed = (self._assume[i] for i in sorted(self.remaining))
             if satisfiable(self._solver, goal.flag, taken, *assumed, seconds=self.seconds_left()):

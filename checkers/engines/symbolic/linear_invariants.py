@@ -31,7 +31,7 @@ LARGEST = 64
 
 
 class Potentials:
-    """Inequalities for one counter, each better than the last. Raises `LookupError` for what is no plain number."""
+    """Inequalities for one counter, each better than the last. Raises `LookupError` for what is not a plain number."""
 
     def __init__(self, scout: Scout, path: str, rows: Rows) -> None:
         fields = Fields(scout.model)

@@ -88,6 +88,8 @@ class Prover:
     digest: str
     wants: Callable[[str], bool]
     """The properties and covers that are asked for."""
+    other_invariants: list[Lemma] = field(default_factory=list)
+    """The model's invariants that are not asked for, as candidate lemmas."""
     machine: Machine = field(init=False)
     results: dict[str, ProofResult] = field(default_factory=dict)
     """The answers so far; other claims are open."""
@@ -163,7 +165,7 @@ class Prover:
     def _induction(self, claims: Claims, templates: list[Lemma], note: str) -> None:
         if not claims.names():
             return
-        own = own_lemmas(claims)
+        own = [*own_lemmas(claims), *self.other_invariants]
         taken = {lemma.node for lemma in own}
         more = [lemma for lemma in templates if lemma.node not in taken]
         self.houdini = Houdini(self.machine, self.scout, self.invariants(), [*own, *more], self.say, self.seconds_left)
@@ -277,6 +279,8 @@ def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof:
     by lemmas."""
     began, bound = time.monotonic(), prepared.bound
     lowered = prepared.lowered.only(options.wants)
+    others = [p.name for p in bound.properties if p.kind == "invariant" and not options.wants(p.name)]
+    other_invariants = own_lemmas(Claims.of(prepared.lowered, others))
 
     def seconds_left() -> float | None:
         return None if options.budget is None else options.budget - (time.monotonic() - began)
@@ -288,7 +292,7 @@ def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof:
             raise budget_ended(options.budget)
 
     prepare_z3(proof.seed)
-    prover = Prover(bound, lowered, proof, say, seconds_left, prepared.sha256, options.wants)
+    prover = Prover(bound, lowered, proof, say, seconds_left, prepared.sha256, options.wants, other_invariants)
     names = [p.name for p in bound.properties if not p.temporal and options.wants(p.name)]
     checked: CheckedProof | None = None
     covers: list[CoverResult] = []
@@ -365,7 +369,9 @@ def _fact(prover: Prover, name: str, checked: CheckedProof | None, finished: boo
     if result.status is PropertyStatus.PROVED:
         if checked is not None:
             return PropertyFact(Evidence.PROOF, note=result.note)
-        return PropertyFact(Evidence.OPEN, note="proved, but its check did not end")
+        return PropertyFact(
+            Evidence.OPEN, note="proved, but the time was up before the proof was checked: give more --budget"
+        )
     searched = result.status is PropertyStatus.HOLDS_TO_DEPTH and finished
     evidence = Evidence.NONE_TO_DEPTH if searched else Evidence.OPEN
     return PropertyFact(

@@ -1,6 +1,6 @@
 """Side conditions of a proof beside its properties: no step leaves a bound, no action or claim raises.
 
-A step that leaves a bound, or raises, is no step of the transition system. Unless none is possible from a reachable
+A step that leaves a bound, or raises, is not a step of the transition system. Unless none is possible from a reachable
 state, a proof is not of all runs.
 """
 

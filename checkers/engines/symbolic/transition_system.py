@@ -1,7 +1,7 @@
 """A model as a symbolic transition system: states, steps and claims as Z3 formulas over numbered copies of the state.
 
 Copies are named `path@k`; a step from copy k to copy k+1 has parameters of its own, free variables that range over what
-their types and the sets they are drawn from allow. A step that would leave a bound is no step: it is `clipped`, and
+their types and the sets they are drawn from allow. A step that would leave a bound is not a step: it is `clipped`, and
 where Python would raise is `error`, both conditions of their own that a proof has to exclude.
 """
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.missing_file import did_you_mean
 from reassure.checkers.kafka.audit.cluster_history import BrokenLog, ClusterHistory, PartitionChange
 from reassure.checkers.kafka.audit.dump_log import read_dump
 from reassure.checkers.kafka.audit.message_format import MalformedRecord
@@ -32,7 +33,7 @@ class LogFile:
         try:
             return read_bytes(Path(self.path), LONGEST) if self.data is None else self.data
         except OSError as error:
-            raise Failure(Exit.USAGE, f"{self.path}: {error.strerror}") from None
+            raise Failure(Exit.USAGE, f"{self.path}: {error.strerror}{did_you_mean(Path(self.path))}") from None
 
 
 @dataclass

@@ -131,7 +131,7 @@ def _value(f: WireField, reader: Reader, version: int) -> Any:
         try:
             return reader.take(length).decode()
         except UnicodeDecodeError:
-            raise MalformedRecord(f"{f.name} is no UTF-8") from None
+            raise MalformedRecord(f"{f.name} is not UTF-8") from None
     if length > reader.left:
         raise MalformedRecord(f"{f.name} has {length} members, and {reader.left} bytes are left")
     if f.type == "ids":

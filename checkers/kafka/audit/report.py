@@ -41,7 +41,7 @@ def summary(report: AuditReport) -> list[str]:
     return [
         f"{report.records:,} records, offsets {report.first:,} to {report.last:,}; at the end "
         f"brokers: {report.brokers:,}, topics: {report.topics:,}, partitions: {report.partitions:,}",
-        f"partitions created: {audit.created:,}, changes: {audit.changes:,}, of them different: {len(report.cases):,}",
+        f"partitions created: {audit.created:,}, changes: {audit.changes:,}, different ones: {len(report.cases):,}",
     ]
 
 
@@ -53,7 +53,7 @@ def print_report(report: AuditReport, console: Console) -> None:
     releases = Table(box=None, pad_edge=False)
     releases.add_column("rules")
     releases.add_column("releases")
-    releases.add_column("changes that they do not make", justify="right")
+    releases.add_column("changes that these rules do not make", justify="right")
     for rules, count in audit.not_by.items():
         releases.add_row(rules, releases_text(rules), f"{count:,}")
     if audit.changes:

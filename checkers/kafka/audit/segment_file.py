@@ -19,7 +19,7 @@ LENGTH_AT, SUMMED_FROM = 12, 21
 """Offsets in a batch: of the bytes that its length counts, and of those that its checksum covers."""
 MAGIC = 2
 CODEC, CONTROL = 7, 1 << 5
-"""Of a batch's attributes: how it is compressed; it is no data."""
+"""Of a batch's attributes: how it is compressed; it is not data."""
 GZIP = 1
 CODECS = {2: "snappy", 3: "lz4", 4: "zstd"}
 HEAD_OF_PARTITION = struct.Struct(">bbbi16s")

@@ -120,7 +120,7 @@ def read_patch(path: Path, release_sources: ReleaseSources) -> SourcePatch:
 def _path_of_class(path: Path, text: str) -> str:
     package = re.search(r"^package ([\w.]+);", text, re.MULTILINE)
     if package is None:
-        raise UsageFailure(f"{path} names no package: it is no edited source of Kafka's")
+        raise UsageFailure(f"{path} names no package: it is not an edited source of Kafka's")
     return f"{package[1].replace('.', '/')}/{path.name}"
 
 
@@ -154,7 +154,7 @@ def edited_texts(patches: Sequence[SourcePatch], release_sources: ReleaseSources
 def make_build(patches: Sequence[Path], release: Release, folder: Path) -> PatchedBuild:
     """Makes the build in a folder, which holds an older one or nothing; `Failure` says in a line what is wrong."""
     if folder.exists() and not (folder / BUILD).is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageFailure(f"{folder} is there already and holds no build; name a new folder")
+        raise UsageFailure(f"{folder} exists and does not hold a build; name a new folder")
     release_sources = sources(release)
     texts = edited_texts([read_patch(path, release_sources) for path in patches], release_sources)
     jars = fetch(release).jars

@@ -122,7 +122,7 @@ def parsed(text: str, name: str) -> SourcePatch:
                 raise UsageFailure(f"{where}: a hunk of no file: write `file org/apache/kafka/....java` above it")
             hunks.append(_header(line.strip(), where))
         elif line.strip():
-            raise UsageFailure(f"{where}: {line.strip()[:40]!r} is no line of a patch; {GRAMMAR}")
+            raise UsageFailure(f"{where}: {line.strip()[:40]!r} is not a line of a patch; {GRAMMAR}")
     for path, of_file in files.items():
         for hunk in of_file:
             if hunk.column and len(hunk.text) != 1:

@@ -76,7 +76,7 @@ def _path(text: str) -> str:
 def _hunk(header: str, lines: Iterator[tuple[int, str]], where: str) -> DiffHunk:
     match = HUNK.match(header)
     if match is None:
-        raise UsageFailure(f"{where}: {header[:40]!r} is no header of a hunk")
+        raise UsageFailure(f"{where}: {header[:40]!r} is not a header of a hunk")
     old_count, new_count = int(match[2] or 1), int(match[4] or 1)
     hunk = DiffHunk(int(match[1]) + (old_count == 0))
     while len(hunk.old) < old_count or len(hunk.new) < new_count:

@@ -49,6 +49,7 @@ class ClusterClient(Jvm):
         command = [cluster.java, *QUICK, "-Xmx256m", logging, "-cp", cluster.kafka.class_path, "ClusterClient"]
         errors = open(cluster.folder / "client.log", "wb")  # noqa: SIM115
         super().__init__([*command, cluster.addresses, controller], errors)
+        cluster.clients.append(self.process.pid)
         self.rest = b""
         (version,) = self._answer()
         if version != cluster.kafka.release.stated:

@@ -97,8 +97,8 @@ SUBCOMMANDS = {
             ),
             replace(
                 MEMORY,
-                help="start no cluster whose processes need more memory than this, about 420 MiB each "
-                "(default: what is free)",
+                help="start no cluster whose processes need more memory than this, about 420 MiB each, and end with "
+                "exit code 5 if they take more (default: what is free at the start, and no limit then)",
             ),
             JSON,
             replace(QUIET, help="print no progress"),
@@ -221,7 +221,7 @@ def _assumptions(args: argparse.Namespace, console: Console) -> Exit:
                     word = "holds" if each.holds else "does not hold"
                     console.print(f"  {word}: {each.seen}", style="green" if each.holds else "red")
                     results.append(each)
-            write_atomically(file, assumptions_text(with_newer(recorded_assumptions(file), results)))
+                    write_atomically(file, assumptions_text(with_newer(recorded_assumptions(file), [each])))
     code = worst(Exit.OK if each.holds else Exit.TRACE for each in results)
     if args.json:
         identity = RunIdentity("", None, {}, "kafka", args.repro)

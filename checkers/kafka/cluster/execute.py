@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.cluster.client import ClusterClient, RecordCounts, RequestRefused
-from reassure.checkers.kafka.cluster.observed import BrokerLog, MetadataWatch, broker_logs
+from reassure.checkers.kafka.cluster.observed import BrokerLog, IsrRequest, MetadataWatch, broker_logs, isr_requests
 from reassure.checkers.kafka.cluster.processes import SESSION, Cluster, ProcessState
 from reassure.checkers.kafka.cluster.schedule import Act, Schedule, ScheduledStep
 from reassure.checkers.kafka.controller.words import ControllerState, described
@@ -242,6 +242,10 @@ class Executor:
     def logs(self) -> tuple[BrokerLog, ...]:
         """The logs of the topic's partition on every broker."""
         return tuple(log for b in self.cluster.brokers for log in broker_logs(b.data, b.node, self.topic))
+
+    def isr_requests(self) -> list[IsrRequest]:
+        """The requests for another ISR of the topic that a gated cluster's controller has answered."""
+        return isr_requests(self.cluster.controller.output, self.watch.topic_id() or "")
 
     # -- states --------------------------------------------------------------------------------------------------
 

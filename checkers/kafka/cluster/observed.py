@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from reassure.checkers.kafka.audit.cluster_history import ClusterHistory
 from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
@@ -40,6 +43,8 @@ class MetadataWatch:
         self.states: list[SeenState] = []
         self.controller_epoch = 0
         """Of the last batch: it rises when the active controller resigns."""
+        self.broker_epochs: dict[int, int] = {}
+        """By broker, the epoch of its last registration."""
         self.topic, self.brokers = "", 0
         self._registrations = Counter[int]()
         """Of brokers since the watched topic was created."""
@@ -72,8 +77,9 @@ class MetadataWatch:
 
     def _apply(self, batch: list[MetadataRecord]) -> None:
         for record in batch:
-            if record.kind == "RegisterBroker" and self.states:
-                self._registrations[record.data["brokerId"]] += 1
+            if record.kind == "RegisterBroker":
+                self.broker_epochs[record.data["brokerId"]] = record.data["brokerEpoch"]
+                self._registrations[record.data["brokerId"]] += bool(self.states)
         changes = sum((c.topic, c.partition) == (self.topic, 0) for c in self.history.play(batch))
         state = self.state()
         if state is not None and (not self.states or self.states[-1].state != state):
@@ -89,7 +95,7 @@ class MetadataWatch:
 
     def state(self) -> ControllerState | None:
         """The watched partition and its brokers now; None before the topic is there."""
-        key = next((k for k, name in self.history.topics.items() if name == self.topic), None)
+        key = self.topic_id()
         partition = self.history.partitions.get((key, 0)) if key is not None else None
         if partition is None:
             return None
@@ -103,6 +109,10 @@ class MetadataWatch:
             keeps_nobody=partition.last_known_is_nobody,
             min_isr=self.history.min_isr(self.topic) or 0,
         )
+
+    def topic_id(self) -> str | None:
+        """The watched topic's; None before the topic is there."""
+        return next((key for key, name in self.history.topics.items() if name == self.topic), None)
 
     def unfenced(self) -> frozenset[int]:
         """Every broker that is registered and not fenced."""
@@ -155,3 +165,39 @@ def end_offset(segment: bytes) -> int:
             break
         end, at = base + last + 1, at + LENGTH_AT + length
     return end
+
+
+@dataclass(frozen=True)
+class IsrRequest:
+    """An AlterPartition request. epochs: of the proposed ISR, by broker. answer: an error's name, or its number."""
+
+    epochs: Mapping[int, int]
+    answer: str
+
+
+REQUEST = "Completed request:"
+ANSWERS = {0: "NONE", 107: "INELIGIBLE_REPLICA"}
+"""Names of Kafka's errors."""
+
+
+def isr_requests(log: Path, topic: str) -> list[IsrRequest]:
+    """The AlterPartition requests about a topic's partition 0 that a controller has answered, by its request log.
+
+    topic: its id, as Kafka writes it.
+    """
+    requests = []
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        if f'"{topic}"' not in line or '"ALTER_PARTITION"' not in line:
+            continue
+        seen = json.loads(line.partition(REQUEST)[2])
+        asked, answered = _of_topic(seen["request"], topic), _of_topic(seen["response"], topic)
+        code = seen["response"]["errorCode"] or answered["errorCode"]
+        epochs = {b["brokerId"]: b["brokerEpoch"] for b in asked["newIsrWithEpochs"]}
+        requests.append(IsrRequest(epochs, ANSWERS.get(code, str(code))))
+    return requests
+
+
+def _of_topic(message: Mapping[str, Any], topic: str) -> dict[str, Any]:
+    """What a request or its answer says of a topic's partition 0; no error if it says nothing."""
+    partitions = (p for t in message["topics"] if t["topicId"] == topic for p in t["partitions"])
+    return next((p for p in partitions if p["partitionIndex"] == 0), {"errorCode": 0})

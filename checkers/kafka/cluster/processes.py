@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import re
 import shutil
 import signal
 import socket
@@ -21,9 +20,11 @@ from enum import Enum
 from pathlib import Path
 from types import TracebackType
 
-from reassure.checkers.base.exit_codes import SystemFailure
+from reassure.checkers.base.exit_codes import Exit, Failure, SystemFailure
+from reassure.checkers.base.memory import free_memory, process_memory
 from reassure.checkers.kafka.cluster import warden
 from reassure.checkers.kafka.cluster.distribution import Distribution
+from reassure.checkers.kafka.cluster.request_gate import RequestGate
 from reassure.checkers.kafka.controller.class_path import QUICK, tool
 
 CONTROLLER = 1000
@@ -42,6 +43,8 @@ LOGGING = {
     "log.org.apache.kafka.common.config": "warn",
     "log.org.apache.kafka.common.utils": "warn",
 }
+REQUESTS_LOGGED = {"log.kafka.request.logger": "debug"}
+"""Of the controller behind a gate: each request with its answer, as JSON."""
 COMMON = {
     "log.cleaner.dedupe.buffer.size": "2097152",  # 128 MiB by default
     "log.cleaner.io.buffer.size": "65536",
@@ -100,13 +103,17 @@ class Cluster:
         place: Path | None = None,
         memory: int | None = None,
         settings: Mapping[str, str] = {},
+        gated: bool = False,
     ) -> None:
         """place: the folder, which is then kept; None: a temporary one. memory: the most that all processes may take,
-        in bytes; None: what is free. settings: of every broker, beside `COMMON`.
+        in bytes; None: what is free. settings: of every broker, beside `COMMON`. gated: the brokers reach the
+        controller by a `RequestGate`, and the controller logs requests.
 
         `SystemFailure` if a port, memory, the folder or a program is missing.
         """
-        self.kafka, self.elr, self.settings = kafka, elr, dict(settings)
+        self.kafka, self.elr, self.settings, self.memory = kafka, elr, dict(settings), memory
+        self.clients: list[int] = []
+        """Processes of clients, which count as the cluster's for the limit on memory."""
         self.java = tool("java")
         enough_memory(brokers + 2, memory)
         self.kept = place is not None
@@ -114,6 +121,7 @@ class Cluster:
         ports = free_ports(brokers + 1)
         nodes = [CONTROLLER, *range(1, brokers + 1)]
         self.nodes = {n: KafkaProcess(n, p, self.folder / _name(n)) for n, p in zip(nodes, ports, strict=True)}
+        self.gate = RequestGate(self.controller.port) if gated else None
         self.warden = subprocess.Popen(
             [sys.executable, "-S", "-E", warden.__file__],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
@@ -179,21 +187,26 @@ class Cluster:
     def _properties(self, node: KafkaProcess) -> dict[str, str]:
         name = "CONTROLLER" if node.node == CONTROLLER else "BROKER"
         common = {k: v for k, v in COMMON.items() if self.from_4 or k not in UNSUPPORTED_BEFORE_4}
+        port, gated = self.controller.port, {}
+        if self.gate is not None:
+            port = self.gate.port
+            gated = {"advertised.listeners": f"{name}://127.0.0.1:{port}"} if node.node == CONTROLLER else {}
         return {
             "process.roles": name.lower(),
             "node.id": str(node.node),
-            "controller.quorum.voters": f"{CONTROLLER}@127.0.0.1:{self.controller.port}",
+            "controller.quorum.voters": f"{CONTROLLER}@127.0.0.1:{port}",
             "controller.listener.names": "CONTROLLER",
             "listeners": f"{name}://127.0.0.1:{node.port}",
             "log.dirs": str(node.data),
             **({"inter.broker.listener.name": "BROKER"} if node.node != CONTROLLER else {}),
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,BROKER:PLAINTEXT",
             **common,
+            **gated,
             **self.settings,
         }
 
-    def _command(self, main: str, heap: int, *arguments: str) -> list[str]:
-        logging = [f"-Dorg.slf4j.simpleLogger.{key}={value}" for key, value in LOGGING.items()]
+    def _command(self, main: str, heap: int, *arguments: str, more_logging: Mapping[str, str] = {}) -> list[str]:
+        logging = [f"-Dorg.slf4j.simpleLogger.{key}={value}" for key, value in {**LOGGING, **more_logging}.items()]
         options = [*QUICK, f"-Xmx{heap}m", "-XX:-UsePerfData", *logging]
         return [self.java, *options, "-cp", self.kafka.class_path, main, *arguments]
 
@@ -202,7 +215,8 @@ class Cluster:
     def start(self, number: int) -> None:
         """Starts a node that is down."""
         node = self.nodes[number]
-        command = self._command("kafka.Kafka", HEAP, str(node.folder / "server.properties"))
+        requests = REQUESTS_LOGGED if self.gate is not None and number == CONTROLLER else {}
+        command = self._command("kafka.Kafka", HEAP, str(node.folder / "server.properties"), more_logging=requests)
         with open(node.output, "ab") as output:
             try:
                 node.jvm = subprocess.Popen(
@@ -231,6 +245,11 @@ class Cluster:
                 node.jvm.wait(STOP_SECONDS)
         self.kill(number)
 
+    def lose_log(self, number: int, topic: str) -> None:
+        """Removes the logs of a topic's partition 0 from a node that is down, as at worst a loss of power does."""
+        for folder in self.nodes[number].data.glob(f"{topic}-0*"):
+            shutil.rmtree(folder)
+
     def pause(self, number: int) -> None:
         """Stops a node's threads, as a long collection of garbage does."""
         self._signal(number, signal.SIGSTOP, ProcessState.PAUSED)
@@ -246,16 +265,29 @@ class Cluster:
             node.state = state
 
     def alive(self) -> None:
-        """`SystemFailure` if a node that should run has ended by itself, with the line that it left."""
+        """`SystemFailure` if a node that should run has ended by itself, with the line that it left.
+
+        `Failure` (5) if the processes have more memory than they may take.
+        """
         for node in self.nodes.values():
             if node.jvm is not None and node.jvm.poll() is not None:
                 text = node.output.read_text(encoding="utf-8", errors="replace")
                 raise SystemFailure(f"{_name(node.node)} ended with code {node.jvm.returncode}: {_reason(text)}")
+        if self.memory is not None and (taken := self.memory_taken()) > self.memory:
+            allowed = f"--memory allows {self.memory >> 20:,} MiB"
+            raise Failure(Exit.INCONCLUSIVE, f"the processes take {taken >> 20:,} MiB of memory; {allowed}")
+
+    def memory_taken(self) -> int:
+        """Bytes of memory that all processes have; 0 where the system does not say."""
+        nodes = [node.jvm.pid for node in self.nodes.values() if node.jvm is not None]
+        return sum(map(process_memory, [*nodes, *self.clients]))
 
     def close(self) -> None:
         """Kills every node; removes the folder unless it is kept."""
         for number in self.nodes:
             self.kill(number)
+        if self.gate is not None:
+            self.gate.close()
         if not self.kept:
             shutil.rmtree(self.folder, ignore_errors=True)
         if self.warden.stdin is not None:
@@ -282,18 +314,14 @@ def free_ports(count: int) -> list[int]:
 
 
 def enough_memory(jvms: int, limit: int | None = None) -> None:
-    """`SystemFailure` if so many JVMs take more than a limit, or than the free memory as far as the system tells it."""
+    """`SystemFailure` if so many JVMs take more than a limit, or than is free."""
     needed = jvms * JVM_MEMORY
     if limit is not None and limit < needed:
         raise SystemFailure(
             f"{jvms} JVMs need about {needed >> 20:,} MiB of memory; --memory allows {limit >> 20:,} MiB"
         )
-    with contextlib.suppress(OSError):
-        text = Path("/proc/meminfo").read_text(encoding="ascii")
-        free = re.search(r"MemAvailable:\s+(\d+) kB", text)
-        if free is not None and int(free[1]) << 10 < needed:
-            there = int(free[1]) >> 10
-            raise SystemFailure(f"{jvms} JVMs need about {needed >> 20:,} MiB of memory; {there:,} MiB are free")
+    if (there := free_memory()) < needed:
+        raise SystemFailure(f"{jvms} JVMs need about {needed >> 20:,} MiB of memory; {there >> 20:,} MiB are free")
 
 
 def kafka_uuid() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,11 +61,14 @@ class ClusterLimits:
 @contextmanager
 def started_cluster(
     kafka: Distribution, brokers: int, elr: bool, limits: ClusterLimits, tell: Callable[[str], None],
-    waits: Waits = WAITS,
+    waits: Waits = WAITS, settings: Mapping[str, str] = {}, gated: bool = False,
 ) -> Iterator[Executor]:  # fmt: skip
-    """A cluster whose processes are being started, with its client; `Failure` if it cannot be started."""
+    """A cluster whose processes are being started, with its client; `Failure` if it cannot be started.
+
+    settings, gated: as of `Cluster`.
+    """
     deadline = time.monotonic() + (limits.seconds if limits.seconds is not None else math.inf)
-    with Cluster(kafka, brokers, elr, limits.place, limits.memory) as cluster:
+    with Cluster(kafka, brokers, elr, limits.place, limits.memory, settings, gated) as cluster:
         tell("formatting")
         cluster.format()
         for number in cluster.nodes:

@@ -85,7 +85,7 @@ class RecordedAnswers:
         try:
             content = path.read_bytes()
             if not content.startswith(MAGIC):
-                raise ValueError("it is no file of answers")
+                raise ValueError("it is not a file of answers")
             (length,) = struct.unpack_from(">i", content, len(MAGIC))
             start = len(MAGIC) + 4
             head = json.loads(content[start : start + length])

@@ -23,6 +23,7 @@ from typing import Any
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import SystemFailure, UsageFailure
 from reassure.checkers.base.own_files import locked, others_can_write, own_folder
+from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.kafka.controller.local_build import (
     DIGEST,
     OF_KAFKA,
@@ -248,8 +249,8 @@ def _alone(place: Path) -> contextlib.AbstractContextManager[None]:
 
 def compiled(javac: str, jars: list[Path], sources: dict[str, str], classes: Path) -> None:
     """Compiles Java texts, by file name or path, into a folder; `Failure` with the compiler's first line."""
-    with tempfile.TemporaryDirectory() as temporary:
-        paths = [str(Path(temporary) / name) for name in sources]
+    with temporary_folder("kafka") as temporary:
+        paths = [str(temporary / name) for name in sources]
         for path, text in zip(paths, sources.values(), strict=True):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             Path(path).write_text(text, encoding="utf-8")
@@ -261,7 +262,7 @@ def compiled(javac: str, jars: list[Path], sources: dict[str, str], classes: Pat
         lines = (ran.stdout + ran.stderr).splitlines()
         errors = [number for number, line in enumerate(lines) if "error:" in line]
         symbols = [line.strip() for line in lines[errors[0] :] if line.startswith("  symbol:")] if errors else []
-        first = lines[errors[0]].replace(temporary + os.sep, "") if errors else "no reason given"
+        first = lines[errors[0]].replace(str(temporary) + os.sep, "") if errors else "no reason given"
         first += f", {re.sub(' +', ' ', symbols[0])}" if first.endswith("cannot find symbol") and symbols else ""
         raise SystemFailure(f"javac refuses {Path(paths[0]).name}: {first}")
 
@@ -277,8 +278,8 @@ def _coordinates(release: Release, tests: bool) -> list[str]:
 
 def resolved(maven: str, coordinates: list[str], seconds: float) -> list[Path]:
     """The jars of some coordinates and all that they need to run."""
-    with tempfile.TemporaryDirectory() as temporary:
-        pom, listed = Path(temporary) / "pom.xml", Path(temporary) / "class-path"
+    with temporary_folder("kafka") as temporary:
+        pom, listed = temporary / "pom.xml", temporary / "class-path"
         pom.write_text(_pom(coordinates), encoding="utf-8")
         goals = ["dependency:build-classpath", "-DincludeScope=runtime", f"-Dmdep.outputFile={listed}"]
         ran = _run([maven, "-q", "-B", "-f", str(pom), *goals], seconds, "Maven")

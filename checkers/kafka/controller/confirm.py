@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, java_source, tool
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
 from reassure.checkers.kafka.controller.words import ControllerState, Kind
@@ -89,8 +88,8 @@ def _run(trace: ControllerTrace, class_path: ClassPath, commands: list[str]) -> 
     """A line for the beginning and for each command."""
     start = trace.start
     about = [str(trace.brokers), "1", _ids(start.partition.replicas), str(start.unclean).lower()]
-    with tempfile.TemporaryDirectory() as temporary:
-        classes = Path(temporary) / "classes"
+    with temporary_folder("kafka") as temporary:
+        classes = temporary / "classes"
         compiled(tool("javac"), list(class_path.jars), {WHOLE: java_source(WHOLE)}, classes)
         path = os.pathsep.join([str(classes), *map(str, class_path.jars)])
         main = "org.apache.kafka.controller.WholeController"

@@ -197,7 +197,9 @@ def from_itf(data: dict[str, Any], name: str) -> ControllerTrace:
             error = str(about["answer"]).split(",")[0] or None
             commands.append(TraceCommand(i, str(command), command, states[i - 1], states[i], error))
     except (KeyError, TypeError, ValueError, AttributeError, TraceError) as error:
-        raise Failure(Exit.TRACE, f"{name} is no run of Kafka's controller: {type(error).__name__} {error}") from None
+        raise Failure(
+            Exit.TRACE, f"{name} is not a run of Kafka's controller: {type(error).__name__} {error}"
+        ) from None
     resigns = [bool("resigns" in str(raw["#meta"]["answer"])) for raw in data["states"]]
     commands = [replace(c, resigns=resigns[c.number]) for c in commands]
     return ControllerTrace(setup, states[0], tuple(commands), len(states) - 1)

@@ -1,8 +1,8 @@
 """Follows committed records along the controller's steps: the state graph with the brokers' logs.
 
 The controller is Kafka's. The logs are ours, the ghost that the models have too: the set of brokers that hold all
-that is committed. A broker deletes its log when it sees that it is no replica any more, which one that is fenced does
-not; it comes back empty, and catches up with the leader. With MinISR in sync a record is committed, which everybody
+that is committed. A broker deletes its log when it sees that it is not a replica any more, which a fenced one does not;
+it comes back empty, and catches up with the leader. With MinISR in sync a record is committed, which everybody
 outside the ISR then lacks. A leader proposes for the ISR only who holds everything. An unclean election, which Kafka
 marks by RECOVERING, redefines what is committed. Nothing else loses a log: unclean restarts are left out here, and that
 unclean election is allowed on the way.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, tool
 
 TEST = "org/apache/kafka/controller/ReplicationControlManagerTest.java"
@@ -50,8 +50,8 @@ def kafkas_test(class_path: ClassPath) -> str:
 def run_methods(class_path: ClassPath, methods: Sequence[str]) -> list[MethodOutcome]:
     """Compiles Kafka's test class with the methods in it, and runs each."""
     names = [_name(method) for method in methods]
-    with tempfile.TemporaryDirectory() as temporary:
-        classes = Path(temporary) / "classes"
+    with temporary_folder("kafka") as temporary:
+        classes = temporary / "classes"
         source = with_methods(kafkas_test(class_path), methods)
         compiled(tool("javac"), list(class_path.jars), {Path(TEST).name: source}, classes)
         path = os.pathsep.join([str(classes), *map(str, class_path.jars)])

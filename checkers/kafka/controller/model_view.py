@@ -102,7 +102,7 @@ class ModelView:
         missing += [name for name in ("brokers", "min_isr") if not hasattr(bound.config, name)]
         if missing:
             what = f"it has no {missing[0]}"
-            raise Failure(Exit.USAGE, f"{bound.model.name} is no model of Kafka's controller: {what}")
+            raise Failure(Exit.USAGE, f"{bound.model.name} is not a model of Kafka's controller: {what}")
         config = bound.config
         self.brokers: int = config.brokers
         few_enough(self.brokers, bound.model.name)
@@ -138,7 +138,7 @@ class ModelView:
         if self.state(before) == self.state(after):
             return None
         model = self.bound.model.name
-        raise Failure(Exit.USAGE, f"{model}'s action {action} is no command of Kafka's controller")
+        raise Failure(Exit.USAGE, f"{model}'s action {action} is not a command of Kafka's controller")
 
     def expected(self, before: Any, action: str, params: Mapping[str, Any], after: Any) -> Expected:
         """The result of a step by the model."""

@@ -73,7 +73,7 @@ def release(version: str) -> Release:
         numbered = re.match(r"\d+\.\d+\.\d+", build.stated)
         return Release(build.name, release(numbered[0]).rules if numbered else "", tested=True, build=absolute(version))
     if not is_version:
-        raise UsageFailure(f"{version!r} is no release of Kafka; write {LATEST.version}, or the path of a build")
+        raise UsageFailure(f"{version!r} is not a release of Kafka; write {LATEST.version}, or the path of a build")
     of_minor = [r for r in RELEASES if minor(r.version) == minor(version)]
     listed = next((r for r in of_minor if r.version == version), None)
     return listed or Release(version, of_minor[-1].rules if of_minor else minor(version))

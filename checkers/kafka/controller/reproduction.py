@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, java_source, tool
 from reassure.checkers.kafka.controller.junit import body, class_name
 from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome
@@ -46,8 +45,8 @@ def reproduction(trace: ControllerTrace, release: Release, name: str, promise: s
 
 def run_program(program: Program, class_path: ClassPath) -> MethodOutcome:
     """Compiles the program against a release, and runs it; `Failure` if it does not end."""
-    with tempfile.TemporaryDirectory() as temporary:
-        classes = Path(temporary) / "classes"
+    with temporary_folder("kafka") as temporary:
+        classes = temporary / "classes"
         compiled(tool("javac"), list(class_path.jars), {program.file: program.text}, classes)
         path = os.pathsep.join([str(classes), *map(str, class_path.jars)])
         command = [tool("java"), *QUICK, "-cp", path, f"org.apache.kafka.controller.{program.name}"]

@@ -21,7 +21,7 @@ from reassure.checkers.base.shared_options import (
     DEPTH,
     OF_SPARK,
     OF_TRACE,
-    OUTPUTS,
+    OUTPUTS_WITH_TABLES,
     PROPERTY,
     SPARK,
     STORIES,
@@ -80,7 +80,7 @@ OPTIONS = (
     replace(_EXPLORE["jvms"], help="local: JVMs of each build (default: one for every two cores)"),
     PARTITIONS,
     *SPARK,
-    *OUTPUTS,
+    *OUTPUTS_WITH_TABLES,
     Option("--sarif FILE", "write differences, and promises that HEAD breaks, as SARIF 2.1.0", Path, output=True),
     Option(
         "--test FILE",

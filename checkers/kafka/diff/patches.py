@@ -6,7 +6,6 @@ The release is explored once for each scope. A patch without a difference in one
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.kafka.builds.own_tests import OwnTests, run_own_tests
 from reassure.checkers.kafka.builds.patched_build import make_build, read_patch, sources
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
@@ -115,8 +115,8 @@ class PatchJudge:
         """The outcome of each build, given by its patches; `Failure` for one that does not fit or does not compile."""
         with Driver(self.base) as driver:
             for patches in builds:
-                with tempfile.TemporaryDirectory() as folder:
-                    yield self._outcome(patches, Path(folder) / "build", driver, progress)
+                with temporary_folder("kafka") as folder:
+                    yield self._outcome(patches, folder / "build", driver, progress)
 
     def _outcome(self, patches: Sequence[Path], folder: Path, driver: Driver, progress: Progress) -> PatchOutcome:
         began = time.monotonic()

@@ -12,7 +12,7 @@ from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, UsageFailure, worst
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.shared_options import BUDGET, JSON, QUIET
+from reassure.checkers.base.shared_options import BUDGET, JSON, NO_STORIES
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.kafka.builds.command import CHANGED_RELEASE, OWN_TESTS
@@ -53,7 +53,7 @@ SUBCOMMANDS = {
             Option("--jvms N", "how many JVMs (default: one a core)", positive, output=True),
             BUDGET,
             JSON,
-            QUIET,
+            NO_STORIES,
         ),
     )
 }

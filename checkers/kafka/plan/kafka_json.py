@@ -5,7 +5,7 @@
 
 Names with dots are those of configurations, with the values that `kafka-configs.sh --describe` prints.
 
-A file that cannot be read, or is no JSON, is a wrong command line; what it says being wrong is a wrong configuration.
+A file that cannot be read, or is not JSON, is a wrong command line; what it says being wrong is a wrong configuration.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.missing_file import did_you_mean
+from reassure.checkers.kafka.plan.shell_output import described, generated
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, numbers, rules_of
 from reassure.spec.semantics.files import read_text
 
@@ -43,6 +45,8 @@ class ClusterFile:
     topics: dict[str, int] = field(default_factory=dict)
     cordoned: frozenset[int] = frozenset()
     rules: str = max(RELEASES_OF_RULES, key=numbers)
+    described: bool = False
+    """Whether it is of `kafka-topics --describe`, which has no racks, and no brokers without replicas."""
 
     @property
     def refuses_cordoned(self) -> bool:
@@ -71,20 +75,27 @@ def _wrong(path: Path, what: str) -> NoReturn:
     raise Failure(Exit.CONFIG, f"{path}: {what}")
 
 
-def _json(path: Path) -> Any:
+def _text(path: Path) -> str:
     try:
-        return json.loads(read_text(path), object_pairs_hook=_once)
+        return read_text(path).removeprefix("\ufeff")  # some editors begin a file with a mark of the encoding
     except OSError as error:
-        raise Failure(Exit.USAGE, f"{path}: {error.strerror}") from None
+        raise Failure(Exit.USAGE, f"{path}: {error.strerror}{did_you_mean(path)}") from None
+    except ValueError as error:
+        raise Failure(Exit.USAGE, f"{path} is not JSON: {error}") from None
+
+
+def _json(path: Path, text: str | None = None) -> Any:
+    try:
+        return json.loads(_text(path) if text is None else text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
-        raise Failure(Exit.USAGE, f"{path} is no JSON: {error}") from None
+        raise Failure(Exit.USAGE, f"{path} is not JSON: {error}") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) != len(pairs):
         ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"{_short(key)} is there twice")
+        raise ValueError(f"{_short(key)} is listed twice")
     return data
 
 
@@ -123,7 +134,11 @@ def _number(path: Path, value: Any, least: int, what: str) -> int:
 
 def read_cluster(path: Path) -> ClusterFile:
     """The cluster that a file describes; `Failure` names what is wrong with it."""
-    data = _object(path, _json(path), ("brokers", MIN_ISR, "topics", "release"), ("brokers",), "a cluster")
+    text = _text(path)
+    if (topics_of := described(text)) is not None:
+        brokers = {b for replicas in topics_of.replicas.values() for b in replicas}
+        return ClusterFile(dict.fromkeys(sorted(brokers)), topics=topics_of.min_isr, described=True)
+    data = _object(path, _json(path, text), ("brokers", MIN_ISR, "topics", "release"), ("brokers",), "a cluster")
     if not isinstance(data["brokers"], list) or not data["brokers"]:
         _wrong(path, "brokers is a list of at least one")
     racks: dict[int, str | None] = {}
@@ -135,7 +150,7 @@ def read_cluster(path: Path) -> ClusterFile:
         if rack is not None and not (isinstance(rack, str) and rack.isprintable()):
             _wrong(path, f"the rack of broker {number} is a text, not {_short(rack)}")
         if number in racks:
-            _wrong(path, f"broker {number} is there twice")
+            _wrong(path, f"broker {number} is listed twice")
         racks[number] = rack
         if _cordoned(path, broker, number):
             cordoned.append(number)
@@ -172,11 +187,22 @@ def _cordoned(path: Path, broker: dict[str, Any], number: int) -> bool:
     return bool(names[CORDONED]) and names[CORDONED] == names[LOG_DIRS]
 
 
-def read_assignment(path: Path, cluster: ClusterFile) -> Assignment:
-    """The partitions of a file in Kafka's JSON, on brokers of this cluster; `Failure` names what is wrong with it."""
-    data = _object(path, _json(path), ("version", "partitions"), ("version", "partitions"), "a reassignment")
+def read_assignment(path: Path, cluster: ClusterFile, part: str = "proposed") -> Assignment:
+    """The partitions of a file in Kafka's JSON, on brokers of this cluster; `Failure` names what is wrong with it.
+
+    The file may also be what `kafka-topics --describe` prints, or `kafka-reassign-partitions --generate`, which has two
+    assignments. part: which of them, `current` or `proposed`.
+    """
+    text = _text(path)
+    if (topics_of := described(text)) is not None:
+        return {p: _replicas(path, replicas, name(p), cluster) for p, replicas in topics_of.replicas.items()}
+    own = generated(text, part)
+    if own == "":
+        _wrong(path, f"it has no {part} assignment")
+    text = text if own is None else own
+    data = _object(path, _json(path, text), ("version", "partitions"), ("version", "partitions"), "a reassignment")
     if type(data["version"]) is not int or data["version"] != 1:
-        _wrong(path, f"version {_short(data['version'])} of the format; there is 1")
+        _wrong(path, f"version {_short(data['version'])} of the format is not supported; only version 1 is")
     if not isinstance(data["partitions"], list) or not data["partitions"]:
         _wrong(path, "partitions is a list of at least one")
     assignment: Assignment = {}
@@ -186,9 +212,25 @@ def read_assignment(path: Path, cluster: ClusterFile) -> Assignment:
         topic = _topic(path, entry["topic"])
         partition = (topic, _number(path, entry["partition"], 0, f"a partition of {topic}"))
         if partition in assignment:
-            _wrong(path, f"{name(partition)} is there twice")
+            _wrong(path, f"{name(partition)} is listed twice")
         assignment[partition] = _replicas(path, entry["replicas"], name(partition), cluster)
+        _must_be_disks(path, entry, name(partition))
     return assignment
+
+
+def _must_be_disks(path: Path, entry: dict[str, Any], of: str) -> None:
+    disks = entry.get("log_dirs", [])
+    if not isinstance(disks, list) or not all(isinstance(disk, str) for disk in disks):
+        _wrong(path, f"{of}: log_dirs is a list of texts, not {disks!r}")
+    if disks and len(disks) != len(entry["replicas"]):
+        _wrong(path, f"{of}: log_dirs has {len(disks)} entries for {len(entry['replicas'])} replicas")
+
+
+def named_disks(path: Path) -> int:
+    """The partitions of a proposal that name a log directory: a move between disks, which is not judged."""
+    own = generated(_text(path), "proposed")
+    data = _json(path, own)
+    return sum(any(disk != "any" for disk in entry.get("log_dirs", [])) for entry in data["partitions"])
 
 
 def _replicas(path: Path, value: Any, of: str, cluster: ClusterFile) -> tuple[int, ...]:
@@ -200,7 +242,9 @@ def _replicas(path: Path, value: Any, of: str, cluster: ClusterFile) -> tuple[in
     if times > 1:
         _wrong(path, f"{of}: broker {broker} has two replicas")
     unknown = [b for b in value if b not in cluster.racks]
-    if unknown:
+    if unknown and cluster.described:
+        cluster.racks.update(dict.fromkeys(unknown))
+    elif unknown:
         _wrong(path, f"{of}: broker {unknown[0]} is not in the cluster")
     return tuple(value)
 

@@ -48,3 +48,25 @@ def test_lines_become_rarer(clock: Clock) -> None:
         clock.now += 1
         told.proof("still at it")
     assert out.getvalue() == "".join(f"still at it | {seconds} s\n" for seconds in (10, 25, 48))
+
+
+class Terminal(io.StringIO):
+    """A terminal of 60 columns."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_line_fits_in_the_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What wraps stays when the line is cleared; the time is always there."""
+    out = Terminal()
+    told = Progress(out)
+    monkeypatch.setattr(told, "_columns", lambda: 60)
+    clock.now += 1
+    told.report(7, 123_456_789, 12_345_678, 1_234_567, 5 << 30)
+    clock.now += 1
+    told.proof("x" * 80)
+    told.done()
+    lines = out.getvalue().split("\r\x1b[2K")[1:]
+    assert lines == ["depth 7 | 123,456,789 generated (123.5M/s) | 1 s", f"{'x' * 53} | 2 s", ""]
+    assert all(len(line) < 60 for line in lines)

@@ -21,12 +21,15 @@ BAD = [
     (["check", "no_such.py"], 64, "no file no_such.py"),
     (["check"], 64, "MODEL"),
     (["chekc", "core"], 64, "there is no command 'chekc'; did you mean check? (see reassure --help)"),
+    (["check", "core", "--nothing"], 64, "unrecognized arguments: --nothing (see reassure check --help)"),
+    (["kafka", "conform", "kraft_kafka", "--nothing"], 64, "--nothing (see reassure kafka conform --help)"),
+    (["kafka", "--nothing"], 64, "(see reassure kafka --help)"),
     (["zzz"], 64, "there is no command 'zzz' (see reassure --help)"),
     ([], 64, "COMMAND"),
     (["check", "core", "--engine", "magic"], 64, "invalid choice"),
     (["check", "core", "--depth", "0"], 64, "at least 1"),
-    (["check", "core", "--budget", "soon"], 64, "no duration"),
-    (["check", "core", "--memory", "much"], 64, "no size"),
+    (["check", "core", "--budget", "soon"], 64, "not a duration"),
+    (["check", "core", "--memory", "much"], 64, "not a size"),
     (["check", "core", "--workers", "-1"], 64, "at least 1"),
     (["check", "core", "--set", "brokers"], 151, "write KEY=VALUE"),
     (["check", "core", "--set", "broker=3"], 151, "did you mean brokers?"),
@@ -318,7 +321,7 @@ def trace_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Path, 
 def test_a_trace_that_the_model_refuses_is_shown_with_a_note(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is no violation of this model; one that no longer violates its property is none either."""
+    """It is not a violation of this model; one that no longer violates its property is none either."""
     path, data = trace_of(tmp_path, capsys)
     data["states"][2]["#meta"]["action"] = "fill_small"  # type: ignore[index]
     path.write_text(json.dumps(data))
@@ -397,7 +400,7 @@ def test_replay_names_the_guard(tmp_path: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.pop("states"), "no ITF trace"),
+        (lambda d: d.pop("states"), "not an ITF trace"),
         (lambda d: d["states"].clear(), "has no states"),
         (lambda d: d.update(loop=0), "does not say which action leads back to state 0"),
         (lambda d: d.update(loop=77), "`loop` is the number of a state, not 77"),
@@ -414,11 +417,11 @@ def test_replay_names_the_guard(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ),
         (lambda d: d["#meta"].update(model=7), "`#meta`.`model` is 7"),
         (lambda d: d["#meta"].update(config=[4]), "`#meta`.`config`"),
-        (lambda d: d.update({"#meta": 3}), "`#meta` is no object"),
-        (lambda d: d["states"].__setitem__(1, 3), "state 1 is no object"),
-        (lambda d: d["states"][1].update({"#meta": 3}), "state 1 is no object"),
+        (lambda d: d.update({"#meta": 3}), "`#meta` is not an object"),
+        (lambda d: d["states"].__setitem__(1, 3), "state 1 is not an object"),
+        (lambda d: d["states"][1].update({"#meta": 3}), "state 1 is not an object"),
         (lambda d: d["states"][1]["#meta"].update(params={"x": 1}), "it takes ()"),
-        (lambda d: d["states"][1].update(big=float("inf")), "big: Infinity is no int 0..5"),
+        (lambda d: d["states"][1].update(big=float("inf")), "big: Infinity is not of the type int 0..5"),
         (lambda d: d["#meta"].pop("model"), "does not name its model"),
     ],
 )
@@ -453,7 +456,7 @@ def test_models(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("limit", ["1", "1.1M"])
 def test_any_limit_of_memory_is_one(limit: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Also one that is less than the smallest table, or no multiple of a word."""
-    code, out, err = said(capsys, "check", "core", "--memory", limit, "--workers=1", "--quiet")
+    code, out, err = said(capsys, "check", "core", "--memory", limit, "--workers=1")
     assert err == ""
     assert code == (5 if limit == "1" else 0)
     assert ("the memory limit of 0 MiB would be passed" in out, "not enabled so far" in out) == (code == 5,) * 2

@@ -40,7 +40,7 @@ def test_a_second_model_is_added_to_the_gate(tmp_path: Path, capsys: pytest.Capt
 def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "test_lease.py").write_text("mine")
     code, _, err = said(capsys, "new", "lease", f"--dir={tmp_path}")
-    assert (code, "is there already; nothing was written" in err) == (64, True)
+    assert (code, "exists; nothing was written" in err) == (64, True)
     assert [p.name for p in tmp_path.iterdir()] == ["test_lease.py"]
     assert (tmp_path / "test_lease.py").read_text() == "mine"
 

@@ -57,6 +57,6 @@ def test_what_was_not_established(
 ) -> None:
     path = written(tmp_path, CYCLE, ", deadlock=False")
     command, *options = words
-    got, out, err = said(capsys, command, path, *options, "--quiet")
+    got, out, err = said(capsys, command, path, *options)
     assert got == code, out + err
     assert message in out

@@ -47,7 +47,7 @@ def test_stale_and_refused_traces_are_named(suite: Path, capsys: pytest.CaptureF
     code, out, _ = said(capsys, "replay", str(suite), f"--junit={report}")
     assert code == 64
     assert re.search(f"FAIL  {SECOND}: core does not accept .*: step 1 \\(propose\\): not enabled: core.py", out)
-    assert re.search(f"FAIL  {THIRD}: .* is no JSON", out)
+    assert re.search(f"FAIL  {THIRD}: .* is not JSON", out)
     assert "3 traces, 2 failed, 1 stale (exit code 64)" in out
     root = ElementTree.parse(report).getroot()
     assert (root.get("tests"), root.get("failures")) == ("3", "2")

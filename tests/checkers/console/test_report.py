@@ -84,7 +84,7 @@ def test_a_terminal_shows_a_part_of_a_long_list(
 ) -> None:
     """In a pipe a list is one line, as it is for whoever reads it with grep."""
     path = model_file(tmp_path, counter(25, (2,), 13))
-    words = ["check", path, "--engine=reference", "--quiet"]
+    words = ["check", path, "--engine=reference", "--stories=0"]
     piped = said(capsys, *words)[1].splitlines()
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "60")

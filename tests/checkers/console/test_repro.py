@@ -42,7 +42,7 @@ VALUES: dict[Callable[[str], Any] | None, list[str]] = {
 OUTPUTS = {"json", "trace_dir", "quiet", "stories", "full", "workers", "jobs", "junit", "sarif", "html"}
 """Options that change no result, of whatever command."""
 OTHER_OUTPUTS = {
-    "check": {"dump_kernel", "out", "no_data", "resume", "jar"},  # of Spark: where the run is kept; of TLC: where it is
+    "check": {"dump_kernel", "follow", "out", "no_data", "resume"},  # of Spark: where the run is kept
     "export": {"out"},
     "prove": {"certificate"},
     "traces": {"out", "format"},
@@ -52,7 +52,7 @@ OTHER_OUTPUTS = {
     "claims": {"format"},
     "mutants": {"record"},
     "validate": {"trace"},
-    "explore": {"no_browser"},
+    "explore": {"out", "no_browser"},
     "plan": {"show"},
     "gate": {"update", "schema"},
     "kafka record": {"out"},
@@ -150,8 +150,9 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
     # by command: its words, {0} being the model's file; and the options that stay at their defaults
     "check": (
         ["{0}", "--set=most=4", "--property=s*", "--property=one", "--depth=2", *LIMITS, "--accept-clipping",
-         "--fail-fast", "--witness", "--engine=reference"],
-        {"partitions", "fingerprints", "symmetry", "second_opinion"} | SPARK,  # of other engines; the model has no ids
+         "--fail-fast", "--witness", "--engine=reference", "--invariant=s == s", "--step=before != after"],
+        # of other engines; the model has no ids
+        {"partitions", "fingerprints", "symmetry", "second_opinion", "jar"} | SPARK,
     ),
     "simulate": (
         ["{0}", "--set=most=3", "--property=s*", "--budget=900s", "--fail-fast", "--witness", "--walks=30", "--depth=3",
@@ -170,12 +171,12 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
         {"all"},  # has no record
     ),
     "diff": (["{0}", "{0}.variant.py", "--set=most=3", "--view=parity", "--no-properties", *LIMITS], set()),
-    "find": (["{0}", "s.n == 3", "--set=most=2", "--no-guards", "--prove", *LIMITS], set()),
+    "find": (["{0}", "s.n == 3", "--set=most=2", "--no-guards", "--prove", *LIMITS], {"symmetry"}),
     "stuck": (["{0}", "--set=most=2", "--property=gets*", "--fair-only", "--limit=2", *LIMITS], set()),
     "sweep": (
         ["{0}", "--set=most=2,3,4", "--property=small", "--depth=2", *LIMITS, "--accept-clipping", "--fail-fast",
          "--engine=reference", "--pairwise"],
-        SPARK,
+        {"symmetry"} | SPARK,
     ),
     "kafka conform": (
         ["kraft_kafka", "--set=disturbances=0", "--release=4.1.0", "--release=4.2.2", "--kept", "--depth=3"],
@@ -192,6 +193,7 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
 }  # fmt: skip
 WITHOUT_A_COMMAND_AGAIN = {
     "models", "new", "verify", "query", "replay", "explore", "show", "graph", "audit", "gate", "claims", "export",
+    "lint", "completion",
 }  # fmt: skip
 """Commands that neither print nor record how to repeat them."""
 WITH_JAVA = {

@@ -44,7 +44,7 @@ def test_what_was_measured(cases: list[Case]) -> None:
     (observed,) = (line for line in text.splitlines() if line.startswith("**Observed.**"))
     assert observed == (
         "**Observed.** 1 of 2 runs on a cluster of 4.4.0: 60 of 100 acknowledged records are lost. "
-        "0 of 1 runs on a cluster of 4.3.1."
+        "0 of 1 runs on a cluster of 4.3.1: 10 of 100 acknowledged records are lost."
     )
     (fix,) = (line for line in text.splitlines() if line.startswith("**Fix.**"))
     assert fix.endswith(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,53 +15,11 @@ from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
-from reassure.checkers.evidence import command, ledger, refresh, subjects, summary
+from reassure.checkers.evidence import recorded_run, subjects, summary
 from reassure.spec import claims
 from reassure.spec.semantics.interpreter import BoundModel
-from tests.helpers.claim_text import CASES, CLAIM
+from tests.helpers.claim_text import CASES, CLAIM, replaced
 from tests.helpers.html_page import read_page
-
-TOY = """
-[[claim]]
-id = "K1"
-document = "toys.txt"
-statement = "Four gallons | cannot be measured."
-[[claim.reading]]
-name = "a search"
-model = "die_hard"
-properties = ["goal_not_reached"]
-method = "check"
-expect = "violated"
-note = "The riddle."
-
-[[claim]]
-id = "K2"
-document = "toys.txt"
-statement = "Everybody commits, or nobody."
-[[claim.reading]]
-name = "two managers"
-model = "two_phase_commit"
-set = { managers = 2 }
-properties = ["consistent", "everybody_commits"]
-method = "check"
-expect = "holds"
-[[claim.reading]]
-name = "by proof"
-model = "core"
-properties = ["leader_in_isr", "reassignment_pending"]
-method = "prove"
-expect = "holds"
-"""
-
-
-@pytest.fixture
-def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with claims of its own, and a ledger and traces beside them."""
-    monkeypatch.setattr(claims, "FOLDER", tmp_path)
-    monkeypatch.setattr(ledger, "PATHS", ledger.LedgerPaths(tmp_path / "ledger.json", tmp_path / "traces"))
-    monkeypatch.setattr(command, "refresh", partial(refresh.refresh, engine="reference"))
-    (tmp_path / "K.toml").write_text(TOY, encoding="utf-8")
-    return tmp_path
 
 
 def test_nothing_is_run_without_refresh(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,22 +89,6 @@ def test_so_many_readings_to_look_at(
     )
 
 
-@pytest.fixture
-def ran(toys: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    """As `toys`, refreshed, without the proof."""
-    path = toys / "K.toml"
-    path.write_text(TOY[: TOY.rindex("[[claim.reading]]")], encoding="utf-8")
-    assert main(["claims", "--refresh"]) == 0
-    capsys.readouterr()
-    return toys
-
-
-def replaced(path: Path, old: str, new: str) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
-
-
 def test_another_verdict_than_expected(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     replaced(ran / "K.toml", 'expect = "violated"', 'expect = "holds"')
     assert main(["claims"]) == 15  # the entry is another, too
@@ -201,7 +142,7 @@ def test_an_interrupted_run_is_no_record(
         verdict, bound = run(asked, progress)
         return replace(verdict, returned=replace(verdict.returned, stopped=BY_USER)), bound
 
-    monkeypatch.setattr(refresh, "run", interrupted)
+    monkeypatch.setattr(recorded_run, "run", interrupted)
     assert main(["claims", "--refresh"]) == 5
     assert "interrupted" in capsys.readouterr().err
     assert not (toys / "ledger.json").exists()
@@ -213,7 +154,7 @@ def test_a_run_that_fails_is_named(
     def failing(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
         raise Failure(Exit.MODEL, "it raises ZeroDivisionError")
 
-    monkeypatch.setattr(refresh, "run", failing)
+    monkeypatch.setattr(recorded_run, "run", failing)
     assert main(["claims", "--refresh", "--claim", "K1"]) == 150
     assert "check die_hard: it raises ZeroDivisionError" in capsys.readouterr().err
 
@@ -237,7 +178,7 @@ def test_a_function_that_answers_wrongly(
         return outcome
 
     (toys / "K.toml").write_text(CLAIM + CASES.replace("models.examples", "kraft.worked_examples"), encoding="utf-8")
-    for module in (refresh, subjects):
+    for module in (recorded_run, subjects):
         monkeypatch.setattr(module, "function", lambda name: (call, "0" * 64))
     assert main(["claims", "--refresh"]) == 150
     assert said in capsys.readouterr().err

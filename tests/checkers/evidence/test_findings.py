@@ -15,7 +15,7 @@ from reassure.checkers.evidence.finding_tests import FindingTest, RunWithFixes
 from reassure.checkers.evidence.findings import FindingsRecord
 from reassure.checkers.evidence.headlines import HEADLINES, Headline
 from reassure.checkers.evidence.ledger import Ledger, LedgerPaths, RecordedResult
-from reassure.checkers.evidence.refresh import _run as record_of
+from reassure.checkers.evidence.refresh import run_into
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.subjects import Subjects
 from reassure.models.kraft.kafka_controller import PUBLISHED
@@ -45,11 +45,10 @@ def entries(tmp_path_factory: pytest.TempPathFactory) -> list[verdicts.Entry]:
     subjects = Subjects()
     for reading in readings[:2]:
         spec = RunSpec.of(reading)
-        found = record_of(
-            spec, ["rolling_back_ends"], subjects.of(spec).sha256, Progress(quiet=True), kept.paths, "native"
-        )
-        kept.records[spec.key] = found
-    return verdicts.entries([Claim("K1", "toys.txt", "It ends.", tuple(readings))], kept)
+        run_into(kept, spec, ["rolling_back_ends"], subjects.of(spec).sha256, Progress(quiet=True), "native")
+    claim = Claim("K1", "toys.txt", "It ends.", tuple(readings))
+    kept.claims = {claim.id: claim.digest()}
+    return verdicts.entries([claim], kept)
 
 
 def page(
@@ -122,9 +121,9 @@ def test_the_page_names_the_bounds_of_the_search(entries: list[verdicts.Entry]) 
 def test_the_promise_is_quoted_with_its_source(entries: list[verdicts.Entry]) -> None:
     told = replace(ROLLBACK, promise="it ends", source="the manual", introduced="PR 1.")
     text = page(entries, {}, headline=told)
-    assert '**Provenance.** "it ends" (the manual). Introduced by: PR 1. ' in text
+    assert "**Introduced by** PR 1.\n" in text
     assert "| it ends (the manual) |" in text
-    assert "**Provenance.**" not in page(entries, {})
+    assert "**Introduced by**" not in page(entries, {})
 
 
 def test_the_story_is_that_of_the_trace(entries: list[verdicts.Entry]) -> None:

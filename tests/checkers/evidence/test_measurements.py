@@ -1,4 +1,4 @@
-"""Findings measured on clusters: the file, and its part of the page."""
+"""Findings measured on clusters: the file, and its part of the page of findings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.evidence.measurements import MeasuredRun, Measurement, losses, measured, page, with_more, written
+from reassure.checkers.evidence.measurements import MeasuredRun, Measurement, measured, section, with_more, written
 
 LOSS = MeasuredRun(True, True, 100, 60, "60 of 100 acknowledged records are lost", 34)
 NONE = MeasuredRun(False, False, 100, 0, "0 of 100 acknowledged records are lost", 40)
@@ -50,27 +50,20 @@ def test_an_effect_counts_if_every_step_was_as_in_the_run() -> None:
     assert replace(ON_44, runs=(LOSS, replace(LOSS, as_in_run=False), replace(LOSS, observed=False))).seen == 1
 
 
-def test_the_page() -> None:
+def test_the_section() -> None:
     older = replace(ON_44, release="4.3.1", runs=(LOSS, NONE))
-    rows = [line for line in page([FIXED, older, ON_44, K24]).splitlines() if line.startswith("|")]
-    assert rows == [
-        "| finding | effect seen | acknowledged | lost | with the fixes |",
-        "|---|---|---|---|---|",
-        "| 1. Committed records are lost after a completed reassignment | 4.4.0: 2 of 2, 4.3.1: 1 of 2 | 400 | 180 | "
-        "4.3.1: 0 of 1 |",
-        "| 4. A broker's registration makes the active controller resign, again and again | 4.4.0: 1 of 1 | - | - "
-        "| - |",
-        "| finding | release | in the first run |",
-        "|---|---|---|",
-        "| 1 | 4.4.0 | 60 of 100 acknowledged records are lost |",
-        "| 1 | 4.3.1 | 60 of 100 acknowledged records are lost |",
-        "| 1 | 4.3.1 with the fixes | 0 of 100 acknowledged records are lost |",
-        "| 4 | 4.4.0 | the controller's epoch rises by 6 |",
+    text = section([FIXED, older, ON_44, K24])
+    assert [line for line in text.splitlines() if line.startswith("|")] == [
+        "| finding | effect | seen | acknowledged | lost | seconds | with the fixes |",
+        "|---|---|---|---|---|---|---|",
+        "| 1 | 60 of 100 acknowledged records are lost | "
+        "4.4.0: 2 of 2, 4.3.1: 1 of 2 | 400 | 180 | 34, 40 | 4.3.1: 0 of 1 |",
+        "| 4 | the controller's epoch rises by 6 | 4.4.0: 1 of 1 | - | - | 31, 31 | - |",
     ]
+    assert text.startswith("## Measured on real brokers\n")
+    assert text.endswith("\n\nFinding 1 was not seen in 1 of 2 runs on 4.3.1: 0 of 100 acknowledged records are lost.")
 
 
-def test_losses_in_a_sentence() -> None:
-    assert losses([]) == losses([K24, FIXED]) == ""
-    assert losses([FIXED, ON_44, K24]) == (
-        "[Measured on real brokers](measured.md): finding 1 lost 120 of 200 acknowledged records."
-    )
+def test_without_a_measurement_there_is_no_section() -> None:
+    assert section([]) == section([FIXED]) == ""
+    assert section([ON_44]).splitlines()[-1].startswith("| 1 | ")

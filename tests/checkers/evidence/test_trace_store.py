@@ -11,7 +11,7 @@ import pytest
 from reassure.checkers.api import check, load
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.cli.main import main
-from reassure.checkers.evidence.trace_store import TraceStore, paths
+from reassure.checkers.evidence.trace_store import TraceStore, paths, trace_files
 from tests.helpers.committed_traces import committed_file
 
 RELEASES = ("4.2", "4.3", "4.4")
@@ -60,7 +60,7 @@ def test_a_state_is_a_line(store: TraceStore) -> None:
 def test_what_is_read_is_what_was_written(store: TraceStore, tmp_path: Path) -> None:
     store.write(tmp_path)
     assert TraceStore.read(tmp_path).traces == store.traces
-    assert set(paths(tmp_path)) == set(store.traces)
+    assert set(paths(trace_files(tmp_path))) == set(store.traces)
     assert [file.text for file in TraceStore.read(tmp_path).files()] == [file.text for file in store.files()]
 
 
@@ -88,6 +88,7 @@ def test_a_broken_file_is_no_trace(tmp_path: Path) -> None:
 
 
 def test_a_replay_is_of_every_release_and_property(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """SECURITY.md, 5."""
     path = committed_file("kraft_kafka", "rolling_back_ends", release="4.3", disturbances=2)
     assert main(["replay", str(path)]) == Exit.OK.value
     assert capsys.readouterr().out.splitlines() == [

@@ -46,12 +46,14 @@ def test_the_page_and_its_files_are_served(server: ExplorerServer) -> None:
 
 
 def test_only_this_host_is_bound(server: ExplorerServer) -> None:
+    """SECURITY.md, 14."""
     assert server.server_address[0] == "127.0.0.1"
     assert server.address == f"http://127.0.0.1:{server.server_port}/{TOKEN}/"
 
 
 @pytest.mark.parametrize("target", ["/", "/wrong/", "/wrong/api/about", f"/{TOKEN}x/api/about", "/explorer.js"])
 def test_without_the_token_nothing_is_told(server: ExplorerServer, target: str) -> None:
+    """SECURITY.md, 14."""
     status, text, _ = answer(server, target)
     assert status == 403
     assert "die_hard" not in text
@@ -59,11 +61,13 @@ def test_without_the_token_nothing_is_told(server: ExplorerServer, target: str) 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", ""])
 def test_another_name_of_this_host_is_refused(server: ExplorerServer, host: str) -> None:
+    """SECURITY.md, 14."""
     assert answer(server, f"/{TOKEN}/api/about", headers={"Host": host})[0] == 403
     assert answer(server, f"/{TOKEN}/", headers={"Host": host})[0] == 403
 
 
 def test_a_page_of_another_origin_commands_nothing(server: ExplorerServer) -> None:
+    """SECURITY.md, 15."""
     body = json.dumps({"do": "start"})
     target = f"/{TOKEN}/api/search"
     assert answer(server, target, "POST", body, {"Origin": "http://evil.example"})[0] == 403
@@ -77,7 +81,7 @@ def test_a_page_of_another_origin_commands_nothing(server: ExplorerServer) -> No
         ("../view.py", "there is nothing at"),
         ("export", "a path is written as itf, steps, test, page, story, not as ''"),
         ("export?form=itf&path=empty/x", "the model does not have this path: die_hard has no action x"),
-        ("view?path=a%20b", "is no step"),
+        ("view?path=a%20b", "is not a step"),
     ],
 )
 def test_what_cannot_be_answered_is_told_in_a_line(server: ExplorerServer, name: str, words: str) -> None:
@@ -138,7 +142,7 @@ def test_find_gives_the_shortest_path_or_says_why_not(server: ExplorerServer) ->
     assert over["path"] == "empty/fill_big/big_to_small/empty_small/big_to_small/empty_small"
     told(server, "find", expression="s.small ==")
     wrong = ended(server, "find")
-    assert (wrong["state"], "is no Python expression" in wrong["text"]) == ("refused", True)
+    assert (wrong["state"], "is not a Python expression" in wrong["text"]) == ("refused", True)
     assert "an expression is missing" in told(server, "find", expression=" ")["error"]
 
 
@@ -171,7 +175,7 @@ def test_the_command_says_what_is_wrong_with_its_options(tmp_path: Path, capsys:
     code, _, err = said(capsys, "explore", "die_hard", "--port", "70000", "--no-browser")
     assert (code, err) == (64, "reassure: --port 70000: a port is at most 65535\n")
     code, _, err = said(capsys, "explore", "die_hard", "--at", "a b", "--no-browser")
-    assert (code, err.startswith("reassure: --at: 'a b' is no step")) == (64, True)
+    assert (code, err.startswith("reassure: --at: 'a b' is not a step")) == (64, True)
     code, _, err = said(capsys, "explore", "die_hard", "--at", "empty", "--trace", "x", "--no-browser")
     assert (code, "give one of them" in err) == (64, True)
     code, _, err = said(capsys, "explore", "die_hard", "--trace", str(tmp_path / "none.json"), "--no-browser")

@@ -134,7 +134,7 @@ def test_steps_one_ahead_name_the_covers_they_reach(kraft: ExplorerSession) -> N
 
 
 def test_properties_of_whole_runs_and_of_other_steps_are_not_checked() -> None:
-    liveness = "about whole runs, which a path cannot decide; here its premise is false, its goal true"
+    liveness = "about whole runs: a finite path does not decide it; here its premise is false, its goal true"
     asking = session("core_liveness")
     start = asking.ask("view", {"path": "three_in_sync"})
     assert {p["name"]: p["note"] for p in start["properties"] if p["status"] == "not_checked"} == {
@@ -150,7 +150,7 @@ def test_properties_of_whole_runs_and_of_other_steps_are_not_checked() -> None:
 @pytest.mark.parametrize(
     ("path", "step", "reason"),
     [
-        ("full/fill_big", 0, "this is no initial state of the model"),
+        ("full/fill_big", 0, "this is not an initial state of the model"),
         ("empty/fill_big/pour", 2, "die_hard has no action pour"),
         ("empty/fill_big(x=1)", 1, "fill_big takes the parameters none, not x"),
     ],
@@ -178,7 +178,7 @@ def test_a_value_that_is_not_of_the_type_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("path", "words"),
-    [("", "a path begins with an initial state"), ("empty/a b", "is no step"), ("empty/f(x)", "as name=value")],
+    [("", "a path begins with an initial state"), ("empty/a b", "is not a step"), ("empty/f(x)", "as name=value")],
 )
 def test_a_text_that_is_no_path(die_hard: ExplorerSession, path: str, words: str) -> None:
     with pytest.raises(BadRequest, match=words):

@@ -235,7 +235,7 @@ def test_every_kind_has_the_options_of_its_command() -> None:
         "check": "model", "prove": "model", "verify": "certificate", "simulate": "model", "guards": "model",
         "stuck": "model", "fairness": "model", "replay": "trace", "plan": "cluster", "kafka conform": "model",
         "kafka diff": "base", "find": "model", "mutants": "model", "validate": "model", "sweep": "model",
-        "diff": "model",
+        "diff": "model", "claims": "claim",
     }  # fmt: skip
     for kind in KINDS:
         typed = [o for o in options(kind).values() if not o.choices and not o.switch]
@@ -251,7 +251,7 @@ def test_a_command_that_offers_a_kind_is_one() -> None:
 
 
 def test_an_expected_violation_hides_nothing_that_is_undecided(made: Path) -> None:
-    """A property, a cover or a bound without an answer is no green check, whatever else is violated."""
+    """A property, a cover or a bound without an answer is not a green check, whatever else is violated."""
     (check,) = read(_gate(made, 'model = "mine.py"\nexpect = "safety-violation"')).checks
     record = {
         "verdict": "safety-violation", "exit_code": 12, "complete": False, "stop_reason": "depth",

@@ -87,7 +87,7 @@ def test_schema(data: dict[str, Any], good: bool) -> None:
         ('model = "core"\ndepth = "deep"', "depth is a whole number of at least 1, not 'deep'"),
         ('model = "core"\naccept_clipping = "yes"', "accept_clipping is true or false, not 'yes'"),
         ('model = "core"\nbudget = []', 'budget is a time, such as "60s", not []'),
-        ('model = "core"\nbudget = "soon"', "budget: 'soon' is no duration; write 60s, 5m or 2h"),
+        ('model = "core"\nbudget = "soon"', "budget: 'soon' is not a duration; write 60s, 5m or 2h"),
         ('kind = "simulate"\nmodel = "core"\nweight = { grow = "much" }', "weight is a table action = weight, not "),
         ('kind = "simulate"\nmodel = "core"\nwalks = 0', "walks is a whole number of at least 1, not 0"),
         ('kind = "plan"\ncluster = "c.json"', "current is missing; it is a text"),

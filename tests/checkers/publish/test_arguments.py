@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from reassure.checkers import publish
 from reassure.checkers.api import check, load
+from reassure.checkers.evidence import ledger
 from reassure.checkers.evidence.trace_store import TraceStore
 from reassure.checkers.publish import __main__ as program
 from reassure.checkers.publish import differing
@@ -35,7 +37,8 @@ def test_pages_are_written_after_the_traces_that_they_link_to(
         return {written: text, tmp_path / "page.md": f"[{written.name}]" if written.is_file() else "[]"}
 
     monkeypatch.setattr(program, "ROOT", tmp_path)
-    monkeypatch.setattr(program, "COUNTEREXAMPLES", written.parent)
+    monkeypatch.setattr(publish, "COUNTEREXAMPLES", written.parent)
+    monkeypatch.setattr(ledger, "PATHS", ledger.LedgerPaths(tmp_path / "ledger.json", written.parent))
     monkeypatch.setattr(program, "gate_runs", lambda path: [])
     monkeypatch.setattr(program, "traces", lambda ran: store)
     monkeypatch.setattr(program, "files", files)
@@ -45,4 +48,5 @@ def test_pages_are_written_after_the_traces_that_they_link_to(
     assert program.main([]) == 0
     assert capsys.readouterr().out == f"written: counterexamples/{written.name}\nwritten: page.md\n"
     assert (tmp_path / "page.md").read_text() == f"[{written.name}]"
+    assert ledger.read().traces == store.seals()
     assert program.main(["--check"]) == 0

@@ -108,7 +108,7 @@ def test_a_file_of_tests_is_no_model(pytester: pytest.Pytester) -> None:
     [
         ("gate.toml", "[[check]]\nmodle = 'core'\n", "check 1: unknown modle; did you mean model?"),
         ("broken.py", "from reassure import *\nMODEL = Model.of(\n", "broken.py*"),
-        ("no_model.py", "MODEL = 3\n", "no_model.py is no model: it defines no `MODEL = Model.of(...)`"),
+        ("no_model.py", "MODEL = 3\n", "no_model.py is not a model: it defines no `MODEL = Model.of(...)`"),
     ],
 )
 def test_a_wrong_file_is_one_error(name: str, text: str, says: str, pytester: pytest.Pytester) -> None:

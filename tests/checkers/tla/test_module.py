@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import prepare
-from reassure.checkers.tla.module import export
+from reassure.checkers.gate import gate_file
+from reassure.checkers.tla.module import comment, export
+from reassure.checkers.tla.terms import FALSE, TRUE, Term, atom, block, choose, disjunction, flat, without_constants
 from tests.helpers.command import said
 from tests.helpers.model_text import PRELUDE
+from tests.helpers.tlc_jar import tlc
 
 KEPT = Path(__file__).parents[2] / "helpers" / "kept_tla"
 MODELS = ("die_hard", "two_phase_commit", "core", "core_liveness", "reassignment_contexts")
@@ -45,10 +49,10 @@ def test_a_model_of_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 LARGE = "return replace(s, number=0 if s.number * 1_000_000_000_000 > 5 else 1)"
 
 
-def exported(body: str, folder: Path) -> str:
+def exported(body: str, folder: Path, prelude: str = PRELUDE) -> str:
     path = folder / f"mine_{len(body)}.py"
     action = f'\n@action(who="x")\ndef act(s: State, c: Config) -> State:\n    {body}\n'
-    path.write_text(PRELUDE + action + "\nMODEL = Model.of(__name__, state=State, config=Config)\n")
+    path.write_text(prelude + action + "\nMODEL = Model.of(__name__, state=State, config=Config)\n")
     return export(prepare(str(path), []).bound).text
 
 
@@ -80,3 +84,95 @@ def test_what_follows_a_broken_disjunction_is_outside_of_it(tmp_path: Path) -> N
 def test_names_of_variables_are_not_bound_again(tmp_path: Path) -> None:
     text = exported("number = s.number + 1\n    return replace(s, number=number)", tmp_path)
     assert "LET number_ == number + 1" in text
+
+
+def test_names_of_general_operators_are_not_those_of_a_model(tmp_path: Path) -> None:
+    """What TLA+ and its modules define, and what the operators that every module may have bind."""
+    prelude = PRELUDE.replace("    number: Annotated[int, Range(-2, 5)] = 0\n", FIELDS).replace("NOBODY", "STATE")
+    guard = "require(Node(1) in frozenset(s.order) and s.s > max(s.x, s.f) and s.alive != STATE)"
+    text = exported(f"{guard}\n    return after(replace(s, x=1))", tmp_path, prelude + HELPER)
+    assert "Range(f_) == {f_[x_] : x_ \\in DOMAIN f_}\n" in text
+    assert "Becomes(s_) ==\n    /\\ alive' = s_.alive\n" in text
+    assert "STATE_2 == {}\n" in text
+
+
+def test_choices_within_choices_have_names_of_their_own(tmp_path: Path) -> None:
+    inner = "next((m for m in s.order if m != n), n)"
+    text = exported(f"return replace(s, leader=next(({inner} for n in s.order if n in s.alive), None))", tmp_path)
+    assert re.findall(r"(found_*) ==", text) == ["found", "found_"]
+
+
+FIELDS = "".join(f"    {name}: Annotated[int, Range(-2, 5)] = 0\n" for name in "xsf")
+HELPER = """
+def after(s: State) -> State:
+    return replace(s, order=()) if s.inner.on else replace(s, x=2)
+"""
+
+
+def test_a_change_inside_a_change_is_one_place(tmp_path: Path) -> None:
+    score, inner = "s.score.put(Node(1), Colour.RED)", "replace(s.inner, count=s.inner.count + 1)"
+    text = exported(f"return replace(s, score={score}, inner={inner})", tmp_path)
+    assert "    /\\ inner' = [inner EXCEPT !.count = @ + 1]\n" in text
+    assert '    /\\ score\' = [score EXCEPT ![1] = "RED"]\n' in text
+    x, k = atom("x"), atom("k")
+    inside = Term("put", (Term("index", (x, k)), atom("j"), Term("infix", (atom("y"), atom("1")), ("+",))))
+    assert flat(Term("put", (x, k, inside))) == "[x EXCEPT ![k][j] = y + 1]"
+    other = Term("put", (x, k, Term("put", (Term("index", (atom("z"), k)), k, Term("index", (x, k))))))
+    assert flat(other) == "[x EXCEPT ![k] = [z[k] EXCEPT ![k] = x[k]]]"
+
+
+def test_branches_that_are_constant_are_conjunctions_and_disjunctions() -> None:
+    a, b, c = atom("a"), atom("b"), atom("c")
+
+    def written(yes: Term, no: Term) -> str:
+        return flat(without_constants(Term("if", (a, yes, no))))
+
+    assert [written(TRUE, b), written(FALSE, b), written(b, TRUE), written(b, FALSE), written(b, c)] == [
+        "a \\/ b", "~a /\\ b", "a => b", "a /\\ b", "IF a THEN b ELSE c",
+    ]  # fmt: skip
+    assert choose(a, TRUE, b).op == "if"
+
+
+def test_long_lists_of_names_and_records_are_broken() -> None:
+    names = tuple(f"variable_{number}" for number in range(12))
+    assert block(Term("unchanged", (), names), 60) == [
+        "UNCHANGED <<variable_0, variable_1, variable_2, variable_3,",
+        "            variable_4, variable_5, variable_6, variable_7,",
+        "            variable_8, variable_9, variable_10,",
+        "            variable_11>>",
+    ]
+    record = Term("record", (atom("first_value"), atom("second_value")), ("a", "longer"))
+    assert block(record, 30) == ["[a      |-> first_value,", " longer |-> second_value]"]
+    assert flat(record) == "[a |-> first_value, longer |-> second_value]"
+    assert block(Term("tuple"), -3) == ["<<>>"]
+    step = Term("prefix", (disjunction([atom("p"), atom("q")]),), ("ENABLED",))
+    assert flat(step) == "ENABLED (p \\/ q)"
+
+
+def test_comments_are_filled() -> None:
+    doc = """One line
+    and another.
+
+    - an item
+      that goes on
+    """
+    assert comment(doc) == ["\\* One line and another.", "\\*", "\\* - an item", "\\*   that goes on"]
+    assert max(map(len, comment("word " * 60))) <= 95
+
+
+@pytest.mark.slow
+def test_every_module_of_the_gate_is_parsed_by_sany(tmp_path: Path) -> None:
+    found = tlc()
+    gate = gate_file.read(Path(__file__).parents[3] / "gate.toml")
+    models = sorted({check.model for check in gate.checks if check.kind == "check"})
+    for model in models:
+        (tmp_path / f"{model}.tla").write_text(export(prepare(model, []).bound).text, encoding="utf-8")
+    assert max(len(line) for path in tmp_path.iterdir() for line in path.read_text().splitlines()) < 120
+    command = [found.java, "-cp", str(found.jar), "tla2sany.SANY", *(f"{model}.tla" for model in models)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    lines = (done.stdout + done.stderr).splitlines()
+    assert [
+        line for line in lines if line and not line.startswith(("******", "Parsing file", "Semantic processing"))
+    ] == []
+    assert {f"Semantic processing of module {model}" for model in models} <= set(lines)

@@ -1,15 +1,22 @@
 """TLC's answers beside ours: what is compared, what is read back, what is said where TLC is missing or differs."""
 
+# ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
 import json
 import stat
+import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from reassure.checkers.base.prepare import prepare
-from reassure.checkers.tla.tlc import read_run
+from reassure.checkers.engines.native.model.emit_nodes import OPERATIONS
+from reassure.checkers.tla import second_opinion
+from reassure.checkers.tla.second_opinion import evaluated_once
+from reassure.checkers.tla.tlc import TlcInstallation, TlcRun, TlcTrace, read_run
 from reassure.checkers.tla.tlc_values import Unreadable, read_value
 from reassure.spec.language.values import Map
 from tests.helpers.command import said
@@ -37,25 +44,42 @@ STATES = "".join(
     for number, (small, big) in enumerate(JUGS, 1)
 )
 TRACE = f"""@!@!@STARTMSG 2110:1 @!@!@
-Invariant goal_not_reached is violated.
+Invariant First1 is violated.
 @!@!@ENDMSG 2110 @!@!@
 @!@!@STARTMSG 2121:1 @!@!@
 The behavior up to this point is:
 @!@!@ENDMSG 2121 @!@!@
 {STATES}"""
+TWO_PHASE_COMMIT = """<<"reassure", "first state", 0>>
+<<"reassure", "first step", 1>>
+<<"reassure", "everybody_aborts", 3>>
+<<"reassure", "everybody_commits", 10>>
+@!@!@STARTMSG 2193:0 @!@!@
+Model checking completed. No error has been found.
+@!@!@ENDMSG 2193 @!@!@
+@!@!@STARTMSG 2199:0 @!@!@
+1146 states generated, 288 distinct states found, 0 states left on queue.
+@!@!@ENDMSG 2199 @!@!@
+@!@!@STARTMSG 2194:0 @!@!@
+The depth of the complete state graph search is 11.
+@!@!@ENDMSG 2194 @!@!@
+"""
 NO_ERROR = "@!@!@STARTMSG 2193:0 @!@!@\nNo error.\n@!@!@ENDMSG 2193 @!@!@\n"
 
 
-def checked(
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    search: str = SEARCH,
-    trace: str = TRACE,
-) -> tuple[int, str, str]:
-    """`check die_hard` with a second opinion of a program that prints these texts in place of TLC's."""
-    for name, text in {"search": search, "trace": trace, "deadlocks": NO_ERROR, "tla2tools.jar": ""}.items():
+def jar(folder: Path) -> Path:
+    """A file that looks like tla2tools.jar."""
+    path = folder / "tla2tools.jar"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("tlc2/TLC.class", "")
+    return path
+
+
+def installed(folder: Path, monkeypatch: pytest.MonkeyPatch, search: str, alone: str = "") -> None:
+    """A program in place of TLC that prints these texts. alone: in a search for one counterexample."""
+    for name, text in {"search": search, "trace": alone, "deadlocks": NO_ERROR}.items():
         (folder / name).write_text(text, encoding="utf-8")
+    jar(folder)
     java = folder / "bin" / "java"
     java.parent.mkdir()
     java.write_text(
@@ -66,8 +90,22 @@ def checked(
     )
     java.chmod(java.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("JAVA_HOME", str(folder))
-    words = ("check", "die_hard", "--quiet", "--second-opinion", "tlc", "--jar", str(folder / "tla2tools.jar"))
-    return said(capsys, *words, "--json", str(folder / "record.json"))
+    monkeypatch.setenv("TLA2TOOLS", str(folder / "tla2tools.jar"))
+
+
+def checked(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *options: str,
+    search: str = SEARCH,
+    trace: str = TRACE,
+    alone: str = "",
+) -> tuple[int, str, str]:
+    """`check die_hard` with a second opinion; trace: in the search of all states."""
+    installed(folder, monkeypatch, search + trace, alone)
+    words = ("check", "die_hard", "--second-opinion", "tlc", "--jar", str(folder / "tla2tools.jar"))
+    return said(capsys, *words, *options, "--json", str(folder / "record.json"))
 
 
 def test_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,29 +144,122 @@ def test_a_difference_is_exit_code_19(
     assert (record["exit_code"], record["verdict"]) == (19, "engine-disagreement")
 
 
+def test_a_fault_in_a_kernel_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`tests/conformance/test_second_opinion.py` puts in more of them, with TLC."""
+    words = ("check", "two_phase_commit", "--second-opinion", "tlc")
+    installed(tmp_path, monkeypatch, TWO_PHASE_COMMIT)
+    code, out, _ = said(capsys, *words)
+    assert (code, out.splitlines()[-1].partition(";")[0]) == (0, "TLC agrees: 7 answers the same")
+    monkeypatch.setitem(OPERATIONS, "union", OPERATIONS["inter"])
+    code, out, _ = said(capsys, *words)
+    assert code == 19
+    assert "  everybody_commits: ours not reached, TLC's reached: 11 states" in out.splitlines()
+
+
+GATE = """
+[[check]]
+model = "die_hard"
+second_opinion = "tlc"
+expect = "{expect}"
+violated = {{ goal_not_reached = 7 }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("search", "alone", "expect", "code", "line"),
+    [
+        (SEARCH + TRACE, "", "safety-violation", 0, "ok   die_hard: safety-violation, 16 distinct, 97 generated"),
+        (SEARCH, NO_ERROR, "safety-violation", 19, "     goal_not_reached, TLC's run: ours 7 states, executed, TLC's TLC printed no counterexample"),
+        (SEARCH.replace("16 distinct", "15 distinct") + TRACE, "", "safety-violation", 19, "     distinct states: ours 16, TLC's 15"),
+        (SEARCH.replace("16 distinct", "15 distinct") + TRACE, "", "engine-disagreement", 19, "     distinct states: ours 16, TLC's 15"),
+        (TRACE, "", "safety-violation", 5, "     no second opinion: TLC stopped: invariant"),
+        ("", "", "safety-violation", 5, "     no second opinion: TLC stopped: TLC printed nothing"),
+    ],
+)  # fmt: skip
+def test_a_gate_asks_for_it(
+    search: str,
+    alone: str,
+    expect: str,
+    code: int,
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    installed(tmp_path, monkeypatch, search, alone)
+    (tmp_path / "gate.toml").write_text(GATE.format(expect=expect), encoding="utf-8")
+    got, out, _ = said(capsys, "gate", str(tmp_path / "gate.toml"), "--json", str(tmp_path / "gate.json"))
+    assert (got, line in out.splitlines()) == (code, True), out
+    assert json.loads((tmp_path / "gate.json").read_text())["exit_code"] == code
+
+
+@pytest.mark.parametrize("value", ['"apalache"', "true", '"tlc"\nsymmetry = "on"'])
+def test_a_gate_refuses(value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "gate.toml"
+    path.write_text(f'[[check]]\nmodel = "die_hard"\nexpect = "pass"\nsecond_opinion = {value}\n', encoding="utf-8")
+    code, out, err = said(capsys, "gate", str(path))
+    assert code == 64
+    if "symmetry" in value:
+        assert "     --second-opinion compares whole searches: leave out --symmetry" in out.splitlines()
+    else:
+        assert len(err.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("old", "new", "theirs"),
     [
         ("/\\ big = 2\n/\\ small = 3", "/\\ big = 3\n/\\ small = 3", "Python has no step from its state 2 to the next"),
-        ("/\\ big = 0\n/\\ small = 0", "/\\ big = 1\n/\\ small = 0", "its first state is no initial state in Python"),
+        (
+            "/\\ big = 0\n/\\ small = 0",
+            "/\\ big = 1\n/\\ small = 0",
+            "its first state is not an initial state in Python",
+        ),
         ("/\\ big = 4\n/\\ small = 3", "/\\ big = 5\n/\\ small = 3", "7 states, executed, no violation"),
-        ("/\\ big = 4\n/\\ small = 3", "/\\ big = 6\n/\\ small = 3", "6 is no int 0..5"),
+        ("/\\ big = 4\n/\\ small = 3", "/\\ big = 6\n/\\ small = 3", "6 is not of the kind int 0..5"),
         (STATES, "", "TLC printed no counterexample"),
     ],
 )
 def test_a_run_that_python_does_not_execute_is_a_difference(
     old: str, new: str, theirs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = checked(tmp_path, monkeypatch, capsys, trace=TRACE.replace(old, new))
+    trace = TRACE.replace(old, new)
+    code, out, _ = checked(tmp_path, monkeypatch, capsys, trace=trace, alone=trace)
     assert code == 19
     assert f"  goal_not_reached, TLC's run: ours 7 states, executed, TLC's {theirs}" in out.splitlines()
+
+
+def test_a_counterexample_that_the_search_does_not_print_is_searched_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = checked(tmp_path, monkeypatch, capsys, trace="", alone=TRACE.replace("First1", "goal_not_reached"))
+    assert code == 12
+    assert out.splitlines()[-1].startswith("TLC agrees: 6 answers the same, 1 of TLC's counterexamples executed")
+
+
+def test_a_value_that_is_not_of_its_type_is_a_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = checked(tmp_path, monkeypatch, capsys, trace=TRACE + TRACE.replace("First1", "TypeOK"))
+    assert code == 19
+    assert "  TypeOK: ours holds, TLC's violated" in out.splitlines()
+
+
+def test_one_quiet_line_has_the_verdict_of_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = checked(
+        tmp_path, monkeypatch, capsys, "--quiet", search=SEARCH.replace("16 distinct", "15 distinct")
+    )
+    assert (code, out) == (19, "engine-disagreement (exit code 19)\n")
 
 
 def test_without_an_answer_nothing_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     error = "@!@!@STARTMSG 2171:1 @!@!@\nIn evaluation,\nsomething failed\n@!@!@ENDMSG 2171 @!@!@\n"
-    code, out, _ = checked(tmp_path, monkeypatch, capsys, search=error)
+    code, out, _ = checked(tmp_path, monkeypatch, capsys, search=error, trace="")
     assert code == 12
     assert "no second opinion: TLC stopped: In evaluation, something failed" in out.splitlines()
     record = json.loads((tmp_path / "record.json").read_text())
@@ -146,9 +277,16 @@ def test_what_is_missing_is_said_in_one_line(
     code, _, err = said(capsys, *words, "--jar", str(tmp_path / "none.jar"))
     assert (code, len(err.splitlines())) == (153, 1)
     assert "none.jar, which should be tla2tools.jar" in err
-    (tmp_path / "tla2tools.jar").touch()
+    code, _, err = said(capsys, *words, "--jar", str(tmp_path / "no_folder" / "none.jar"))
+    assert (code, (tmp_path / "no_folder").exists()) == (153, False)
+    code, _, err = said(capsys, *words, "--jar", str(tmp_path))
+    assert err.splitlines() == [f"reassure: there is no file {tmp_path}, which should be tla2tools.jar"]
+    (tmp_path / "other.jar").write_text("x")
+    code, _, err = said(capsys, *words, "--jar", str(tmp_path / "other.jar"))
+    assert code == 153
+    assert err.splitlines() == [f"reassure: {tmp_path}/other.jar is not tla2tools.jar: it has no tlc2/TLC.class"]
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    code, _, err = said(capsys, *words, "--jar", str(tmp_path / "tla2tools.jar"))
+    code, _, err = said(capsys, *words, "--jar", str(jar(tmp_path)))
     assert code == 153
     assert err.splitlines() == [f"reassure: TLC needs Java, and there is none in JAVA_HOME={tmp_path}"]
     code, _, err = said(capsys, "check", "die_hard", "--jar", "x.jar")
@@ -156,14 +294,58 @@ def test_what_is_missing_is_said_in_one_line(
     assert "--jar is for --second-opinion" in err
 
 
+def test_an_interruption_keeps_our_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> TlcRun:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(second_opinion, "run_tlc", interrupted)
+    code, out, _ = checked(tmp_path, monkeypatch, capsys)
+    assert code == 12
+    assert out.splitlines()[-1] == "no second opinion: interrupted"
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert record["stats"]["distinct"] == 16
+    assert record["second_opinion"]["same"] is False
+
+
+def test_a_budget_is_for_all_runs_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(tmp_path, monkeypatch, TWO_PHASE_COMMIT)
+    budgets, passed, right = [], [0.0], second_opinion.run_tlc
+
+    def run(tlc: TlcInstallation, folder: Path, module: str, budget: float, *more: Any) -> TlcRun:
+        budgets.append(budget)
+        passed[0] += 61
+        return right(tlc, folder, module, budget, *more)
+
+    monkeypatch.setattr(second_opinion, "run_tlc", run)
+    monkeypatch.setattr(second_opinion, "time", SimpleNamespace(monotonic=lambda: passed[0]))
+    words = ("check", "two_phase_commit", "--second-opinion", "tlc", "--budget")
+    code, out, _ = said(capsys, *words, "60s")
+    assert (code, budgets) == (5, [60])
+    assert "TLC did not finish in time: deadlock" in out.splitlines()
+    code, out, _ = said(capsys, *words, "100s")
+    assert (code, budgets) == (0, [60, 100, 39])
+
+
 def test_an_incomplete_search_gets_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "tla2tools.jar").touch()
-    words = ("check", "die_hard", "--quiet", "--depth", "3", "--second-opinion", "tlc")
+    jar(tmp_path)
+    words = ("check", "die_hard", "--depth", "3", "--second-opinion", "tlc")
     code, out, _ = said(capsys, *words, "--jar", str(tmp_path / "tla2tools.jar"))
     assert code == 5
     assert any(line.startswith("no second opinion: our own search is not complete") for line in out.splitlines())
+
+
+def test_a_state_is_evaluated_once_within_enabled() -> None:
+    module = "Becomes(s) ==\n    /\\ x' = s.x\n    /\\ seas' = s.seas\n\nInit == TRUE\n"
+    assert evaluated_once(module) == (
+        "BecomesOnce(s) ==\n    \\E s_once \\in {s} :\n        /\\ x' = s_once.x\n        /\\ seas' = s_once.seas\n"
+    )
+    assert evaluated_once("Init == TRUE\n") == ""
 
 
 def test_values_are_read_back() -> None:
@@ -188,27 +370,28 @@ def test_an_initial_state_may_violate() -> None:
     body = "Invariant x is violated by the initial state:\n/\\ big = 1\n/\\ small = 0\n"
     text = f"@!@!@STARTMSG 2107:1 @!@!@\n{body}@!@!@ENDMSG 2107 @!@!@\n"
     run = read_run(text, 0)
-    assert (run.violated, run.states) == ("invariant", [{"big": "1", "small": "0"}])
+    assert run.traces == [TlcTrace("invariant", "x", [{"big": "1", "small": "0"}])]
 
 
 def test_an_invariant_may_be_false_everywhere() -> None:
     text = "@!@!@STARTMSG 2230:1 @!@!@\nThe invariant of x is equal to FALSE\n@!@!@ENDMSG 2230 @!@!@\n"
-    assert (read_run(text, 0).violated, read_run(text, 0).error) == ("constant", "")
+    assert (read_run(text, 0).first.violated, read_run(text, 0).error) == ("constant", "")
 
 
 def test_lassos_are_read() -> None:
     back = "@!@!@STARTMSG 2122:4 @!@!@\n2: Back to state 2: <step>\n@!@!@ENDMSG 2122 @!@!@\n"
     stutters = "@!@!@STARTMSG 2218:4 @!@!@\n8: Stuttering\n@!@!@ENDMSG 2218 @!@!@\n"
-    assert read_run(STATES + stutters, 0).loop == 6
-    assert len(read_run(STATES + stutters, 0).states) == 7
-    assert read_run(STATES + back, 0).loop == 1
+    assert read_run(TRACE + stutters, 0).first.loop == 6
+    assert len(read_run(TRACE + stutters, 0).first.states) == 7
+    assert read_run(TRACE + back, 0).first.loop == 1
+    assert [len(trace.states) for trace in read_run(TRACE + TRACE + back, 0).traces] == [7, 7]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["die_hard", "two_phase_commit", "core", "core_liveness", "reassignment_contexts"])
 def test_tlc_agrees(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     tlc()
-    _, out, _ = said(capsys, "check", model, "--quiet", "--second-opinion", "tlc")
+    _, out, _ = said(capsys, "check", model, "--second-opinion", "tlc")
     assert out.splitlines()[-1].startswith("TLC agrees: ")
 
 

@@ -43,11 +43,11 @@ def test_values_are_words_or_json() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a b", "'a b' is no step; write action or action(parameter=value)"),
-        ("a//b", "'' is no step"),
+        ("a b", "'a b' is not a step; write action or action(parameter=value)"),
+        ("a//b", "'' is not a step"),
         ("a(x)", "write each parameter once, as name=value"),
         ("a(x=1,x=2)", "write each parameter once, as name=value"),
-        ("a(x=[1)", "'[1' is no word and no JSON"),
+        ("a(x=[1)", "'[1' is neither a word nor JSON"),
     ],
 )
 def test_what_is_no_path_is_told(text: str, words: str) -> None:

@@ -24,7 +24,7 @@ def test_values_of_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_what_the_reader_does_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An optional value: it makes a class of the tag, and `None` is no name of one (`docs/reference/traces.md`)."""
+    """An optional value: it makes a class of the tag, and `None` is not a name of one (`docs/reference/traces.md`)."""
     assert said(capsys, "traces", "core", f"--out={tmp_path}", "--quiet")[0] == 0
     data = json.loads((tmp_path / "core--traces--actions-001.itf.json").read_text())
     with pytest.raises(ValueError, match=r"'None'|'#bigint'"):

@@ -36,7 +36,7 @@ def test_values_where_they_change(trace: str, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--value=s.big +"], "'s.big +' is no Python expression: invalid syntax"),
+        (["--value=s.big +"], "'s.big +' is not a Python expression: invalid syntax"),
         (["--value=big"], "'big': name 'big' is not defined; `s` is a state, `c` is the configuration"),
         (["--value=s.big", "--format=md"], "--value is for --format text, not md"),
     ],

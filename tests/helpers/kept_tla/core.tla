@@ -1,8 +1,9 @@
 ------------------------------------------- MODULE core -------------------------------------------
 \* Core: one partition's reassignment with fencing and one ISR proposal in flight.
 \*
-\* The protocol that three other checkers also have (`Core.tla`, `core.m`, `core.pml`), so that answers and
-\* speed can be compared: 1,668 distinct states with 3 brokers, 68,064 with 4, 1,989,040 with 5.
+\* The protocol that three other checkers also have (`Core.tla`, `core.m`, `core.pml`), so that
+\* answers and speed can be compared: 1,668 distinct states with 3 brokers, 68,064 with 4,
+\* 1,989,040 with 5.
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
@@ -12,7 +13,8 @@ CONSTANTS
     \* @type: Int;
     \* Fewest in-sync replicas a reassignment may leave.
     MinIsr,
-    \* Where an optional value is not there; a model value.
+    \* Where an optional value is not there; a model value. It is of several types, so that
+    \* Apalache has none for it.
     None
 
 ASSUME Brokers \in 3..12 /\ MinIsr \in 1..12
@@ -36,10 +38,13 @@ VARIABLES
 
 vars == <<replicas, isr, adding, removing, unfenced, leader, proposed>>
 
-\* p, evaluated once: TLC takes a disjunction in an action for several ways and counts a step for each.
+\* p, evaluated once: TLC takes a disjunction in an action for several ways and counts a step
+\* for each.
 Holds(p) == p = TRUE
 
 Min(S) == CHOOSE x \in S : \A y \in S : x <= y
+
+---------------------------------------------------------------------------------------------------
 
 \* A broker, numbered from 0.
 Broker == 0..(Brokers - 1)
@@ -58,7 +63,8 @@ three_in_sync ==
 
 lowest(brokers) == IF brokers = {} THEN None ELSE Min(brokers)
 
-\* A broker's heartbeat is missed: it leaves the ISR unless it is the last, and leadership moves.
+\* A broker's heartbeat is missed: it leaves the ISR unless it is the last, and leadership
+\* moves.
 fence(broker) ==
     /\ broker \in unfenced
     /\ LET leader_ == IF leader = broker
@@ -114,7 +120,8 @@ alter ==
                      /\ UNCHANGED <<replicas, adding, removing, leader>>
     /\ UNCHANGED unfenced
 
-\* The leader after the ISR became `isr`: unchanged if it can be, else the lowest that is alive.
+\* The leader after the ISR became `isr`: unchanged if it can be, else the lowest that is
+\* alive.
 keep_or_elect(isr_) ==
     IF leader = None \/ leader \in isr_
     THEN leader
@@ -154,6 +161,8 @@ cancel ==
            /\ proposed' = None
     /\ UNCHANGED unfenced
 
+---------------------------------------------------------------------------------------------------
+
 TypeOK ==
     /\ replicas \subseteq Broker
     /\ isr \subseteq Broker
@@ -174,6 +183,8 @@ Next ==
     \/ cancel
 
 Spec == Init /\ [][Next]_vars
+
+---------------------------------------------------------------------------------------------------
 
 \* An in-sync copy is always one of the replicas.
 isr_within_replicas == isr \subseteq replicas

@@ -1,8 +1,10 @@
 -------------------------------------- MODULE core_liveness ---------------------------------------
-\* Core with two properties of whole runs: an offline partition gets a leader again, and a reassignment ends.
+\* Core with two properties of whole runs: an offline partition gets a leader again, and a
+\* reassignment ends.
 \*
-\* Fencing has no limit here. `a_leader_comes_back` needs weak fairness of `unfence` for each broker: with fairness for
-\* some broker, another one may be fenced and unfenced for ever. `a_pending_reassignment_ends` is violated.
+\* Fencing has no limit here. `a_leader_comes_back` needs weak fairness of `unfence` for each
+\* broker: with fairness for some broker, another one may be fenced and unfenced for ever.
+\* `a_pending_reassignment_ends` is violated.
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
@@ -12,7 +14,8 @@ CONSTANTS
     \* @type: Int;
     \* Fewest in-sync replicas a reassignment may leave.
     MinIsr,
-    \* Where an optional value is not there; a model value.
+    \* Where an optional value is not there; a model value. It is of several types, so that
+    \* Apalache has none for it.
     None
 
 ASSUME Brokers \in 3..12 /\ MinIsr \in 1..12
@@ -36,10 +39,13 @@ VARIABLES
 
 vars == <<replicas, isr, adding, removing, unfenced, leader, proposed>>
 
-\* p, evaluated once: TLC takes a disjunction in an action for several ways and counts a step for each.
+\* p, evaluated once: TLC takes a disjunction in an action for several ways and counts a step
+\* for each.
 Holds(p) == p = TRUE
 
 Min(S) == CHOOSE x \in S : \A y \in S : x <= y
+
+---------------------------------------------------------------------------------------------------
 
 \* A broker, numbered from 0.
 Broker == 0..(Brokers - 1)
@@ -58,7 +64,8 @@ three_in_sync ==
 
 lowest(brokers) == IF brokers = {} THEN None ELSE Min(brokers)
 
-\* A broker's heartbeat is missed: it leaves the ISR unless it is the last, and leadership moves.
+\* A broker's heartbeat is missed: it leaves the ISR unless it is the last, and leadership
+\* moves.
 fence(broker) ==
     /\ broker \in unfenced
     /\ LET leader_ == IF leader = broker
@@ -114,7 +121,8 @@ alter ==
                      /\ UNCHANGED <<replicas, adding, removing, leader>>
     /\ UNCHANGED unfenced
 
-\* The leader after the ISR became `isr`: unchanged if it can be, else the lowest that is alive.
+\* The leader after the ISR became `isr`: unchanged if it can be, else the lowest that is
+\* alive.
 keep_or_elect(isr_) ==
     IF leader = None \/ leader \in isr_
     THEN leader
@@ -154,6 +162,8 @@ cancel ==
            /\ proposed' = None
     /\ UNCHANGED unfenced
 
+---------------------------------------------------------------------------------------------------
+
 TypeOK ==
     /\ replicas \subseteq Broker
     /\ isr \subseteq Broker
@@ -177,6 +187,8 @@ Fairness == \A broker \in Broker : WF_vars(unfence(broker))
 
 Spec == Init /\ [][Next]_vars /\ Fairness
 
+---------------------------------------------------------------------------------------------------
+
 \* An in-sync copy is always one of the replicas.
 isr_within_replicas == isr \subseteq replicas
 
@@ -189,11 +201,12 @@ leader_in_isr == leader = None \/ leader \in isr
 led == leader # None
 
 \* Otherwise a partition stays offline although every broker recovers.
-a_leader_comes_back == leader = None ~> led
+a_leader_comes_back == (leader = None) ~> led
 
 settled == ~reassigning
 
-\* Otherwise an administrator waits for ever: no leader has to propose, and fencing has no limit.
+\* Otherwise an administrator waits for ever: no leader has to propose, and fencing has no
+\* limit.
 a_pending_reassignment_ends == reassigning ~> settled
 
 reassignment_pending == adding # NOBODY /\ removing # NOBODY

@@ -1,7 +1,8 @@
 ----------------------------------------- MODULE die_hard -----------------------------------------
 \* Die Hard: measure exactly four gallons with a three-gallon and a five-gallon jug.
 \*
-\* A toy with an answer known by hand: 16 reachable states, and the shortest way to four gallons takes six steps.
+\* A toy with an answer known by hand: 16 reachable states, and the shortest way to four
+\* gallons takes six steps.
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
@@ -21,6 +22,8 @@ vars == <<small, big>>
 
 Min(S) == CHOOSE x \in S : \A y \in S : x <= y
 
+---------------------------------------------------------------------------------------------------
+
 empty == small = 0 /\ big = 0
 
 fill_small == small' = 3 /\ UNCHANGED big
@@ -38,6 +41,8 @@ small_to_big ==
 big_to_small ==
     LET poured == Min({big, 3 - small})
     IN  small' = small + poured /\ big' = big - poured
+
+---------------------------------------------------------------------------------------------------
 
 \* A step that leaves it is cut off: it has no next state.
 InBounds == small \in 0..3 /\ big \in 0..5
@@ -58,14 +63,16 @@ Next == Step /\ InBounds'
 
 Spec == Init /\ [][Next]_vars
 
+---------------------------------------------------------------------------------------------------
+
 \* Its counterexample is the solution of the puzzle.
 goal_not_reached == big # Goal
 
 \* A run ends only where it may.
 NoDeadlock == ENABLED Step
 
-\* In place of Next, without -deadlock and with the constraint InBounds, TLC searches for deadlocks faster than by
-\* NoDeadlock.
+\* In place of Next, without -deadlock and with the constraint InBounds, TLC searches for
+\* deadlocks faster than by NoDeadlock.
 StepOrEnd == Step
 
 ===================================================================================================

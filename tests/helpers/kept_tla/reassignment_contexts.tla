@@ -1,19 +1,18 @@
 ---------------------------------- MODULE reassignment_contexts -----------------------------------
-\* Loading reassignments after fail-over from three places, told apart by a legacy flag (KIP-236).
+\* Loading reassignments after fail-over from three places, told apart by a legacy flag
+\* (KIP-236).
 \*
-\* Rules of the list that KIP-236 prints before its algorithm. For one partition, since partitions are independent:
-\* a new controller loads contexts from /admin/reassignments, then from the children of /admin/reassignment_requests,
-\* then
-\* from /admin/reassign_partitions; what the last two hold only where its legacy flag equals that of "any current
-\* context".
+\* Rules of the list that KIP-236 prints before its algorithm. For one partition, since
+\* partitions are independent: a new controller loads contexts from /admin/reassignments, then
+\* from the children of /admin/reassignment_requests, then from /admin/reassign_partitions;
+\* what the last two hold only where its legacy flag equals that of "any current context".
 \*
-\* The document does not say what "any" means where there is no context yet, whether contexts added in the same step
-\* are
-\* current already, nor which place may hold which flag: `any_is_some`, `one_by_one`, `tied`. ZooKeeper
-\* lists children in no order, so neither do we.
+\* The document does not say what "any" means where there is no context yet, whether contexts
+\* added in the same step are current already, nor which place may hold which flag:
+\* `any_is_some`, `one_by_one`, `tied`. ZooKeeper lists children in no order, so neither do we.
 \*
-\* Left out: targets (a second context with the same flag is the first one, changed); an old controller that still
-\* writes.
+\* Left out: targets (a second context with the same flag is the first one, changed); an old
+\* controller that still writes.
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
@@ -24,7 +23,8 @@ CONSTANTS
     \* Times that everything is loaded again, by a new controller or by the same.
     Loads,
     \* @type: Bool;
-    \* Whether /admin/reassign_partitions holds only legacy contexts, and /admin/reassignment_requests only others.
+    \* Whether /admin/reassign_partitions holds only legacy contexts, and
+    \* /admin/reassignment_requests only others.
     Tied,
     \* @type: Bool;
     \* Whether "the same legacy flag as any current context" requires that there is one.
@@ -32,7 +32,8 @@ CONSTANTS
     \* @type: Bool;
     \* Whether a context is current as soon as it is added, or only when its place has been read.
     OneByOne,
-    \* Where an optional value is not there; a model value.
+    \* Where an optional value is not there; a model value. It is of several types, so that
+    \* Apalache has none for it.
     None
 
 ASSUME Submissions \in 0..4 /\ Loads \in 0..4
@@ -72,25 +73,29 @@ VARIABLES
     \* @type: Int;
     loaded
 
-vars == <<stored, requests, file, contexts, current, phase, unread, result, quiet, again, submitted, loaded>>
+vars == <<stored, requests, file, contexts, current, phase, unread, result, quiet, again,
+          submitted, loaded>>
 
-\* p, evaluated once: TLC takes a disjunction in an action for several ways and counts a step for each.
+\* p, evaluated once: TLC takes a disjunction in an action for several ways and counts a step
+\* for each.
 Holds(p) == p = TRUE
+
+---------------------------------------------------------------------------------------------------
 
 \* The variables as one record.
 state ==
-    [stored |-> stored,
-     requests |-> requests,
-     file |-> file,
-     contexts |-> contexts,
-     current |-> current,
-     phase |-> phase,
-     unread |-> unread,
-     result |-> result,
-     quiet |-> quiet,
-     again |-> again,
+    [stored    |-> stored,
+     requests  |-> requests,
+     file      |-> file,
+     contexts  |-> contexts,
+     current   |-> current,
+     phase     |-> phase,
+     unread    |-> unread,
+     result    |-> result,
+     quiet     |-> quiet,
+     again     |-> again,
      submitted |-> submitted,
-     loaded |-> loaded]
+     loaded    |-> loaded]
 
 \* The state after the step.
 Becomes(s) ==
@@ -207,7 +212,8 @@ end_requests ==
     /\ unread = NONE
     /\ current' = contexts
     /\ phase' = "PARTITIONS"
-    /\ UNCHANGED <<stored, requests, file, contexts, unread, result, quiet, again, submitted, loaded>>
+    /\ UNCHANGED <<stored, requests, file, contexts, unread, result, quiet, again, submitted,
+                   loaded>>
 
 \* What /admin/reassign_partitions has is added if its flag allows it, and loading ends.
 load_partitions ==
@@ -224,7 +230,8 @@ store(flag) ==
     /\ stored = None
     /\ stored' = flag
     /\ result' = None
-    /\ UNCHANGED <<requests, file, contexts, current, phase, unread, quiet, again, submitted, loaded>>
+    /\ UNCHANGED <<requests, file, contexts, current, phase, unread, quiet, again, submitted,
+                   loaded>>
 
 \* A request that is stored is removed from where it was made.
 remove_request ==
@@ -234,7 +241,8 @@ remove_request ==
            /\ flag \in requests
            /\ requests' = requests \ {flag}
            /\ result' = None
-    /\ UNCHANGED <<stored, file, contexts, current, phase, unread, quiet, again, submitted, loaded>>
+    /\ UNCHANGED <<stored, file, contexts, current, phase, unread, quiet, again, submitted,
+                   loaded>>
 
 \* The reassignment ends, and every place removes it.
 complete ==
@@ -251,6 +259,8 @@ complete ==
                   /\ file' = file_
                   /\ result' = None
     /\ UNCHANGED <<requests, phase, unread, quiet, again, submitted, loaded>>
+
+---------------------------------------------------------------------------------------------------
 
 \* A step that leaves it is cut off: it has no next state.
 InBounds == submitted \in 0..Submissions /\ loaded \in 0..Loads
@@ -287,7 +297,10 @@ Next == Step /\ InBounds'
 
 Spec == Init /\ [][Next]_vars
 
-\* I6. Otherwise two reassignments of one partition, old style and new, run at once and undo each other.
+---------------------------------------------------------------------------------------------------
+
+\* I6. Otherwise two reassignments of one partition, old style and new, run at once and undo
+\* each other.
 one_flag_a_partition == Cardinality(contexts) <= 1
 
 \* I6. Otherwise a controller that reads the places again forgets, or takes up, a reassignment.
@@ -314,7 +327,8 @@ what_goes_on_is_loaded == load_partitions => stored = None \/ stored \in context
 
 always_what_goes_on_is_loaded == [][what_goes_on_is_loaded]_vars
 
-\* The rule refuses a context: its legacy flag differs from that of the contexts already loaded.
+\* The rule refuses a context: its legacy flag differs from that of the contexts already
+\* loaded.
 refused_for_its_flag ==
     /\ (\E flag \in unread : load_request(flag)) \/ load_partitions
     /\ LET other == file # None /\ phase = "PARTITIONS" /\ file \notin contexts'

@@ -1,8 +1,10 @@
 ------------------------------------- MODULE two_phase_commit -------------------------------------
-\* Two-phase commit: a transaction manager and its resource managers agree to commit or to abort.
+\* Two-phase commit: a transaction manager and its resource managers agree to commit or to
+\* abort.
 \*
-\* After "Consensus on Transaction Commit" (Gray and Lamport). Messages are never lost and stay in the set once sent.
-\* A toy with known counts: 288 distinct states with 3 resource managers, 8,832 with 5.
+\* After "Consensus on Transaction Commit" (Gray and Lamport). Messages are never lost and stay
+\* in the set once sent. A toy with known counts: 288 distinct states with 3 resource managers,
+\* 8,832 with 5.
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
@@ -26,6 +28,8 @@ VARIABLES
     prepared
 
 vars == <<managers, outcome, heard, prepared>>
+
+---------------------------------------------------------------------------------------------------
 
 \* A resource manager.
 Manager == 0..(Managers - 1)
@@ -79,6 +83,8 @@ hear_abort(manager) ==
     /\ managers' = [managers EXCEPT ![manager] = "ABORTED"]
     /\ UNCHANGED <<outcome, heard, prepared>>
 
+---------------------------------------------------------------------------------------------------
+
 TypeOK ==
     /\ managers \in [Manager -> Phase]
     /\ outcome \in Outcome
@@ -98,6 +104,8 @@ Next ==
 
 Spec == Init /\ [][Next]_vars
 
+---------------------------------------------------------------------------------------------------
+
 \* No manager has committed what another has aborted.
 consistent ==
     LET some_aborted == \E m \in Manager : managers[m] = "ABORTED"
@@ -115,8 +123,8 @@ never_everybody_aborts == ~everybody_aborts
 \* A run ends only where it may.
 NoDeadlock == ENABLED Next
 
-\* In place of Next, without -deadlock and with the constraint InBounds, TLC searches for deadlocks faster than by
-\* NoDeadlock.
+\* In place of Next, without -deadlock and with the constraint InBounds, TLC searches for
+\* deadlocks faster than by NoDeadlock.
 StepOrEnd == Next
 
 ===================================================================================================

@@ -30,8 +30,9 @@ entry of the records in a set. COUNT: items of a sequence, or slots of a set. KE
 the number of fields between those of two neighbouring ids."""
 RECORD_ENTRIES = SORT
 """In an entry for slots: the number of entries of a record."""
-PLAIN, ID, OPTION, SET, SEQUENCE, SLOTS = range(6)
-"""Kinds of entries: none of the ids; an id; 0 or 1 + an id; a set of ids; a sequence of ids; a set of records."""
+PLAIN, ID, OPTION, SET, SEQUENCE, SLOTS, LIST = range(7)
+"""Kinds of entries: none of the ids; an id; 0 or 1 + an id; a set of ids; a sequence of ids; a set of records; a
+sequence of ids whose order is forgotten: its items are ascending in a representative."""
 
 _MIX = -7046029254386353131
 _FINISH = -4658895280553007687
@@ -59,6 +60,20 @@ def renamed_field(plan: Words, entry: int, names: Words) -> int:
 
 
 @rare_kernel
+def renamed_list(value: int, item: int, count: int, sort: int, names: Words) -> int:
+    """A sequence in no order after the ids got other names, ascending."""
+    length, mask, result = value >> (item * count), (1 << item) - 1, 0
+    for p in range(length):
+        one = names[sort + ((value >> (p * item)) & mask)] - sort
+        at = p
+        while at > 0 and ((result >> ((at - 1) * item)) & mask) > one:
+            at -= 1
+        below = result & ((1 << (at * item)) - 1)
+        result = below | (one << (at * item)) | ((result ^ below) << item)
+    return result | length << (item * count)
+
+
+@rare_kernel
 def renamed_value(plan: Words, entry: int, value: int, names: Words) -> int:
     """A stored number after the ids got other names."""
     kind, sort = plan[entry + KIND], plan[entry + SORT]
@@ -81,6 +96,8 @@ def renamed_value(plan: Words, entry: int, value: int, names: Words) -> int:
             one = (value >> (p * item)) & ((1 << item) - 1)
             result |= (names[sort + one] - sort) << (p * item)
         return result
+    if kind == LIST:
+        return renamed_list(value, plan[entry + ITEM], plan[entry + COUNT], sort, names)
     return value
 
 
@@ -186,6 +203,11 @@ def facts(plan: Words, entry: int, value: int, colours: Words, after: Words, out
         for p in range(value >> (item * plan[entry + COUNT])):
             one = sort + ((value >> (p * item)) & ((1 << item) - 1))
             total = wrap(total + tell(plan, entry, mixed(told, p), one, colours, after, outer, adds))
+    elif kind == LIST:
+        item = plan[entry + ITEM]
+        for p in range(value >> (item * plan[entry + COUNT])):
+            one = sort + ((value >> (p * item)) & ((1 << item) - 1))
+            total = wrap(total + tell(plan, entry, told, one, colours, after, outer, adds))
     else:
         one = sort + value - (1 if kind == OPTION else 0)
         total = tell(plan, entry, told, one, colours, after, outer, adds)

@@ -58,7 +58,7 @@ def follow(
 ) -> tuple[int, int]:
     """Appends the successors of state i; returns the new end and the claims over the state, `DEADLOCK` among them.
 
-    A state in which something raises is no deadlock.
+    A state in which something raises is not a deadlock.
     """
     state = words_from(frontier, i * words)
     claims = model.check(state, tally, i)

@@ -31,6 +31,8 @@ CLIPPED = 1 << LABEL_BITS - 1
 Judge = Callable[[Words, Words, int], int]
 """(state, tally, row number) -> what holds of a state, by bit."""
 
+AHEAD = 32
+"""States whose slots are on their way to the cache while one is noted."""
 _MIX = -7046029254386353131
 
 
@@ -57,6 +59,8 @@ def judge_rows(words: Static, a: JudgeArguments) -> None:
 def number_states(words: Static, rows: Words, count: int, index: Words, slots: int) -> None:
     """Notes by slot 1 + the number of each state; the states are distinct, the index is empty."""
     for i in range(count):
+        if i + AHEAD < count:
+            prefetch(index, slot_of(words_at(words, rows, (i + AHEAD) * words), slots))
         slot = slot_of(words_at(words, rows, i * words), slots)
         while index[slot] != 0:
             slot = next_slot(slot, slots)
@@ -185,14 +189,15 @@ def expand_noting_clips(words: Static, a: RegionArguments, i: int, k: int, n: in
 
 @kernel
 def enable(a: RegionArguments, begin: int, state: int, label: int) -> None:
-    """Notes that a label is enabled in a state, whose labels begin at an index, if that is not noted yet."""
+    """Notes that a label is enabled in a state, whose labels begin at an index, ascending, if that is not noted yet."""
     key = state << LABEL_BITS | label
-    known = False
-    for i in range(begin, a.enabled_end):
-        if a.enabled[i] == key:
-            known = True
-    if not known:
-        a.enabled[a.enabled_end] = key
+    at = a.enabled_end
+    while at > begin and a.enabled[at - 1] > key:
+        at -= 1
+    if at == begin or a.enabled[at - 1] != key:
+        for i in range(a.enabled_end - at):
+            a.enabled[a.enabled_end - i] = a.enabled[a.enabled_end - i - 1]
+        a.enabled[at] = key
         a.enabled_end += 1
 
 
@@ -226,6 +231,10 @@ def list_edges(words: Static, a: RegionArguments) -> None:
             slot = slot_of(words_at(words, a.successors, row * row_words), a.slots)
             a.slots_of[row] = slot
             prefetch(a.index, slot)
+        for row in range(n):
+            number = a.index[a.slots_of[row]]
+            if number != 0:
+                prefetch(a.known, (number - 1) * words)
         row = 0
         for j in range(k):
             state = first + j

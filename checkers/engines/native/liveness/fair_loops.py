@@ -45,6 +45,12 @@ class Fairness:
     strong: NDArray[np.bool_]
     """By 1 + the number of a constraint."""
 
+    @property
+    def coarser(self) -> bool:
+        """Whether several labels count for one constraint."""
+        counted = self.number[self.number > 0]
+        return len(np.unique(counted)) < len(counted)
+
     @classmethod
     def of(cls, bound: BoundModel, region: RegionGraph, assumptions: Assumptions) -> Fairness:
         """assumptions: of some of the actions that the region's labels are of, for each of no more parameters."""
@@ -84,10 +90,13 @@ class RegionSearch:
         self.region, self.fairness = region, Fairness.of(bound, region, assumptions)
         self.bits = len(self.fairness.constraints).bit_length()
         self.numbers = (1 << self.bits) - 1
-        states, labels = region.enabled >> LABEL_BITS, region.enabled & MOST_LABELS
-        numbers = self.fairness.number[labels]
-        pairs = distinct(states[numbers > 0] << self.bits | numbers[numbers > 0])
-        self.enabled_states, self.enabled_numbers = pairs >> self.bits, pairs & self.numbers
+        states, numbers = region.enabled >> LABEL_BITS, self.fairness.number[region.enabled & MOST_LABELS]
+        if not (self.fairness.number[1:] > 0).all():
+            states, numbers = states[numbers > 0], numbers[numbers > 0]
+        if self.fairness.coarser:
+            pairs = distinct(states << self.bits | numbers)
+            states, numbers = pairs >> self.bits, pairs & self.numbers
+        self.enabled_states, self.enabled_numbers = states, numbers
 
     @staticmethod
     def bytes_for(region: RegionGraph) -> int:
@@ -102,14 +111,16 @@ class RegionSearch:
         resting[self.enabled_states] = False
         component = np.full(region.count, -1, np.int64)
         parts, numbered = np.zeros(region.count, np.int64), 0
+        states, numbers = self.enabled_states, self.enabled_numbers
         while True:
             look()
             count = self._split(parts)
             count = self._without_idle(parts, count)
             if count == 0:
                 return FairStates(component, resting)
-            inside = parts[self.enabled_states] >= 0
-            keys = np.sort(parts[self.enabled_states[inside]] << self.bits | self.enabled_numbers[inside])
+            inside = parts[states] >= 0  # a state that is out of its part stays out
+            states, numbers = states[inside], numbers[inside]
+            keys = np.sort(parts[states] << self.bits | numbers)
             first = np.nonzero(np.append(True, keys[1:] != keys[:-1]))[0] if len(keys) else np.zeros(0, np.int64)
             keys, often = keys[first], np.diff(first, append=len(keys))
             starved = ~among(keys, self._taken(parts))
@@ -126,8 +137,8 @@ class RegionSearch:
             numbered += count
             parts[here | (member & np.append(unfair, False)[parts])] = -1
             if len(hungry):
-                barred = among(parts[self.enabled_states] << self.bits | self.enabled_numbers, hungry)
-                parts[self.enabled_states[barred]] = -1
+                barred = among(parts[states] << self.bits | numbers, hungry)
+                parts[states[barred]] = -1
 
     def _taken(self, parts: Rows) -> Rows:
         """By part and constraint, as one number: those of which a step stays within the part; ascending."""
@@ -170,57 +181,61 @@ class RegionSearch:
         if not fair.any.any():
             return None
         region, graph = self.region, _Graph(self)
-        order = region.order  # the graph is in canonical order
         levels = np.nonzero(np.bincount(region.levels[region.starts]))[0].tolist()
-        starts = region.starts[order]
 
         def starts_of(level: int) -> list[int]:
-            states: list[int] = np.nonzero(starts & (region.levels[order] == level))[0].tolist()
-            return states
+            return graph.named(np.nonzero(region.starts & (region.levels == level))[0])
 
-        stem, level = shortest_stem(graph, levels, starts_of, _Marked(fair.any[order]))
+        stem, level = shortest_stem(graph, levels, starts_of, _Marked(graph, fair.any))
         entry, around = stem[-1], stem[-1:]
-        if not fair.resting[order[entry]]:
-            inside = _Marked((fair.component == fair.component[order[entry]])[order])
+        own = graph.numbers[entry]
+        if not fair.resting[own]:
+            inside = _Marked(graph, fair.component == fair.component[own])
             strong = self.fairness.strong[1:].tolist()
-            around = fair_loop(graph, inside, entry, strong, lambda n: bool(region.returns[order[n]]))
-        return order[[*stem[:-1], *around]].tolist(), level, len(stem) - 1
-
-
-class _Marked:
-    """The states that are marked in an array."""
-
-    def __init__(self, marks: NDArray[np.bool_]) -> None:
-        self.marks = marks
-
-    def __contains__(self, state: object) -> bool:
-        return isinstance(state, int) and bool(self.marks[state])
+            around = fair_loop(graph, inside, entry, strong, lambda n: bool(region.returns[graph.numbers[n]]))
+        return [graph.numbers[name] for name in [*stem[:-1], *around]], level, len(stem) - 1
 
 
 class _Graph:
-    """The region as `traces.lasso` reads it: states are numbered in canonical order."""
+    """The region as `traces.lasso` reads it: a state is named by its row as one number, so that they are in order."""
 
     def __init__(self, search: RegionSearch) -> None:
-        self.search, self.region = search, search.region
-        self.number, self.order = search.fairness.number, search.region.order
-        self.place = np.empty(len(self.order), np.int64)
-        self.place[self.order] = np.arange(len(self.order))
+        self.search, self.region, self.number = search, search.region, search.fairness.number
+        self.numbers: dict[int, int] = {}
+        """By name: the number in the region, of the states that were met."""
+
+    def named(self, numbers: Rows) -> list[int]:
+        """The names of states."""
+        names = [0] * len(numbers)
+        for word in self.region.rows[numbers].view(np.uint64).T:
+            names = [name << 64 | part for name, part in zip(names, word.tolist(), strict=True)]
+        self.numbers.update(zip(names, numbers.tolist(), strict=True))
+        return names
 
     def _edges(self, state: int) -> Rows:
-        ends, own = self.region.ends, int(self.order[state])
+        ends, own = self.region.ends, self.numbers[state]
         edges: Rows = self.region.edges[int(ends[own - 1]) if own else 0 : int(ends[own])]
         return edges
 
     def successors(self, state: int) -> Sequence[int]:
-        states: list[int] = np.unique(self.place[self._edges(state) >> LABEL_BITS]).tolist()
-        return states
+        return sorted(self.named(np.unique(self._edges(state) >> LABEL_BITS)))
 
     def enabled(self, state: int) -> Collection[int]:
-        own = self.order[state]
+        own = self.numbers[state]
         low, high = np.searchsorted(self.search.enabled_states, [own, own + 1])
         return set((self.search.enabled_numbers[low:high] - 1).tolist())
 
     def taken(self, before: int, after: int) -> Collection[int]:
         edges = self._edges(before)
-        numbers = self.number[edges[edges >> LABEL_BITS == self.order[after]] & MOST_LABELS]
+        numbers = self.number[edges[edges >> LABEL_BITS == self.numbers[after]] & MOST_LABELS]
         return set((numbers[numbers > 0] - 1).tolist())
+
+
+class _Marked:
+    """The states that are marked in an array, by their names."""
+
+    def __init__(self, graph: _Graph, marks: NDArray[np.bool_]) -> None:
+        self.graph, self.marks = graph, marks
+
+    def __contains__(self, state: object) -> bool:
+        return isinstance(state, int) and bool(self.marks[self.graph.numbers[state]])

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from queue import SimpleQueue
 from threading import Lock
@@ -29,7 +28,6 @@ from reassure.checkers.engines.native.kernels.region_edges import (
 from reassure.checkers.engines.native.kernels.state_table import BATCH
 from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.checkers.engines.native.liveness.temporal_claims import JudgedStates
-from reassure.checkers.engines.native.probe import canonical_order
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -83,11 +81,6 @@ class RegionGraph:
     def count(self) -> int:
         """Of states."""
         return len(self.rows)
-
-    @cached_property
-    def order(self) -> Rows:
-        """The numbers of the states in canonical order."""
-        return canonical_order(self.rows)
 
     @property
     def nbytes(self) -> int:
@@ -264,11 +257,11 @@ class EdgeLister:
             clipped = outside & CLIPPED != 0
             if clipped.any():
                 with self.lock:
-                    enabled = np.concatenate([enabled, self._clipped(lists.rows, outside[clipped])])
+                    enabled = distinct(np.concatenate([enabled, self._clipped(lists.rows, outside[clipped])]))
             yield ListedEdges(
                 lists.degrees[: a.low - first].copy(),
                 lists.edges[: a.end].copy(),
-                distinct(enabled),
+                enabled.copy(),
                 outside[~clipped] >> LABEL_BITS,
             )
 

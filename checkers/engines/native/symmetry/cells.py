@@ -27,6 +27,8 @@ class Sort:
     cells: tuple[tuple[int, ...], ...]
     order_forgotten: bool = False
     """Whether a step takes any eligible id where the model takes the first one by their order."""
+    lists_forgotten: bool = False
+    """Whether states that differ only in the order of their sequences of these ids are one."""
 
     @property
     def order(self) -> int:

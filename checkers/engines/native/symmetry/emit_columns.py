@@ -1,7 +1,8 @@
 """LLVM IR of representatives where nothing in a state relates two ids: the ids' columns are sorted, in a vector.
 
 The *column* of an id is all that a state says of it: a bit for each set that it may be in, for each field and for each
-place of a sequence that may hold it, and the values that maps have for it. A state is told, but for names, by the
+place of a sequence that may hold it, how often it is in a sequence whose order is forgotten, and the values that maps
+have for it. The fields of a set of at most one record count as fields. A state is told, but for names, by the
 columns of its ids in any order. So the state with sorted columns is the representative, and exactly the ids with equal
 columns are interchangeable. Columns lie in the lanes of a vector; those of one cell stay together, since the number of
 its cell is above an id's column.
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reassure.checkers.encoding.state_layout import Field
+from reassure.checkers.encoding.state_layout import Field, packed_fields
 from reassure.checkers.engines.native.kernels import canonical as kernel
 from reassure.checkers.engines.native.model.ir_text import FunctionText, literal
 from reassure.checkers.engines.native.symmetry.entries import FieldEntry
@@ -22,11 +23,15 @@ MOST_LANES = 16
 
 @dataclass(frozen=True)
 class Group:
-    """Bits of a column: an entry that mentions ids, or the entries of a map, one for each id. at: their first bit."""
+    """Bits of a column: an entry that mentions ids, or the entries of a map, one for each id. at: their first bit.
+
+    slot: the set of at most one record that they are in.
+    """
 
     entries: tuple[FieldEntry, ...]
     at: int
     bits: int
+    slot: FieldEntry | None = None
 
 
 @dataclass(frozen=True)
@@ -68,26 +73,35 @@ def columns_of(first: int, cells: tuple[tuple[int, ...], ...], entries: tuple[Fi
     count = sum(map(len, cells))
     groups: list[Group] = []
     at = 0
-    maps: dict[int, list[FieldEntry]] = {}
-    for entry in entries:
+    maps: dict[tuple[FieldEntry | None, int], list[FieldEntry]] = {}
+    for slot, entry in _fields(entries):
         keyed = [key for key, _ in entry.keys if first <= key < first + count]
-        named = entry.kind in (kernel.ID, kernel.OPTION, kernel.SET, kernel.SEQUENCE) and entry.sort == first
+        named = entry.kind not in (kernel.PLAIN, kernel.SLOTS) and entry.sort == first
         if entry.members > 1 or (entry.kind == kernel.SLOTS and entry.members):
             return None
         if named:
-            bits = entry.count if entry.kind == kernel.SEQUENCE else 1
-            groups.append(Group((entry,), at, bits))
+            bits = {kernel.SEQUENCE: entry.count, kernel.LIST: entry.count.bit_length()}.get(entry.kind, 1)
+            groups.append(Group((entry,), at, bits, slot))
             at += bits
         elif keyed:
-            maps.setdefault(entry.shape, []).append(entry)
-    for shape in maps:
-        bits = maps[shape][0].code.bits
-        groups.append(Group(tuple(maps[shape]), at, bits))
-        at += bits
+            maps.setdefault((slot, entry.shape), []).append(entry)
+    for slot, shape in maps:
+        of_map = tuple(maps[slot, shape])
+        groups.append(Group(of_map, at, of_map[0].code.bits, slot))
+        at += of_map[0].code.bits
     ids = tuple(one for cell in cells for one in cell)
     numbers = tuple(number for number, cell in enumerate(cells) for _ in cell)
     columns = IdColumns(first, ids, numbers, tuple(groups))
     return columns if columns.fits else None
+
+
+def _fields(entries: tuple[FieldEntry, ...]) -> Iterator[tuple[FieldEntry | None, FieldEntry]]:
+    """The entries; those of a record in the place of a set that holds at most one, with that set."""
+    for entry in entries:
+        if entry.kind == kernel.SLOTS and entry.count == 1 and not entry.keys:
+            yield from ((entry, inner) for inner in entry.record)
+        else:
+            yield None, entry
 
 
 class ColumnsEmitter:
@@ -126,10 +140,19 @@ class ColumnsEmitter:
         place = f.op(f"getelementptr i64, ptr %row, i64 {number}") if number else "%row"
         return f.op(f"load i64, ptr {place}, align 8")
 
-    def stored(self, field: Field) -> str:
-        """The stored number of a field."""
-        f = self.f
-        return f.both(f.right(self.word(field.word), field.shift), literal((1 << field.code.bits) - 1))
+    def stored(self, slot: FieldEntry | None, entry: FieldEntry) -> str:
+        """The stored number of an entry's field; 0 if it is in a record that is not there."""
+        f, mask = self.f, literal((1 << entry.code.bits) - 1)
+        if slot is not None:
+            return f.both(f.right(self.record(slot)[1], below(slot, entry)), mask)
+        field = self.fields[entry.field]
+        return f.both(f.right(self.word(field.word), field.shift), mask)
+
+    def record(self, slot: FieldEntry) -> tuple[str, str]:
+        """Whether a set of at most one record is empty, and the record."""
+        f, number = self.f, self.stored(None, slot)
+        empty = f.compare("eq", number, "0")
+        return empty, f.choose(empty, "0", f.plus(number, -1))
 
     # -- from a state to its columns ----------------------------------------------------------------
 
@@ -147,18 +170,22 @@ class ColumnsEmitter:
         f, entry = self.f, group.entries[0]
         if entry.kind == kernel.PLAIN:
             return self._of_map(group)
-        value = self.stored(self.fields[entry.field])
+        value = self.stored(group.slot, entry)
         if entry.kind == kernel.SET:
             masks = self.vector([1 << one for one in self.columns.ids])
             inside = f.op(f"and {self.type} {self.in_all(value)}, {masks}")
             return self.bit_where(f.op(f"icmp ne {self.type} {inside}, zeroinitializer"), group.at)
-        if entry.kind != kernel.SEQUENCE:
+        if entry.kind in (kernel.ID, kernel.OPTION):
+            if group.slot is not None and entry.kind == kernel.ID:
+                value = f.choose(self.record(group.slot)[0], "-1", value)
             return self._where_is(value, entry.kind == kernel.OPTION, group.at)
         result, length = "", f.right(value, entry.item * entry.count)
         for place in range(entry.count):
             item = f.both(f.right(value, place * entry.item), literal((1 << entry.item) - 1))
-            there = f.compare("ult", str(place), length)
-            result = self.either(result, self._where_is(f.choose(there, item, "-1"), False, group.at + place))
+            item = f.choose(f.compare("ult", str(place), length), item, "-1")
+            bit = group.at if entry.kind == kernel.LIST else group.at + place
+            here = self._where_is(item, False, bit)
+            result = here if not result else f.op(f"add {self.type} {result}, {here}")
         return result
 
     def _where_is(self, value: str, optional: bool, bit: int) -> str:
@@ -172,7 +199,7 @@ class ColumnsEmitter:
         f, c = self.f, self.columns
         result = "zeroinitializer"
         for lane, one in enumerate(c.ids):
-            value = f.left(self.stored(self.fields[group.entries[one].field]), group.at)
+            value = f.left(self.stored(group.slot, group.entries[one]), group.at)
             if c.lane_bits == 32:
                 value = f.op(f"trunc i64 {value} to i32")
             result = f.op(f"insertelement {self.type} {result}, i{c.lane_bits} {value}, i64 {lane}")
@@ -204,31 +231,51 @@ class ColumnsEmitter:
 
     # -- from columns to a state --------------------------------------------------------------------
 
-    def scattered(self, vector: str) -> Iterator[tuple[Field, str]]:
-        """The fields that columns tell, with the numbers to store."""
+    def scattered(self, vector: str) -> Iterator[tuple[FieldEntry | None, FieldEntry, str]]:
+        """The entries that columns tell, with the numbers to store, and the set of a record that an entry is in."""
         f = self.f
         for group in self.columns.groups:
             entry = group.entries[0]
             if entry.kind == kernel.PLAIN:
                 yield from self._to_map(group, vector)
                 continue
-            field = self.fields[entry.field]
             if entry.kind == kernel.SET:
-                yield field, self._as_set(self._lanes_with(vector, group.at))
-            elif entry.kind != kernel.SEQUENCE:
+                value = self._as_set(self._lanes_with(vector, group.at))
+            elif entry.kind in (kernel.ID, kernel.OPTION):
                 lanes = self._lanes_with(vector, group.at)
-                one = self._id_in(lanes)
+                value = self._id_in(lanes)
                 if entry.kind == kernel.OPTION:
-                    one = f.choose(f.compare("eq", lanes, "0"), "0", f.plus(one, 1))
-                yield field, one
+                    value = f.choose(f.compare("eq", lanes, "0"), "0", f.plus(value, 1))
+            elif entry.kind == kernel.LIST:
+                value = self._as_list(group, vector)
             else:
-                length = f.right(self.stored(field), entry.item * entry.count)
+                length = f.right(self.stored(group.slot, entry), entry.item * entry.count)
                 value = f.left(length, entry.item * entry.count)
                 for place in range(entry.count):
                     one = self._id_in(self._lanes_with(vector, group.at + place))
                     there = f.compare("ult", str(place), length)
                     value = f.either(value, f.left(f.choose(there, one, "0"), place * entry.item))
-                yield field, value
+            yield group.slot, entry, value
+
+    def _as_list(self, group: Group, vector: str) -> str:
+        """The sequence with each id as often as its column says, by lanes."""
+        f, entry = self.f, group.entries[0]
+        room = entry.item * entry.count
+        everywhere = sum(1 << place * entry.item for place in range(entry.count))
+        items = used = "0"
+        for lane, one in enumerate(self.columns.ids):
+            times = f.both(f.right(self._lane(vector, lane), group.at), literal((1 << group.bits) - 1))
+            width = f.op(f"mul i64 {times}, {entry.item}")
+            part = f.both(literal(one * everywhere), f.plus(f.left_by("1", width), -1))
+            items = f.either(items, f.left_by(part, used))
+            used = f.add(used, width)
+        length = f.right(self.stored(group.slot, entry), room)
+        return f.either(items, f.left(length, room))
+
+    def _lane(self, vector: str, lane: int) -> str:
+        f, bits = self.f, self.columns.lane_bits
+        value = f.op(f"extractelement {self.type} {vector}, i64 {lane}")
+        return f.op(f"zext i32 {value} to i64") if bits == 32 else value
 
     def _lanes_with(self, vector: str, bit: int) -> str:
         """The lanes that have a bit, as bits of an i64."""
@@ -256,16 +303,11 @@ class ColumnsEmitter:
         table = sum(one << 4 * lane_number for lane_number, one in enumerate(c.ids))
         return f.both(f.right_by(literal(table), f.left(lane, 2)), "15")
 
-    def _to_map(self, group: Group, vector: str) -> Iterator[tuple[Field, str]]:
-        f, c = self.f, self.columns
-        for lane, one in enumerate(c.ids):
-            value = f.op(f"extractelement {self.type} {vector}, i64 {lane}")
-            if c.lane_bits == 32:
-                value = f.op(f"zext i32 {value} to i64")
-            yield (
-                self.fields[group.entries[one].field],
-                f.both(f.right(value, group.at), literal((1 << group.bits) - 1)),
-            )
+    def _to_map(self, group: Group, vector: str) -> Iterator[tuple[FieldEntry | None, FieldEntry, str]]:
+        f = self.f
+        for lane, one in enumerate(self.columns.ids):
+            value = f.both(f.right(self._lane(vector, lane), group.at), literal((1 << group.bits) - 1))
+            yield group.slot, group.entries[one], value
 
     # -- equal columns ------------------------------------------------------------------------------
 
@@ -281,6 +323,12 @@ class ColumnsEmitter:
             result = f.op(f"mul i64 {result}, {run}")
             before = column
         return result
+
+
+def below(slot: FieldEntry, entry: FieldEntry) -> int:
+    """The number of bits below a field of a record in its set."""
+    assert slot.record_type is not None
+    return packed_fields(slot.record_type)[entry.field][1]
 
 
 def exchanges(lanes: int) -> Iterator[list[tuple[int, int]]]:
@@ -306,15 +354,29 @@ def column_functions(all_columns: list[IdColumns], fields: tuple[Field, ...], wo
     declared: list[str] = []
     told: dict[int, str] = {}
     masks = [0] * words
+    records: dict[FieldEntry, tuple[str, int]] = {}
     same = "1"
+
+    def tell(entry: FieldEntry, value: str) -> None:
+        field = fields[entry.field]
+        told[field.word] = f.either(told.get(field.word, "0"), f.left(value, field.shift))
+        masks[field.word] |= ((1 << field.code.bits) - 1) << field.shift
+
     for columns in all_columns:
         emitter = ColumnsEmitter(f, columns, fields)
         declared += emitter.declarations()
-        for field, value in emitter.scattered(emitter.sorted(emitter.gathered())):
-            told[field.word] = f.either(told.get(field.word, "0"), f.left(value, field.shift))
-            masks[field.word] |= ((1 << field.code.bits) - 1) << field.shift
+        for slot, entry, value in emitter.scattered(emitter.sorted(emitter.gathered())):
+            if slot is None:
+                tell(entry, value)
+            else:
+                at, (bits, mask) = below(slot, entry), records.get(slot, ("0", 0))
+                records[slot] = f.either(bits, f.left(value, at)), mask | ((1 << entry.code.bits) - 1) << at
         other = ColumnsEmitter(g, columns, fields)
         same = g.op(f"mul i64 {same}, {other.same(other.sorted(other.gathered()))}")
+    for slot, (bits, mask) in records.items():
+        empty, record = ColumnsEmitter(f, all_columns[0], fields).record(slot)
+        record = f.either(f.both(record, literal(~mask)), bits)
+        tell(slot, f.choose(empty, "0", f.plus(record, 1)))
     for number, value in told.items():
         place = f.op(f"getelementptr i64, ptr %row, i64 {number}")
         kept = f.both(f.op(f"load i64, ptr {place}, align 8"), literal(~masks[number]))

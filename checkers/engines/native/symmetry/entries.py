@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from reassure.checkers.encoding.state_layout import Code, codes, is_index
 from reassure.checkers.engines.native.kernels import canonical as kernel
@@ -45,13 +45,24 @@ class FieldEntry:
     def members(self) -> int:
         """Ids that one fact mentions, at most; of a set in a record, which mentions any number, two are counted."""
         own = 0 if self.kind in (kernel.PLAIN, kernel.SLOTS) else 1
-        several = (kernel.SET, kernel.SEQUENCE)
+        several = (kernel.SET, kernel.SEQUENCE, kernel.LIST)
         return len(self.keys) + own + sum(2 if e.kind in several else e.members for e in self.record)
 
 
-def entries_of(kind: RecordType, first: Mapping[Type, int]) -> tuple[FieldEntry, ...]:
-    """The entries of a record type, its fields numbered as `codes` gives them. first: by sort, the number of an id."""
-    return tuple(_of(kind, codes(kind), 0, 0, (), first))
+def entries_of(kind: RecordType, first: Mapping[Type, int], unordered: Container[Type] = ()) -> tuple[FieldEntry, ...]:
+    """The entries of a record type, its fields numbered as `codes` gives them.
+
+    first: by sort, the number of an id. unordered: the sorts of which sequences are in no order.
+    """
+    entries = _of(kind, codes(kind), 0, 0, (), first)
+    return tuple(
+        replace(entry, kind=kernel.LIST) if entry.kind == kernel.SEQUENCE and _item(entry) in unordered else entry
+        for entry in entries
+    )
+
+
+def _item(entry: FieldEntry) -> Type | None:
+    return entry.code.type.item if isinstance(entry.code.type, SeqType) else None
 
 
 def _of(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from reassure.checkers.base.engine_results import CoverResult, EngineResult, Evidence, PropertyFact, SearchResult
@@ -19,7 +20,7 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import StopReason
-from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, scalars, state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore, reporting
@@ -27,7 +28,9 @@ from reassure.checkers.engines.native.search import Search, SearchSizes
 from reassure.checkers.engines.native.symmetry.cells import NotRenamed, Sort, sorts_to_rename
 from reassure.checkers.engines.native.symmetry.class_paths import ClassPaths, NoRun
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
-from reassure.spec.frontend.any_order import guards_read_order, in_any_order
+from reassure.spec.frontend.any_order import forgotten_lists, guards_read_order, in_any_order
+from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.language.types import SeqType, Type, bits_of
 from reassure.spec.semantics.interpreter import Clipped
 
 Check = Callable[[Prepared, SearchOptions, Progress], EngineResult]
@@ -67,29 +70,32 @@ def check(
     if why_not:
         return _all_states(whole(prepared, replace(options, symmetry="off"), progress), why_not)
     forgotten = [sort.type.sort for sort in sorts if sort.order_forgotten]
+    lists = forgotten_lists(lowered, forgotten)
+    sorts = tuple(replace(sort, lists_forgotten=sort.type.sort in lists) for sort in sorts)
     renamings = Renamings(sorts, layout)
     progress.ready("compiling")
-    searched = in_any_order(lowered, forgotten) if forgotten else lowered
-    kernel = compiled(searched, layout, representatives=renamings.functions)
-    search = Search(kernel, max(1, options.workers), options.memory, sizes)
-    search.warm_up()
-    compile_seconds = time.monotonic() - began
-    progress.begin()
-    start = Start.of(bound, layout).of_classes(renamings.representative)
     # A violation may be one that the model does not have: the search goes on until it is confirmed.
-    limits = Limits.of(replace(options, fail_fast=options.fail_fast and not forgotten), state_claims(bound, options))
-    exploration = explore(bound, kernel, start, search, limits, reporting(search, start, progress))
-    stats = exploration.stats
-    stats.seconds["compile"] = compile_seconds
+    limited = replace(options, fail_fast=options.fail_fast and not forgotten)
+    searched = in_any_order(lowered, forgotten, lists) if forgotten else lowered
+    agreeing = in_any_order(lowered, forgotten, lists, partial(_agree, lowered, starts)) if lists else searched
+    compile_seconds = time.monotonic() - began
+    explored = partial(_explored, prepared, renamings, progress=progress, sizes=sizes)
+    exploration = explored(agreeing, limited)
+    if exploration.search.raised_on is not None and agreeing != searched:  # a step may change the order of a list
+        del exploration  # before another search, which may take as much memory
+        exploration = explored(searched, _remaining(limited, began))
+    kernel, search, stats = exploration.kernel, exploration.search, exploration.stats
+    assert isinstance(search, Search)
+    stats.seconds["compile"] += compile_seconds
     stats.bytes_per_state, stats.workers = layout.bytes_per_state, options.workers
     paths = ClassPaths.along(bound, kernel, search, renamings, exact=not forgotten)
     undecided = _undecided(exploration, paths, options) if forgotten else Undecided()
-    if forgotten and guards_read_order(lowered, forgotten) and "deadlock" in state_claims(bound, options):
+    if forgotten and guards_read_order(lowered, forgotten, lists) and "deadlock" in state_claims(bound, options):
         undecided.levels["deadlock"] = 0
     summary = SearchResult(symmetry=_record(sorts, exploration, renamings))
     result = None if undecided.everything else conclusion(prepared, options, exploration, paths, summary)
     decidable = exploration.complete or exploration.stopped.reason is StopReason.DEPTH
-    del exploration, paths, search, start  # before another search, which may take as much memory
+    del exploration, paths, search  # before another search, which may take as much memory
     if result is None:
         return _decided_by(whole, prepared, options, progress, summary, began)
     if undecided.levels and decidable:
@@ -98,6 +104,48 @@ def check(
         result = replace(result, facts={**result.facts, **dict.fromkeys(undecided.levels, OPEN)})
     note = PropertyFact(Evidence.LEFT_OUT, note=OF_WHOLE_RUNS)
     return replace(result, facts={**result.facts, **dict.fromkeys(temporal_claims(bound, options), note)})
+
+
+def _explored(
+    prepared: Prepared,
+    renamings: Renamings,
+    lowered: LoweredModel,
+    options: SearchOptions,
+    progress: Progress,
+    sizes: SearchSizes,
+) -> Exploration:
+    """A search of representatives."""
+    began, bound = time.monotonic(), prepared.bound
+    progress.ready("compiling")
+    kernel = compiled(lowered, renamings.layout, representatives=renamings.functions)
+    search = Search(kernel, max(1, options.workers), options.memory, sizes)
+    search.warm_up()
+    seconds = time.monotonic() - began
+    progress.begin()
+    start = Start.of(bound, renamings.layout).of_classes(renamings.representative)
+    limits = Limits.of(options, state_claims(bound, options))
+    exploration = explore(bound, kernel, start, search, limits, reporting(search, start, progress))
+    exploration.stats.seconds["compile"] = seconds
+    return exploration
+
+
+def _agree(lowered: LoweredModel, starts: list[Any], *paths: str) -> bool:
+    """Whether the items that are in both of two sequences are in the same order, and once, in every initial state."""
+    places = [k for k, leaf in enumerate(lowered.leaves) if leaf.path in paths]
+    for state in starts:
+        leaves = list(scalars(state, lowered.bound.type))
+        a, b = (_items(leaves[place], lowered.leaves[place].type) for place in places)
+        common = [[item for item in one if item in other] for one, other in ((a, b), (b, a))]
+        if common[0] != common[1] or len(set(common[0])) < len(common[0]):
+            return False
+    return True
+
+
+def _items(packed: int, kind: Type) -> list[int]:
+    """The items of a sequence, as a scalar leaf has it."""
+    assert isinstance(kind, SeqType)
+    bits = bits_of(kind.item)
+    return [packed >> place * bits & ((1 << bits) - 1) for place in range(packed >> SEQ_LENGTH_AT)]
 
 
 def _why_not(sorts: tuple[Sort, ...], prepared: Prepared, options: SearchOptions) -> str:
@@ -125,6 +173,7 @@ def _record(sorts: tuple[Sort, ...], exploration: Exploration, renamings: Renami
     return {
         "renamed": [str(sort) for sort in sorts],
         "order_forgotten": [sort.type.sort.__name__ for sort in sorts if sort.order_forgotten],
+        "lists_forgotten": [sort.type.sort.__name__ for sort in sorts if sort.lists_forgotten],
         "classes": exploration.distinct,
         "states": sum(renamings.states_of(part) for part in parts),
         "all_states": [],

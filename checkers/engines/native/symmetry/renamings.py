@@ -39,7 +39,8 @@ class Renamings:
             first[sort.type] = count
             count += sort.type.count
         self.first, self.ids = first, count
-        self.entries = entries_of(layout.type, first)
+        unordered = [sort.type for sort in sorts if sort.lists_forgotten]
+        self.entries = entries_of(layout.type, first, unordered)
         self.functions = (self._of_columns() if columns else "") or self._of_plan()
         """LLVM IR: `representatives(rows, low, high, row words)` puts representatives in the place of the states that
         rows begin with; `stabilisers(rows, count, same)` writes how many renamings leave each as it is."""

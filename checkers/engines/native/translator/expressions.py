@@ -113,7 +113,7 @@ class Expressions:
         """The value of an expression."""
         method = _EXPRESSIONS.get(type(node))
         if method is None:
-            raise self.refusal(f"{type(node).__name__} is no expression of the language")
+            raise self.refusal(f"{type(node).__name__} is not an expression of the language")
         return method(self, node)
 
     def integer(self, node: ast.expr) -> KernelValue:
@@ -135,7 +135,7 @@ class Expressions:
             return static_truth(node.value)
         if isinstance(node.value, int):
             return static_value(node.value)
-        raise self.refusal(f"{node.value!r} is no integer")
+        raise self.refusal(f"{node.value!r} is not an integer")
 
     def _name(self, node: ast.Name) -> KernelValue:
         if node.id in self.variables:
@@ -143,7 +143,9 @@ class Expressions:
         number = self.function.__globals__.get(node.id)
         if isinstance(number, int):
             return static_value(int(number))
-        raise self.refusal(f"{node.id} is no variable that was assigned before and no integer constant of the module")
+        raise self.refusal(
+            f"{node.id} is neither a variable that was assigned before nor an integer constant of the module"
+        )
 
     def _binary_operation(self, node: ast.BinOp) -> KernelValue:
         return self.binary(node.op, self.value(node.left), self.value(node.right))
@@ -337,7 +339,7 @@ class Expressions:
                 return static_value(value.type.size)
             if target is None and name in ("any", "all", "tuple"):
                 return self.comprehension(name, node.args)
-            raise self.refusal(f"{name} is no kernel and no intrinsic")
+            raise self.refusal(f"{name} is neither a kernel nor an intrinsic")
         target = self.value(node.func)
         if target.type.function is None:
             raise self.refusal(f"a call of a {target.type}")

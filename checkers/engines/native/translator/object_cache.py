@@ -44,7 +44,7 @@ def read(key: str) -> bytes | None:
 
 
 def write(key: str, content: bytes) -> None:
-    """Stores content under a key. A folder that cannot be written is no error: the next process compiles again."""
+    """Stores content under a key. A folder that cannot be written is not an error: the next process compiles again."""
     base = folder()
     if not own_folder(base):
         return
@@ -65,7 +65,7 @@ def write(key: str, content: bytes) -> None:
 def one_writer(key: str) -> Iterator[None]:
     """Lets one process at a time make the content of a key: the others wait, and then find it.
 
-    A folder that cannot be used is no error: then they all make it. Locks are shared by a few keys, so that there
+    A folder that cannot be used is not an error: then they all make it. Locks are shared by a few keys, so that there
     are never many files of them.
     """
     with locked(folder() / f".lock-{key[:LOCK_DIGITS]}") if own_folder(folder()) else contextlib.nullcontext():

@@ -39,7 +39,7 @@ class Statements:
             self.expressions.line = statement.lineno
             method = _STATEMENTS.get(type(statement))
             if method is None:
-                raise self.expressions.refusal(f"{type(statement).__name__} is no statement of the language")
+                raise self.expressions.refusal(f"{type(statement).__name__} is not a statement of the language")
             method(self, statement)
 
     def _expression(self, node: ast.Expr) -> None:

@@ -8,7 +8,7 @@ is a counterexample to induction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -18,12 +18,15 @@ from reassure.checkers.engines.symbolic.any_number.structure import Structure, s
 from reassure.checkers.engines.symbolic.any_number.system import Move, System
 from reassure.checkers.engines.symbolic.any_number.terms import POSITIVE, AnyTerms
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
-from reassure.checkers.engines.symbolic.solver import satisfiable
+from reassure.checkers.engines.symbolic.solver import satisfiable, unanswered
 from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.language.types import IntType
 
 AT_ONCE = 6
 """Candidates that are told to a solver at a time."""
+EFFORT = 2_000_000
+"""Of Z3's units of work: a lemma stays in a core if Z3 needs more to find that the goal is impossible without it."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +51,14 @@ class Session:
     system: System
     move: Move | None
     seconds_left: Callable[[], float | None]
-    terms: AnyTerms = field(init=False)
+    terms: AnyTerms
     solver: z3.Solver = field(init=False)
     flags: dict[int, z3.BoolRef] = field(default_factory=dict)
     """By lemma that the solver was told."""
     queries: int = 0
 
     def __post_init__(self) -> None:
-        self.terms, self.solver = AnyTerms(self.system.graph), z3.SimpleSolver()
+        self.solver = z3.SimpleSolver()
         g = self.system.graph
         # what the types say of numbers is known also of those that nothing else names: a small state has them all
         numbers = [
@@ -74,11 +77,16 @@ class Session:
         self.solver.add(z3.Implies(flag, self.terms.truth(node, (), POSITIVE)), *self.terms.facts())
 
     def possible(
-        self, condition: Node, remaining: Callable[[int], bool], untold: Callable[[Structure], list[tuple[int, Node]]]
+        self,
+        condition: Node,
+        remaining: Callable[[int], bool],
+        untold: Callable[[Structure], list[tuple[int, Node]]],
+        cost: Callable[[int], tuple[int, int]],
     ) -> tuple[Structure | None, set[int]]:
         """A small state with parameters in which a condition is true; else the lemmas by which there is none.
 
-        untold: lemmas that are false in a state, which the solver is told until there are none.
+        untold: lemmas that are false in a state, which the solver is told until there are none. cost: the
+        cheapest are preferred.
         """
         self.queries += 1
         mark, flags = self.terms.mark(), dict(self.flags)
@@ -90,7 +98,7 @@ class Session:
                 if not satisfiable(
                     self.solver, *(self.flags[i] for i in assumed.values()), seconds=self.seconds_left()
                 ):
-                    return None, {assumed[c.get_id()] for c in self.solver.unsat_core()}
+                    return None, self._smaller({assumed[c.get_id()] for c in self.solver.unsat_core()}, cost)
                 state = structure_of(self.system, self.terms, self.solver.model())
                 false = untold(state)
                 if not false:
@@ -101,6 +109,20 @@ class Session:
             self.solver.pop()
             self.terms.restore(mark)
             self.flags = flags
+
+    def _smaller(self, core: set[int], cost: Callable[[int], tuple[int, int]]) -> set[int]:
+        """A core without lemmas that it can do without, each of which would be a goal for every action."""
+        number = {self.flags[i].get_id(): i for i in core}
+        self.solver.set("rlimit", EFFORT)
+        for i in sorted(core, key=cost, reverse=True):
+            if i in core and cost(i)[0]:
+                answer = self.solver.check(*(self.flags[j] for j in sorted(core - {i})))
+                if answer == z3.unsat:
+                    core = {number[c.get_id()] for c in self.solver.unsat_core()}
+                elif answer == z3.unknown and "resource" not in self.solver.reason_unknown():
+                    raise unanswered(self.solver.reason_unknown())
+        self.solver.set("rlimit", 0)
+        return core
 
 
 class AnyInduction:
@@ -123,11 +145,17 @@ class AnyInduction:
         self.failed: dict[AnyGoal, Structure] = {}
         """For goals that may be possible: a state that satisfies every lemma that was left then."""
         moves = [*system.initials, *system.moves]
-        self.sessions = [Session(system, move, seconds_left) for move in moves]
+        self.sessions = [Session(system, move, seconds_left, AnyTerms(system.graph)) for move in moves]
         self.no_step = len(self.sessions)
-        self.sessions.append(Session(system, None, seconds_left))
+        self.sessions.append(Session(system, None, seconds_left, AnyTerms(system.graph)))
         self.steps = range(len(system.initials), len(moves))
         self._goals: dict[int, list[AnyGoal]] = {}
+        self.actions = [self._actions_that_change(lemma.node) for lemma in self.lemmas]
+        """By lemma: the number of actions that change what it is about."""
+
+    def _actions_that_change(self, node: Node) -> int:
+        about = {one for one in arguments_first([node]) if one.op == "var"}
+        return 1 + sum(any(move.after[one.data] is not one for one in about) for move in self.system.moves)
 
     def goals_of(self, lemma: int) -> list[AnyGoal]:
         """That a lemma holds initially, and that no step breaks it."""
@@ -154,7 +182,7 @@ class AnyInduction:
             ):
                 continue
             self.say(f"{len(self.cores)} goals proved, {len(todo) + 1} to go, {len(self.remaining):,} lemmas at hand")
-            state, core = self._decide(goal)
+            state, core = self.decide(goal, self.sessions[goal.session], self.remaining)
             if state is None:
                 self.cores[goal] = core
                 todo += [g for i in sorted(core) for g in self.goals_of(i) if g not in self.cores]
@@ -164,19 +192,24 @@ class AnyInduction:
                 todo += self._drop({goal.lemma, *self._refuted_after(goal, state)})
             state.instance.memo.clear()
 
-    def _decide(self, goal: AnyGoal) -> tuple[Structure | None, set[int]]:
-        session = self.sessions[goal.session]
+    def decide(self, goal: AnyGoal, session: Session, remaining: Collection[int]) -> tuple[Structure | None, set[int]]:
+        """A state of a session in which a goal is possible; else the lemmas by which it is not."""
         initial = session.move is not None and goal.session not in self.steps
+        needed = set().union(*self.cores.values())
+
+        def cost(i: int) -> tuple[int, int]:
+            """Nothing for a lemma that other goals need; else the number of actions for which it would be a goal."""
+            return 0 if i in needed else self.actions[i], i
 
         def untold(state: Structure) -> list[tuple[int, Node]]:
-            """Lemmas that are false in a state and that the solver was not told, the simplest first."""
+            """Lemmas that are false in a state and that the solver was not told, the cheapest first."""
             if initial:
                 return []
-            others = (i for i in sorted(self.remaining) if i not in session.flags)
+            others = (i for i in sorted(remaining, key=cost) if i not in session.flags)
             false = (i for i in others if not state.holds(self.lemmas[i].node))
             return [(i, self.lemmas[i].node) for i in islice(false, AT_ONCE)]
 
-        state, core = session.possible(goal.condition, self.remaining.__contains__, untold)
+        state, core = session.possible(goal.condition, remaining.__contains__, untold, cost)
         for i in core:
             if i not in session.flags:
                 session.tell(i, self.lemmas[i].node)
@@ -189,6 +222,8 @@ class AnyInduction:
         """
         move = self.sessions[goal.session].move
         assert move is not None
+        if goal.session not in self.steps:  # an initial state may name so many members that all its values take minutes
+            return set()
         after = state.after(self.system, move)
         return {i for i in self.remaining if not self.lemmas[i].node.counts and not after.holds(self.lemmas[i].node)}
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Any
 
 import z3
 
@@ -29,8 +30,9 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import BY_USER, MODEL_RAISES, Ending, Stop, StopReason, budget_ended
 from reassure.checkers.engines.native import engine as native
 from reassure.checkers.engines.symbolic.any_number.certificate import certificate_of
-from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare
-from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
+from reassure.checkers.engines.symbolic.any_number.counterexamples import MOST_MEMBERS, Counterexamples, SmallStep
+from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare, sorts
+from reassure.checkers.engines.symbolic.any_number.induction import AnyGoal, AnyInduction
 from reassure.checkers.engines.symbolic.any_number.obligations import Goals, own_lemmas, script, z3_settles
 from reassure.checkers.engines.symbolic.any_number.samples import (
     Samples,
@@ -43,12 +45,13 @@ from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.prover import covers_by_walks
 from reassure.checkers.engines.symbolic.scout import Scout
 from reassure.checkers.engines.symbolic.solver import prepare_z3, unanswered
+from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import ANY, IntType, SeqType
-from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.interpreter import BoundModel, Step
 from reassure.spec.semantics.trace import Trace
 
 STEPS_COMPARED = 12
@@ -70,6 +73,8 @@ class AnyNumberProver:
     say: Callable[[str], None]
     seconds_left: Callable[[], float | None]
     goals: Goals = field(init=False)
+    broken: dict[str, BoundModel] = field(default_factory=dict)
+    """Configurations in which a step breaks a property, from a state that is perhaps not reachable."""
 
     def __post_init__(self) -> None:
         own = own_lemmas(self.system.claims()[0])
@@ -94,16 +99,35 @@ class AnyNumberProver:
         """Whether a property is proved, and that it and the actions raise nowhere."""
         return all(goal in self.induction.cores for goal in self.goals.basis([name]))
 
-    def doubt(self, name: str) -> str:
-        """The reason why a property is not proved."""
+    def doubt(self, name: str) -> PropertyFact:
+        """A property that is not proved, with the reason: a step that breaks it, perhaps not reachable."""
         open_goals = [goal for goal in self.goals.of[name] if goal not in self.induction.cores]
         if not open_goals:
-            return "proved, but that nothing raises was not"
+            return PropertyFact(Evidence.OPEN, note="proved, but that nothing raises was not")
         goal = next((goal for goal in open_goals if goal in self.induction.failed), None)
         if goal is None:
-            return ""
-        move = self.induction.sessions[goal.session].move
-        return f"{move.name if move else 'a step'} may break it, from a state that satisfies all lemmas"
+            return PropertyFact(Evidence.OPEN)
+        self.say(f"{name}: counterexample to induction")
+        small = self.small_step(name, goal)
+        if small is None:
+            move = self.induction.sessions[goal.session].move
+            note = f"{move.name if move else 'a step'} may break it, from a state that satisfies all lemmas"
+            return PropertyFact(Evidence.OPEN, note=f"{note}; none of up to {MOST_MEMBERS} members of each sort")
+        self.broken[name] = small.bound
+        params = ", ".join(f"{key}={plain(value)}" for key, value in small.step.params.items())
+        note = f"{small.step.action.name}({params}) breaks it from a state that satisfies all lemmas"
+        changed = settings_of(self.system, small.bound)
+        note += f", with {changed}" if changed else ""
+        return PropertyFact(Evidence.OPEN, note=note, counterexample_to_induction=(small.before, small.step.after))
+
+    def small_step(self, name: str, goal: AnyGoal) -> SmallStep | None:
+        """A step that violates a property, from a state of a configuration that satisfies all lemmas."""
+
+        def violated(bound: BoundModel, before: Any, step: Step) -> bool:
+            p = next(p for p in bound.properties if p.name == name)
+            return not (bound.holds_on(p, before, step) if p.over_steps else bound.holds(p, step.after))
+
+        return Counterexamples(self.induction, self.seconds_left, sorts(self.system)).of(goal, violated)
 
     def open_bounds(self) -> dict[str, bool]:
         """Bounds that steps may leave, as far as is proved; whether each is a declared one."""
@@ -194,8 +218,8 @@ def prove_for_any_number(
                     summary.certificate = certificate_of(prover.goals, proved, used, prepared.sha256, prepared.config)
                     facts |= {name: PropertyFact(Evidence.PROOF, note="for every such number") for name in proved}
                 waiting = [name for name in waiting if name not in facts]
-                facts |= {name: PropertyFact(Evidence.OPEN, note=prover.doubt(name)) for name in waiting}
-                facts |= _violations(prepared, system, options, waiting, near[1:], say)[0]
+                facts |= {name: prover.doubt(name) for name in waiting}
+                facts |= _violations(prepared, system, options, waiting, [*prover.broken.values(), *near[1:]], say)[0]
     except z3.Z3Exception as error:
         ended = unanswered(str(error)).stop
         stopped = ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")
@@ -261,26 +285,36 @@ def _violations(
     near: list[BoundModel],
     say: Callable[[str], None],
 ) -> tuple[dict[str, PropertyFact], tuple[Trace, str] | None]:
-    """Violations that a short search finds: with a trace in the configuration at hand, with its numbers in others.
+    """Violations that a short search finds in some configurations, each with a trace.
 
     Also a run into a state in which the model raises, in the configuration at hand.
     """
     facts: dict[str, PropertyFact] = {}
     raised: tuple[Trace, str] | None = None
-    for bound in near:
+    for number, bound in enumerate(near):
         waiting = [name for name in names if name not in facts]
-        if not waiting:
-            break
-        numbers = {f: getattr(bound.config, f) for f in sorted(system.any_number.free)}
-        changed = " ".join(f"--set {f}={n}" for f, n in numbers.items() if n != getattr(prepared.bound.config, f))
+        if not waiting or bound.config in [other.config for other in near[:number]]:
+            continue
+        changed = settings_of(system, bound)
         say(f"search for violations {changed}")
+        pairs = tuple(pair for pair in changed.split() if pair != "--set")
         its_options = replace(options, properties=waiting, budget=SEARCHED_FOR, memory=MEMORY, workers=1)
-        its = replace(prepared, bound=bound, restricted=None) if changed else prepared
+        its = (
+            replace(prepared, bound=bound, restricted=None, settings=(*prepared.settings, *pairs))
+            if changed
+            else prepared
+        )
         result = native.check(its.only(its_options.wants), its_options, Progress(quiet=True))
         for name in waiting:
             fact = result.facts.get(name)
             if fact is not None and fact.evidence is Evidence.COUNTEREXAMPLE:
-                note = f"violated with {changed}: `reassure check` has the trace"
-                facts[name] = PropertyFact(Evidence.OPEN, note=note) if changed else fact
+                facts[name] = replace(fact, note=f"with {changed}", elsewhere=its) if changed else fact
         raised = raised or (None if changed else result.raised)
     return facts, raised
+
+
+def settings_of(system: System, bound: BoundModel) -> str:
+    """The free numbers of a configuration that differ from those at hand, as options."""
+    at_hand, config = system.lowered.bound.config, bound.config
+    names = (name for name in sorted(system.any_number.free) if getattr(config, name) != getattr(at_hand, name))
+    return " ".join(f"--set {name}={getattr(config, name)}" for name in names)

@@ -85,7 +85,7 @@ class _Reader:
     """Reads a model of Z3's."""
 
     def __init__(self, terms: AnyTerms, model: z3.ModelRef) -> None:
-        self.terms, self.model = terms, model
+        self.terms, self.model, self.in_order = terms, model, terms.closed
         self.members: dict[Type, list[Any]] = {}
         self.place: dict[tuple[Type, str], int] = {}
         self.named: dict[type, dict[int, int]] = {}
@@ -134,9 +134,12 @@ class _Reader:
         return int(z3.Z3_get_bool_value(_CONTEXT.ref(), value.ast) == z3.Z3_L_TRUE)
 
     def _sequence(self, name: str, kind: SeqType, arguments: list[Any]) -> list[tuple[int, int]]:
-        """The items, in the order of the sort: their order does not matter where a small state is looked at."""
+        """The items, in the order of the sort where the formulas do not say another."""
         domain = self.domain(kind.item)
         items = [i for i, x in enumerate(domain) if self._true(name, [*arguments, x])]
+        if self.in_order:
+            before = f"{name}!before"
+            items.sort(key=lambda i: sum(self._true(before, [*arguments, domain[j], domain[i]]) for j in items))
         twice = [] if self._true(f"{name}!distinct", arguments) else items[:1]
         return [(1, i) for i in [*items, *twice]]
 

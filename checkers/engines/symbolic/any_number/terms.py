@@ -40,6 +40,9 @@ class NoTranslation(Exception):
 class AnyTerms(Naming):
     """Nodes of one model as Z3 terms."""
 
+    closed = False
+    """Whether every member of a sort is named."""
+
     # -- values ---------------------------------------------------------------------------------------------
 
     def _within(self, node: Node, env: Env) -> Env:

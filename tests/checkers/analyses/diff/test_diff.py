@@ -232,7 +232,7 @@ def test_a_field_that_guards(tmp_path: Path) -> None:
 
 
 def test_a_step_that_does_not_show(tmp_path: Path) -> None:
-    """A new action that changes the new field alone is no difference; one that changes another field is."""
+    """A new action that changes the new field alone is not a difference; one that changes another field is."""
     quiet = COUNTING + '\n@action(who="clock")\ndef tick(s: Wide) -> Wide:\n    return replace(s, seen=3 - s.seen)\n'
     assert compared((base(tmp_path), wider(tmp_path, quiet))).comparison.verdict == "same behaviour"
     loud = quiet.replace("seen=3 - s.seen", "seen=3 - s.seen, n=2")

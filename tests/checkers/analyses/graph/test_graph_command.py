@@ -231,7 +231,7 @@ def test_the_same_for_any_threads(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["--by", "s."], 64, "--by 's.' is no Python expression"),
+        (["--by", "s."], 64, "--by 's.' is not a Python expression"),
         (["--by", "()"], 64, "write an expression over the state s"),
         (["--by", "t.big"], 64, "name 't' is not defined; it may use s, c and the names of the model's module"),
         (["--by", "s.huge"], 64, "raised AttributeError"),
@@ -239,7 +239,7 @@ def test_the_same_for_any_threads(capsys: pytest.CaptureFixture[str]) -> None:
          "value in every state, also (small 0, big 5)"),
         (["--view", "nothing"], 64, "die_hard has no function of this name; or give --by EXPRESSION"),
         (["--by", "1", "--view", "x"], 64, "not allowed with argument"),
-        (["--max-states", "0"], 64, "'0' is no whole number of at least 1"),
+        (["--max-states", "0"], 64, "'0' is not a whole number of at least 1"),
         (["--set", "goal=9"], 151, "goal"),
         (["--out", "/dev/null/x.svg"], 153, "--out /dev/null/x.svg cannot be written"),
     ],

@@ -44,7 +44,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], di
     from reassure.checkers.cli.main import main
 
     path = tmp_path_factory.mktemp("guards") / "g.json"
-    assert main(["guards", "core", f"--json={path}", "--quiet"]) == 0
+    assert main(["guards", "core", f"--json={path}"]) == 0
     return {(g["action"], g["text"]): g for g in json.loads(path.read_text())["guards"]}
 
 
@@ -183,7 +183,7 @@ def test_lack_of_memory_between_searches_keeps_the_verdicts(
 
 
 def test_the_story_is_plain_python_without_the_guard(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Written as a trace, it is no run of the model; of the model without that line it is."""
+    """Written as a trace, it is not a run of the model; of the model without that line it is."""
     code, out, _ = said(capsys, "guards", "core", f"--trace-dir={tmp_path}")
     assert code == 0
     assert "reassign(target={0, 1}) > reassign(target={1, 2}) > " in out and " > cancel()\n" in out
@@ -230,7 +230,7 @@ def guards_of(folder: Path, text: str) -> tuple[int, dict[tuple[str, str], tuple
     from reassure.checkers.cli.main import main
 
     (folder / "small.py").write_text(SMALL.format(text=text))
-    code = main(["guards", str(folder / "small.py"), f"--json={folder}/g.json", "--quiet"])
+    code = main(["guards", str(folder / "small.py"), f"--json={folder}/g.json"])
     found = json.loads((folder / "g.json").read_text()).get("guards", []) if (folder / "g.json").exists() else []
     return code, {(g["action"], g["text"]): (g["verdict"], tuple(g["falls"])) for g in found}
 
@@ -359,7 +359,7 @@ def write(s: State) -> State:
 
 @pytest.mark.parametrize("value", ["some(reply.value)", "reply.value"])
 def test_a_guard_before_a_value_that_is_never_there(value: str, tmp_path: Path) -> None:
-    """What the guard tests is None wherever it is called; a test of what is no optional is weighed."""
+    """What the guard tests is None wherever it is called; a test of what is not an optional is weighed."""
     code, found = guards_of(tmp_path, OPTIONAL.format(value=value))
     assert (code, found["read", "reply.value is not None"]) == (0, ("raises", ()))
     assert found["write", "s.x == (s.n == 0)"] == ("not needed", ())
@@ -430,7 +430,7 @@ def up(s: State) -> State:
 def test_a_cover_is_not_weighed(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = said(capsys, "guards", "core", "--property=reassignment_completed")
     assert code == 6
-    assert "reassignment_completed is a cover, which this command does not decide: `reassure check` does" in err
+    assert "reassignment_completed is a cover: `reassure check` decides covers" in err
 
 
 def test_a_trace_says_which_guard_was_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -445,7 +445,7 @@ def up(s: State) -> State:
     path.write_text(SMALL.format(text=text))
     folder = tmp_path / "traces"
     for flag in ("on", "off"):
-        assert said(capsys, "guards", str(path), f"--set=flag={flag}", f"--trace-dir={folder}", "--quiet")[0] == 0
+        assert said(capsys, "guards", str(path), f"--set=flag={flag}", f"--trace-dir={folder}")[0] == 0
     assert [p.name.partition("--up")[0] for p in sorted(folder.iterdir())] == [
         "small--flag-off--guards",
         "small--flag-on--guards",

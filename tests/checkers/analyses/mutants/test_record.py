@@ -108,7 +108,7 @@ def test_models_with_a_deliberate_flaw_have_none() -> None:
         ("most = 3", "'most'"),
         ('[[run]]\nmodel = "no_such"', "'no_such'"),
         ("[[run]]\nset = {}", "'model'"),
-        ('[[run]]\nmodel = "core"\nlimit = 3', "'limit' is no setting"),
+        ('[[run]]\nmodel = "core"\nlimit = 3', "'limit' is not a setting"),
         ('[[run]]\nmodel = "core"\nshares = "no_such"', "'no_such'"),
         ('[[reason]]\nproperties = ["a"]', "'why'"),
         ('[[reason]]\nproperties = ["a"]\nwhy = "b"\nmodels = ["no_such"]', "'no_such'"),
@@ -142,7 +142,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 def test_a_file_that_is_no_record(text: str, tmp_path: Path) -> None:
     path = tmp_path / "mutants.json"
     path.write_text(text)
-    with pytest.raises(Failure, match=r"mutants\.json is no record of mutants"):
+    with pytest.raises(Failure, match=r"mutants\.json is not a record of mutants"):
         read_records(path)
 
 

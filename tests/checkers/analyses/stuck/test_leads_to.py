@@ -245,7 +245,7 @@ def test_the_last_complete_log_is_lost(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_nobody_is_trapped(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = said(capsys, *LOSS, "--set", "shutdowns=0", "--property", "reassignment_ends", "--quiet")
+    code, out, _ = said(capsys, *LOSS, "--set", "shutdowns=0", "--property", "reassignment_ends")
     assert code == 5
     assert "inconclusive (exit code 5)" in out
     assert "\n  from each of them the goal can be reached\n" in out

@@ -141,7 +141,11 @@ def test_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "('add', 2, False)",
         "('forget', 0, False)",
     }
-    for wrong, why in (("before.", "is no expression"), ("before.x", "raised AttributeError"), (None, "go together")):
+    for wrong, why in (
+        ("before.", "is not an expression"),
+        ("before.x", "raised AttributeError"),
+        (None, "go together"),
+    ):
         code, _, err = said(capsys, *words, *([] if wrong is None else [f"--by={wrong}"]))
         assert code == 64
         assert why in err and len(err.splitlines()) == 1

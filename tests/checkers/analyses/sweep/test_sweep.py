@@ -110,7 +110,7 @@ def test_a_grid(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_processes_say_what_one_says(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [model, "--set=most=1,2,3", "--engine=reference", "--quiet"]
+    words = [model, "--set=most=1,2,3", "--engine=reference"]
     one = said(capsys, "sweep", *words, "-j", "1")
     several = said(capsys, "sweep", *words, "-j", "2")
     expected = [["1", "pass", "2"], ["2", "pass", "3"], ["3", "pass", "4"]]
@@ -126,8 +126,8 @@ def test_java_is_not_needed(model: str, capsys: pytest.CaptureFixture[str], monk
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["core", "--set=brokers"], 64, "is no setting; write KEY=VALUE"),
-        (["core", "--set=brokers=3,,4"], 64, "is no setting; write KEY=VALUE"),
+        (["core", "--set=brokers"], 64, "is not a setting; write KEY=VALUE"),
+        (["core", "--set=brokers=3,,4"], 64, "is not a setting; write KEY=VALUE"),
         (["core", "--set=brokers=3", "--set=brokers=4"], 64, "brokers is given twice"),
         (["core", "--set=brokers=3,3"], 64, "has a value twice"),
         (["core", "--set=brokerz=3"], 151, "no configuration field 'brokerz'; it has brokers, min_isr"),

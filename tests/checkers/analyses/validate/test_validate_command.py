@@ -32,7 +32,7 @@ def test_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = said(capsys, *words)
     assert (code, err) == (0, "")
     assert "core has a run that matches the log: 4 lines, 5 steps (2 hidden)\n" in out
-    assert "2 states possible after the last line; 204 at most on the way, by the compiled kernel" in out
+    assert "2 states possible after the last line; 204 at most after any line, by the compiled kernel" in out
     bound, _ = plain("core", [])
     behaviour = from_itf(read_itf(trace), bound)
     replay(behaviour, bound)
@@ -105,7 +105,7 @@ def test_what_a_bound_may_hide_is_inconclusive(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("{", "line 1: it is no JSON"),
+        ("{", "line 1: it is not JSON"),
         ("[]", "line 1: a line is a JSON object"),
         ('{"actoin": "fence"}', "actoin is none of action, params, state, note"),
         ('{"action": "fense"}', 'no action "fense"; did you mean fence?'),
@@ -132,7 +132,7 @@ def test_bad_input_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[s
     for words, code, why in (
         ((str(tmp_path / "none"),), 64, "No such file"),
         ((str(empty),), 6, "has no line"),
-        ((str(tmp_path / "bytes"),), 64, "is no text"),
+        ((str(tmp_path / "bytes"),), 64, "is not text"),
         ((str(empty), "--hidden=vanish"), 64, "--hidden vanish: core has the actions"),
     ):
         found, _, err = said(capsys, "validate", "core", *words, "--engine=reference")

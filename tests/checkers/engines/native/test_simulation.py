@@ -255,10 +255,10 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("wrong", "code", "message"),
     [
-        ("--seed=-1", 64, "argument --seed: '-1' is no whole number from 0"),
-        ("--weight=empty_big", 64, "argument --weight: 'empty_big' is no weight; write ACTION=N"),
+        ("--seed=-1", 64, "argument --seed: '-1' is not a whole number from 0"),
+        ("--weight=empty_big", 64, "argument --weight: 'empty_big' is not a weight; write ACTION=N"),
         ("--weight=empty=1", 64, "die_hard has no action 'empty'; it has"),
-        ("--walks=0", 64, "argument --walks: '0' is no whole number of at least 1"),
+        ("--walks=0", 64, "argument --walks: '0' is not a whole number of at least 1"),
         ("--property=nothing", 6, "no property of die_hard matches nothing"),
     ],
 )

@@ -146,7 +146,7 @@ class TestQuery:
         ("words", "message"),
         [
             (["KEPT", "select nosuch from states"], "name `nosuch` cannot be resolved"),
-            (["KEPT", "this is no SQL"], "Syntax error"),
+            (["KEPT", "this is not SQL"], "Syntax error"),
             (["nowhere", "select 1"], "nowhere has no run"),
             (["KEPT", "select 1", "--limit=-1"], "--limit -1"),
         ],
@@ -165,7 +165,7 @@ class TestSweep:
         told = []
         for engine in ("spark", "native"):
             record = tmp_path / f"{engine}.json"
-            words = ["two_phase_commit", "--set=managers=2,3", f"--engine={engine}", f"--json={record}", "--quiet"]
+            words = ["two_phase_commit", "--set=managers=2,3", f"--engine={engine}", f"--json={record}"]
             code, out, _ = said(capsys, "sweep", *words, *(["-j", "1"] if engine == "native" else []))
             assert code == 0
             assert [line.split()[:2] for line in out.splitlines()[2:4]] == [["2", "pass"], ["3", "pass"]]
@@ -178,7 +178,7 @@ class TestSweep:
         """Shipped as text; the traces replay on the file here."""
         path = tmp_path / "jugs.py"
         shutil.copy(Path(__file__).parents[4] / "models" / "examples" / "die_hard.py", path)
-        code, out, _ = said(capsys, "sweep", str(path), "--engine=spark", f"--trace-dir={tmp_path}", "--quiet")
+        code, out, _ = said(capsys, "sweep", str(path), "--engine=spark", f"--trace-dir={tmp_path}")
         assert (code, "goal_not_reached (7)" in out) == (12, True)
         (trace,) = tmp_path.glob("*.itf.json")
         code, out, _ = said(capsys, "replay", str(trace), f"--model={path}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from reassure.checkers.base import temporary_folders
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.engines.spark import launch, owner_table
 from reassure.checkers.engines.spark.launch import java_version, on_this_machine, retrying, settings
@@ -21,7 +22,7 @@ def test_the_folder_of_a_process_is_its_own() -> None:
 
 
 def test_folders_of_a_driver_that_was_killed_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owner_table.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(temporary_folders.tempfile, "gettempdir", lambda: str(tmp_path))
     process = subprocess.Popen(["true"])
     process.wait()
     names = [f"reassure-{os.getuid()}-{pid}-x" for pid in (process.pid, os.getpid())]

@@ -59,7 +59,7 @@ def changed(path: Path, folder: Path, **fields: Any) -> str:
 
 
 def test_a_certificate_that_proves_nothing(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Lemmas left out, false ones, and claims that do not follow are found by the three questions."""
+    """Lemmas left out, false ones, and claims that do not follow are found by the three questions. SECURITY.md, 6."""
     lemmas = json.loads(written.read_text())["lemmas"]
     code, out, _ = said(capsys, "verify", changed(written, tmp_path, lemmas=lemmas[:1]))
     assert code == 15
@@ -74,17 +74,19 @@ def test_a_certificate_that_proves_nothing(written: Path, tmp_path: Path, capsys
     assert "initial states: not nobody is alive" in out
     assert "a reachable state violates the lemmas" in out
     code, out, _ = said(capsys, "verify", changed(written, tmp_path, properties=["no_such_thing"]))
-    assert (code, "no_such_thing is no property of the model" in out) == (15, True)
+    assert (code, "no_such_thing is not a property of the model" in out) == (15, True)
 
 
 def test_a_certificate_of_no_property_is_no_pass(
     written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """SECURITY.md, 8."""
     code, _, err = said(capsys, "verify", changed(written, tmp_path, properties=[], lemmas=[]))
     assert (code, "is of no property: it proves nothing" in err) == (6, True)
 
 
 def test_a_property_about_whole_runs_is_in_no_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """SECURITY.md, 8."""
     path = tmp_path / "c.json"
     assert said(capsys, "prove", "core_liveness", f"--certificate={path}", "--quiet")[0] in (0, 5)
     data = json.loads(path.read_text())
@@ -95,7 +97,7 @@ def test_a_property_about_whole_runs_is_in_no_certificate(tmp_path: Path, capsys
 
 
 def test_a_lemma_instructs_no_solver(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Z3's parser would carry out what else is in a script: write a file, for one."""
+    """Z3's parser would carry out what else is in a script: write a file, for one. SECURITY.md, 7."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     for script in (
@@ -126,7 +128,7 @@ def test_a_certificate_that_nests_too_deeply(tmp_path: Path, capsys: pytest.Capt
     ("fields", "message"),
     [
         ({"model_sha256": "0" * 64}, "is of another text of core"),
-        ({"kind": "shopping list"}, "is no certificate"),
+        ({"kind": "shopping list"}, "is not a certificate"),
         ({"properties": {"isr_never_empty": True}}, "lacks something that a certificate has"),
         ({"properties": "isr_never_empty"}, "lacks something that a certificate has"),
         ({"lemmas": {}}, "lacks something that a certificate has"),
@@ -139,7 +141,7 @@ def test_a_certificate_that_nests_too_deeply(tmp_path: Path, capsys: pytest.Capt
         ({"lemmas": [{"text": "x", "smt": "(assert"}]}, "lemma 'x' cannot be read"),
         (
             {"lemmas": [{"text": "x", "smt": "(declare-fun y () Bool)(assert y)"}]},
-            "lemma 'x' speaks of y, which is no field of the state",
+            "lemma 'x' speaks of y, which is not a field of the state",
         ),
     ],
 )
@@ -156,7 +158,7 @@ def test_another_configuration(written: Path, tmp_path: Path, capsys: pytest.Cap
     config = {**json.loads(written.read_text())["config"], "brokers": 4}
     code, _, err = said(capsys, "verify", changed(written, tmp_path, config=config))
     assert code == 64
-    assert "which is no field of the state" in err
+    assert "which is not a field of the state" in err
 
 
 def test_lemmas_are_true_of_every_reachable_state(written: Path) -> None:

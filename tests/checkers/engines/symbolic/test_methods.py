@@ -385,7 +385,7 @@ def test_a_claim_that_was_not_asked_for_may_raise(method: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("method", ["induction", "k-induction", "pdr"])
 def test_an_action_that_raises_is_not_proved_away(method: str, tmp_path: Path) -> None:
-    """A step that raises is no step: what is proved without it is not proved."""
+    """A step that raises is not a step: what is proved without it is not proved."""
     path = tmp_path / "raises.py"
     path.write_text(
         RAISES.replace("return replace(s, n=s.n + 1)", "return replace(s, n=s.n + 1, a=frozenset({max(s.a)}) | s.a)")

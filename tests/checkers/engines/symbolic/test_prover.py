@@ -244,7 +244,7 @@ def test_a_certificate_that_leaves_a_bound_open(tmp_path: Path, capsys: pytest.C
 
 
 def test_a_claim_that_raises_is_not_proved(tmp_path: Path) -> None:
-    """An invariant that Python cannot evaluate in some reachable state is no invariant."""
+    """An invariant that Python cannot evaluate in some reachable state is not an invariant."""
     path = tmp_path / "raises.py"
     text = COUNTER.format(guard="require(s.n < 20)", by=1).replace("s.n <= 20", "min(s.there) == Node(0)")
     text = text.replace("even: bool = True", "even: bool = True\n    there: frozenset[Node] = frozenset()")

@@ -23,7 +23,7 @@ def test_a_clean_log(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     cut.write_bytes((LOGS / "3.9.0.log").read_bytes()[:5000])
     code, out, err = said(capsys, "audit", str(cut), "--release=3.9")
     assert code == 0
-    assert "partitions created: 1, changes: 16, of them different: 16" in out
+    assert "partitions created: 1, changes: 16, different ones: 16" in out
     assert out.endswith("no findings\n")
     assert err == f"note: {cut} ends within a batch at byte 4921: 79 bytes were not read\n"
 
@@ -135,7 +135,7 @@ def test_processes_change_nothing(capsys: pytest.CaptureFixture[str], tmp_path: 
     path = many_partitions(tmp_path)
     code, out, _ = said(capsys, "audit", path, "--jobs=1", f"--json={tmp_path / '1'}")
     assert code == 12
-    assert "partitions created: 41, changes: 40, of them different: 2" in out
+    assert "partitions created: 41, changes: 40, different ones: 2" in out
     assert "78 findings" in out and "and 38 more (--json FILE has all)" in out
     assert said(capsys, "audit", path, "--jobs=2", f"--json={tmp_path / '2'}") == (code, out, "")
     assert (tmp_path / "1").read_text() == (tmp_path / "2").read_text()

@@ -110,7 +110,7 @@ def test_tests_in_a_diff_are_left_out(tmp_path: Path) -> None:
             153,
             "the sources of kafka-metadata 4.3.1 have no No.java",
         ),
-        ("hello\n", 64, ".*: 'hello' is no line of a patch"),
+        ("hello\n", 64, ".*: 'hello' is not a line of a patch"),
         (None, 64, ".* cannot be read: No such file or directory"),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_patch_by_hand_may_leave_blank_lines_and_comments_between_and_shorten_
         ("file A.java\n@@ 1,1 0123456789ab\n=x\n", "p:3: '=x': a copy of lines reads"),
         ("file A.java\n@@ 1:2,1 0123456789ab\n=4\n", "p:3: '=4': a copy of lines reads"),
         ("file A.java\n@@ 1:2,1 0123456789ab\n+x\n+y\n", "p: A.java, line 1: a part of a line has one line"),
-        ("file A.java\n- gone\n", "p:2: '- gone' is no line of a patch"),
+        ("file A.java\n- gone\n", "p:2: '- gone' is not a line of a patch"),
     ],
 )
 def test_what_is_no_patch_is_refused_in_a_line(text: str, message: str) -> None:

@@ -62,7 +62,7 @@ def test_lines_that_are_not_there_are_refused() -> None:
         ("--- a/A.java\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", "d:2: the diff deletes A.java"),
         ("--- a/A.java\n+++ b/A.java\n@@ -1,2 +1 @@\n-x\n", "d:3: the hunk ends before its 2 old and 1 new lines"),
         ("--- a/A.java\n+++ b/A.java\n@@ -1,2 +1 @@\n-x\nindex\n", "d:3: the hunk ends before"),
-        ("--- a/A.java\n+++ b/A.java\n@@ x\n", "d:3: '@@ x' is no header of a hunk"),
+        ("--- a/A.java\n+++ b/A.java\n@@ x\n", "d:3: '@@ x' is not a header of a hunk"),
         ("@@ -1 +1 @@\n-x\n+y\n", "d:1: a hunk of no file"),
         ("rename from A.java\n", "d:1: rename is not supported"),
     ],

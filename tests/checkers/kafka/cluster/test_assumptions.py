@@ -13,7 +13,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.cluster.assumptions import SCENARIOS
 from reassure.checkers.kafka.cluster.client import RecordCounts
 from reassure.checkers.kafka.cluster.execute import Waits
-from reassure.checkers.kafka.cluster.observed import BrokerLog
+from reassure.checkers.kafka.cluster.observed import BrokerLog, IsrRequest
 
 Changes = dict[str, dict[str, Any]]
 
@@ -27,7 +27,8 @@ class PlayedBrokers:
         self.isr, self.leader, self.unfenced_now, self.mark = {1, 2}, 1, {1, 2, 3}, 5000
         self.counts = RecordCounts(100, 100, 0, 0, 100)
         self.topic, self.waits = "assumption-1", Waits(rest=15.0, step=60.0)
-        self.client = self.cluster = self
+        self.client = self.cluster = self.gate = self
+        self.held, self.epochs, self.requests = 0, {2: 13, 3: 14}, list[IsrRequest]()
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def act(*values: object) -> Any:
@@ -40,7 +41,14 @@ class PlayedBrokers:
     @property
     def watch(self) -> SimpleNamespace:
         partition = SimpleNamespace(isr=self.isr, leader=self.leader)
-        return SimpleNamespace(state=lambda: SimpleNamespace(partition=partition), unfenced=lambda: self.unfenced_now)
+        return SimpleNamespace(
+            state=lambda: SimpleNamespace(partition=partition),
+            unfenced=lambda: self.unfenced_now,
+            broker_epochs=self.epochs,
+        )
+
+    def isr_requests(self) -> list[IsrRequest]:
+        return self.requests
 
     def logs(self) -> list[BrokerLog]:
         return [BrokerLog(broker, kind, 0, end) for (broker, kind), end in self.logs_now.items()]
@@ -64,6 +72,33 @@ CAUGHT_UP: Changes = {
 BELOW: Changes = {"kill 1": {"isr": {1}}, "produce 1": {"logs_now": {(1, ""): 5100, (2, ""): 5000}}}
 DEPOSED: Changes = {
     "pause 1": {"leader": 2}, "resume 1": {"isr": {1, 2}}, "rest 1": {"logs_now": {(1, ""): 100, (2, ""): 100}},
+}  # fmt: skip
+OLD, NEW, AGAIN_3 = (IsrRequest({1: 12, 2: 13}, "INELIGIBLE_REPLICA"), IsrRequest({1: 12, 2: 70}, "NONE"), {2: 70})
+OF_3 = IsrRequest({1: 12, 3: 14}, "NONE")
+KNOWN: Changes = {
+    "begin 1": {"isr": {1}, "logs_now": {(1, ""): 5000}}, "start 1": {"epochs": AGAIN_3},
+    "throttle 2": {"isr": {1, 3}, "logs_now": {(1, ""): 5000, (2, ""): 5000}, "requests": [OF_3]},
+    "release 1": {"isr": {1, 2, 3}, "requests": [OF_3, NEW]},
+}  # fmt: skip
+ON_ITS_WAY: Changes = {
+    "begin 1": {"isr": {1}}, "throttle 2": {"held": 1}, "start 1": {"epochs": AGAIN_3},
+    "release 1": {"isr": {1, 2}, "requests": [OLD, NEW]},
+}  # fmt: skip
+BOTH_FULL = {(1, ""): 5000, (2, ""): 5000}
+REFUSED: Changes = {
+    "begin 1": {"isr": {1}, "logs_now": {(1, ""): 5000}},
+    "throttle 2": {"isr": {1, 2}, "logs_now": BOTH_FULL, "requests": [IsrRequest({1: 12, 2: -1}, "NONE")]},
+    "wait 2": {"epochs": AGAIN_3, "isr": {1, 2}},
+}
+GONE_ALL = RecordCounts(100, 0, 100, 0, 0)
+LATE: Changes = {
+    "begin 1": {"isr": {1}}, "throttle 2": {"held": 1}, "kill 2": {"unfenced_now": {1, 3}},
+    "start 2": {"epochs": AGAIN_3, "unfenced_now": {1, 2, 3}, "logs_now": {(1, ""): 5000, (2, ""): 0}},
+    "resume 1": {"isr": {1, 2}, "requests": [OLD, NEW]},
+}  # fmt: skip
+LOST: Changes = {
+    **LATE, "pause 1": {"leader": 2}, "release 1": {"isr": {1, 2}},
+    "resume 1": {"counts": GONE_ALL, "requests": [IsrRequest({1: 12, 2: -1}, "NONE")]},
 }  # fmt: skip
 
 
@@ -92,6 +127,44 @@ DEPOSED: Changes = {
         (5, {**DEPOSED, "stop 1": {"counts": RecordCounts(100, 99, 1, 0, 99)}}, False, "and 1 lost"),
         (5, {**DEPOSED, "rest 1": {"logs_now": {(1, ""): 101, (2, ""): 100}}}, False, "end at 101 and 100"),
         (5, {**DEPOSED, "pause 1": {}}, None, "broker 2 was not elected within 60 s"),
+        (6, KNOWN, True, "epoch 13, then 70) and fetched every record: not proposed for 15 s, while broker 3"),
+        (6, {**KNOWN, "rest 4": {"requests": [OF_3, NEW]}}, False, "record: proposed with epoch 70: NONE for 15 s"),
+        (6, {**KNOWN, "release 1": {"isr": {1, 2, 3}, "requests": [OF_3, OLD]}}, False, "was proposed with epoch 13"),
+        (6, {**KNOWN, "throttle 2": {"logs_now": {(1, ""): 5000, (2, ""): 5000}}}, None, "and 3 join the ISR, within"),
+        (6, {**KNOWN, "start 1": {}}, None, "broker 2 did not come back within 60 s"),
+        (7, ON_ITS_WAY, True, "13, then 70) while its leader's request was on its way: proposed with epoch 13: INELI"),
+        (
+            7,
+            {**ON_ITS_WAY, "release 1": {"isr": {1, 2}, "requests": [NEW]}},
+            False,
+            "way: proposed with epoch 70: NONE",
+        ),
+        (
+            7,
+            {**ON_ITS_WAY, "release 1": {"isr": {1, 2}, "requests": [IsrRequest({2: 13}, "NONE"), NEW]}},
+            False,
+            "proposed with epoch 13: NONE; proposed with epoch 70: NONE",
+        ),
+        (7, {**ON_ITS_WAY, "throttle 2": {}}, None, "broker 2 was not proposed within 60 s"),
+        (
+            8,
+            REFUSED,
+            False,
+            "every record before it was registered (epoch 13, then 70); proposed with epoch -1: NONE",
+        ),
+        (8, {**REFUSED, "throttle 2": {"logs_now": BOTH_FULL}}, False, "then 70); not proposed"),
+        (8, {**REFUSED, "throttle 2": {"epochs": AGAIN_3}}, True, "it fetched nothing before it was registered"),
+        (
+            9,
+            LOST,
+            False,
+            "epoch -1: NONE; in the ISR with 0 of 5,000 records, and elected when the leader was paused; 100",
+        ),
+        (9, LATE, True, "on its way: proposed with epoch 13: INELIGIBLE_REPLICA; 0 of 100 acknowledged records lost"),
+        (9, {**LATE, "resume 1": {"isr": {1, 2}, "counts": GONE_ALL}}, False, "way: not proposed; 100 of 100"),
+        (9, {**LOST, "throttle 2": {}}, None, "broker 2 was not proposed within 60 s"),
+        (9, {**LOST, "pause 1": {"leader": 1}}, None, "broker 2 was not elected within 60 s"),
+        (8, {**REFUSED, "throttle 2": {}}, None, "broker 2 was not registered, and did not fetch within 60 s"),
     ],
 )
 def test_an_assumption(number: int, changes: Changes, holds: bool | None, seen: str) -> None:

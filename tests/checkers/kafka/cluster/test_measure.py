@@ -127,7 +127,7 @@ def test_a_build_with_the_fixes_has_to_show_nothing(
         ),
         (
             ["x.itf.json", "--release", "nothing"],
-            "'nothing' is no release of Kafka; write 4.4.0, or the path of a build",
+            "'nothing' is not a release of Kafka; write 4.4.0, or the path of a build",
         ),
     ],
 )

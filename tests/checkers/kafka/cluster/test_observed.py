@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
 
 from reassure.checkers.kafka.audit.segment_file import HEAD
-from reassure.checkers.kafka.cluster.observed import FIRST_SEGMENT, BrokerLog, MetadataWatch, broker_logs, end_offset
+from reassure.checkers.kafka.cluster.observed import (
+    FIRST_SEGMENT,
+    BrokerLog,
+    IsrRequest,
+    MetadataWatch,
+    broker_logs,
+    end_offset,
+    isr_requests,
+)
 
 KEPT = Path(__file__).parents[3] / "helpers" / "kept_logs" / "4.4.0.log"
 
@@ -34,6 +43,7 @@ def test_a_log_is_read_while_it_grows(tmp_path: Path) -> None:
     assert last.incarnations == (5, 2, 1, 3)  # registrations since the topic was created
     assert watch.unfenced() == last.unfenced == {1, 3, 4}
     assert watch.controller_epoch == 1
+    assert sorted(watch.broker_epochs) == [1, 2, 3, 4]
 
 
 def test_brokers_beyond_those_of_the_run_do_not_count(tmp_path: Path) -> None:
@@ -74,3 +84,37 @@ def test_logs_of_a_broker_that_were_put_aside(tmp_path: Path) -> None:
         BrokerLog(2, "stray", 0, 0),
     ]
     assert broker_logs(tmp_path / "absent", 2, "run-1") == []
+
+
+def logged(topic: str, code: int, whole: int = 0, name: str = "ALTER_PARTITION", **epochs: int) -> str:
+    """A line of the request log; epochs: of the proposed ISR."""
+    isr = [{"brokerId": int(broker[1:]), "brokerEpoch": epoch} for broker, epoch in epochs.items()]
+    asked = [
+        {"topicId": "another", "partitions": [{"partitionIndex": 0, "newIsrWithEpochs": []}]},
+        {"topicId": topic, "partitions": [{"partitionIndex": 0, "newIsrWithEpochs": isr}]},
+    ]
+    answered = [{"topicId": topic, "partitions": [{"partitionIndex": 0, "errorCode": code}]}]
+    seen = {
+        "requestHeader": {"requestApiKeyName": name},
+        "request": {"brokerId": 1, "topics": asked},
+        "response": {"errorCode": whole, "topics": [] if whole else answered},
+    }
+    return f"40602 [thread] DEBUG kafka.request.logger - Completed request:{json.dumps(seen, separators=(',', ':'))}\n"
+
+
+def test_requests_for_an_isr_in_a_request_log(tmp_path: Path) -> None:
+    log = tmp_path / "output.log"
+    log.write_text(
+        '14 [main] INFO a line about "topic"\n'
+        + logged("topic", 107, b1=12, b2=13)
+        + logged("other", 0, b1=12, b2=13)
+        + logged("topic", 0, name="DESCRIBE_TOPIC_PARTITIONS")
+        + logged("topic", 0, whole=77, b1=12)
+        + logged("topic", 0, b1=12, b2=70)
+    )
+    assert isr_requests(log, "topic") == [
+        IsrRequest({1: 12, 2: 13}, "INELIGIBLE_REPLICA"),
+        IsrRequest({1: 12}, "77"),
+        IsrRequest({1: 12, 2: 70}, "NONE"),
+    ]
+    assert isr_requests(log, "nothing") == []

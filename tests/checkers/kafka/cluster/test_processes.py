@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import SystemFailure
+from reassure.checkers.base.exit_codes import Exit, Failure, SystemFailure
 from reassure.checkers.kafka.cluster import processes, warden
 from reassure.checkers.kafka.cluster.distribution import Distribution
 from reassure.checkers.kafka.cluster.processes import Cluster, enough_memory, free_ports, kafka_uuid
@@ -62,6 +62,51 @@ def test_the_folder_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (cluster.folder / "file").touch()
     assert cluster.folder.exists() is kept
     assert cluster.warden.poll() == 0
+
+
+def test_a_lost_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "tool", lambda name: name)
+    with Cluster(NOTHING, 2, True) as cluster:
+        for broker, name in ((1, "t-0"), (2, "t-0"), (2, f"t-0.{'a' * 32}-delete"), (2, "t2-0"), (2, "t-1")):
+            (cluster.nodes[broker].data / name).mkdir(parents=True)
+        cluster.lose_log(2, "t")
+        assert [sorted(p.name for p in broker.data.iterdir()) for broker in cluster.brokers] == [
+            ["t-0"],
+            ["t-1", "t2-0"],
+        ]
+
+
+def test_a_limit_on_memory_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "tool", lambda name: name)
+    taken = {1: 500 << 20, 2: 700 << 20}
+    monkeypatch.setattr(processes, "process_memory", lambda process: taken[process])
+    with Cluster(NOTHING, 1, True, memory=1300 << 20) as cluster:
+        cluster.clients += taken
+        cluster.alive()
+        taken[2] = 801 << 20
+        with pytest.raises(
+            Failure, match=r"^the processes take 1,301 MiB of memory; --memory allows 1,300 MiB$"
+        ) as ended:
+            cluster.alive()
+        assert ended.value.code is Exit.INCONCLUSIVE
+        cluster.memory = None
+        cluster.alive()
+
+
+def test_brokers_of_a_gated_cluster_reach_the_controller_by_the_gate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "tool", lambda name: "true")
+    with Cluster(NOTHING, 1, True, gated=True) as cluster:
+        cluster.format()
+        assert cluster.gate is not None
+        texts = [(node.folder / "server.properties").read_text() for node in (*cluster.brokers, cluster.controller)]
+        voters = f"controller.quorum.voters=1000@127.0.0.1:{cluster.gate.port}\n"
+        assert [voters in text for text in texts] == [True, True]
+        advertised = f"advertised.listeners=CONTROLLER://127.0.0.1:{cluster.gate.port}\n"
+        assert [advertised in text for text in texts] == [False, True]
+    with Cluster(NOTHING, 1, True) as cluster:
+        assert cluster.gate is None
 
 
 def test_the_warden_ends_what_still_runs(tmp_path: Path) -> None:

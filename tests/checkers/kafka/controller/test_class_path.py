@@ -47,7 +47,9 @@ def test_without_java_or_maven_one_line_says_what_is_missing(
 
 def test_what_is_no_release_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kafka", "fetch", "trunk"]) == Exit.USAGE.value
-    assert capsys.readouterr().err == "reassure: 'trunk' is no release of Kafka; write 4.4.0, or the path of a build\n"
+    assert (
+        capsys.readouterr().err == "reassure: 'trunk' is not a release of Kafka; write 4.4.0, or the path of a build\n"
+    )
 
 
 def test_mavens_refusal_is_one_line_without_hosts(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

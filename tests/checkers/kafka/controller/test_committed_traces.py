@@ -32,7 +32,7 @@ def test_every_committed_trace_is_a_run_of_its_release(version: str, capsys: pyt
     traces = [str(path) for path in TRACES if version in versions_of(path)]
     code = main(["kafka", "replay", *traces, "--release", version])
     said, errors = capsys.readouterr()
-    assert "is no trace of" not in errors, errors
+    assert "is not a trace of" not in errors, errors
     assert [line for line in said.splitlines() if "refuses" in line] == []
     assert code == Exit.OK.value and said.count(" runs ") == len(traces) > 25
 

@@ -116,7 +116,7 @@ def test_a_wrong_rule_is_found_with_a_shortest_trace(tmp_path: Path, capsys: pyt
 
 def test_a_model_without_a_controller_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kafka", "conform", "die_hard"]) == Exit.USAGE.value
-    assert capsys.readouterr().err == "reassure: die_hard is no model of Kafka's controller: it has no partition\n"
+    assert capsys.readouterr().err == "reassure: die_hard is not a model of Kafka's controller: it has no partition\n"
 
 
 GATE = """

@@ -196,7 +196,7 @@ def test_a_file_that_only_says_so_is_no_run(tmp_path: Path, capsys: pytest.Captu
     path = tmp_path / "wrong.itf.json"
     path.write_text(json.dumps({"#meta": {"kafka": {"brokers": 2}}, "vars": [], "states": [{}]}))
     assert main(["kafka", "replay", str(path)]) == Exit.TRACE.value
-    assert capsys.readouterr().err.startswith(f"reassure: {path} is no run of Kafka's controller: KeyError")
+    assert capsys.readouterr().err.startswith(f"reassure: {path} is not a run of Kafka's controller: KeyError")
 
 
 def test_a_jvm_lost_on_the_way_ends_the_search_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def test_all_is_the_newest_patch_of_each_minor_version_and_of_each_rules() -> No
 def test_a_release_that_is_not_in_the_table() -> None:
     assert release("4.1.7") == Release("4.1.7", "4.2", tested=False, listed=False)
     assert release("4.3.2").rules == "4.3" and release("5.0.0").rules == "5.0"
-    with pytest.raises(Failure, match=r"^'4\.3' is no release of Kafka; write 4\.4\.0, or the path") as refused:
+    with pytest.raises(Failure, match=r"^'4\.3' is not a release of Kafka; write 4\.4\.0, or the path") as refused:
         release("4.3")
     assert refused.value.code is Exit.USAGE
 

@@ -24,7 +24,7 @@ STRANGER: list[tuple[str, dict[str, object]]] = [
     ("shut_down_uncleanly", {"broker": ONE}),
     ("start", {"target": frozenset({TWO})}),
 ]
-"""The ELR holds broker 2, which is no replica any more, when it becomes the target: Kafka throws."""
+"""The ELR holds broker 2, which is not a replica any more, when it becomes the target: Kafka throws."""
 DEFECTS = Path(__file__).parents[4] / "checkers" / "kafka" / "controller" / "defects"
 
 
@@ -92,7 +92,7 @@ def test_a_model_of_something_else_is_refused(capsys: pytest.CaptureFixture[str]
     path = tmp_path / "die_hard.itf.json"
     path.write_text(to_itf(trace, die_hard))
     assert main(["kafka", "replay", str(path)]) == Exit.USAGE.value
-    assert capsys.readouterr().err == "reassure: die_hard is no model of Kafka's controller: it has no partition\n"
+    assert capsys.readouterr().err == "reassure: die_hard is not a model of Kafka's controller: it has no partition\n"
 
 
 def test_an_exception_of_kafka_refuses_the_trace() -> None:

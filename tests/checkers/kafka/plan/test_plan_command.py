@@ -174,12 +174,12 @@ def test_a_target_with_fewer_replicas_than_min_isr_is_named(
 
 
 BROKEN: list[tuple[str, Any, int, str]] = [
-    ("cluster", "{", 64, "cluster.json is no JSON: Expecting"),
-    ("cluster", '{"brokers": [], "brokers": []}', 64, "'brokers' is there twice"),
+    ("cluster", "{", 64, "cluster.json is not JSON: Expecting"),
+    ("cluster", '{"brokers": [], "brokers": []}', 64, "'brokers' is listed twice"),
     ("cluster", [], 151, "a cluster is an object, not []"),
     ("cluster", {}, 151, "a cluster has no brokers"),
     ("cluster", {"brokers": []}, 151, "brokers is a list of at least one"),
-    ("cluster", {"brokers": [{"id": 1}, {"id": 1}]}, 151, "broker 1 is there twice"),
+    ("cluster", {"brokers": [{"id": 1}, {"id": 1}]}, 151, "broker 1 is listed twice"),
     ("cluster", {"brokers": [{"id": -1}]}, 151, "a broker's id is a whole number of at least 0, not -1"),
     ("cluster", {"brokers": [{"id": True}]}, 151, "not True"),
     ("cluster", {"brokers": [{"id": 1, "rack": 7}]}, 151, "the rack of broker 1 is a text, not 7"),
@@ -197,8 +197,8 @@ BROKEN: list[tuple[str, Any, int, str]] = [
     ("cluster", {**CLUSTER, "topics": []}, 151, "topics is an object"),
     ("cluster", {**CLUSTER, "topics": {"t": {}}}, 151, "topic t has no min.insync.replicas"),
     ("cluster", {**CLUSTER, "min.insync.replicas": 0}, 151, "min.insync.replicas is a whole number of at least 1"),
-    ("current", "nonsense", 64, "current.json is no JSON"),
-    ("proposed", {"version": 2, "partitions": []}, 151, "version 2 of the format; there is 1"),
+    ("current", "nonsense", 64, "current.json is not JSON"),
+    ("proposed", {"version": 2, "partitions": []}, 151, "version 2 of the format is not supported; only version 1 is"),
     ("proposed", {"version": True, "partitions": []}, 151, "version True"),
     ("proposed", {"partitions": []}, 151, "a reassignment has no version"),
     ("proposed", {"version": 1, "partitions": []}, 151, "partitions is a list of at least one"),
@@ -215,7 +215,7 @@ BROKEN: list[tuple[str, Any, int, str]] = [
     ("proposed", kafka(("t", 0, [])), 151, "t-0 has no replicas"),
     ("proposed", kafka(("t", 0, [1, 2, 1])), 151, "t-0: broker 1 has two replicas"),
     ("proposed", kafka(("t", 0, [1, 7])), 151, "t-0: broker 7 is not in the cluster"),
-    ("proposed", kafka(("orders", 0, [1]), ("orders", 0, [2])), 151, "orders-0 is there twice"),
+    ("proposed", kafka(("orders", 0, [1]), ("orders", 0, [2])), 151, "orders-0 is listed twice"),
     ("proposed", kafka(("orders", 7, [1])), 151, "orders-7 is proposed, and not among the current partitions"),
     ("proposed", CURRENT, 6, "the proposal changes nothing"),
 ]
@@ -241,12 +241,12 @@ WRONG = [
     (["FILES", "--replicas", "0"], 64, "at least 1"),
     (["FILES", "--replicas", "1"], 64, "--replicas is a limit of --protocol batching"),
     (["FILES", "--size", "1G"], 64, "--size and --throttle go together"),
-    (["FILES", "--size", "big", "--throttle", "1"], 64, "no size"),
+    (["FILES", "--size", "big", "--throttle", "1"], 64, "not a size"),
     (["FILES", "--brokers", "1,2"], 64, "--brokers does not go with --proposed"),
     (["TWO", "--generate", "--protocol", "kraft"], 64, "--protocol does not go with --generate"),
     (["TWO", "--generate", "--show", "0"], 64, "--show does not go with --generate"),
     (["TWO", "--generate", "--brokers", "1,1"], 64, "names one twice"),
-    (["TWO", "--generate", "--brokers", "1,x"], 64, "no whole number"),
+    (["TWO", "--generate", "--brokers", "1,x"], 64, "not a whole number"),
     (["TWO", "--generate", "--replication-factor", "7"], 151, "replication factor 7 is more than the 6 brokers"),
     (["TWO"], 64, "one of the arguments --proposed --generate is required"),
     (["FILES", "--json", "/proc/nowhere/f.json"], 153, "cannot be written"),
@@ -267,7 +267,7 @@ def test_bad_options(
 
 def test_deep_nesting_is_no_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = said(capsys, *files(tmp_path, cluster="[" * 100_000))
-    assert code == 64 and "is no JSON" in err
+    assert code == 64 and "is not JSON" in err
 
 
 def test_cluster_file(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from reassure.checkers.base.engine_results import CoverResult, EngineResult, SearchResult, SearchStatistics
@@ -16,11 +18,16 @@ from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native import engine
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.exploration import Limits, Start, explore
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.symmetry import reduced_search
-from reassure.checkers.engines.native.symmetry.cells import renamed, sorts_to_rename
+from reassure.checkers.engines.native.symmetry.cells import Sort, renamed, sorts_to_rename
+from reassure.checkers.engines.native.symmetry.renamings import Renamings
 from reassure.spec.frontend.any_order import in_any_order
+from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.semantics.interpreter import BoundModel
 from tests.fuzz.compare_symmetry import decided, states_of
+from tests.fuzz.lists import Lists
 from tests.helpers.alike_models import HEAD, every_renaming
 from tests.helpers.command import model_file, said
 from tests.helpers.model_text import module
@@ -137,10 +144,73 @@ def chosen_again(s: State) -> bool:
     return s.first is not None
 """
 
+LISTS = """
+@dataclass(frozen=True)
+class State:
+    up: Nodes
+    line: Annotated[tuple[Node, ...], MaxLen("nodes")]
+    kept: Annotated[tuple[Node, ...], MaxLen("nodes")]
+    first: Node | None
+
+@initial
+def start(c: Config) -> State:
+    return State(every(Node, c), tuple(sorted(every(Node, c))), (), None)
+
+@action(who="one")
+def keep(s: State) -> State:
+    return replace(s, kept=tuple(n for n in s.line if n in s.up))
+
+@action(who="one")
+def fail(s: State, node: Node) -> State:
+    require(node in s.up and len(s.up) > 1)
+    return replace(s, up=s.up - {node})
+
+@action(who="one")
+def leave(s: State, node: Node) -> State:
+    require(node not in s.up and node in s.line)
+    return replace(s, line=tuple(n for n in s.line if n != node))
+
+@action(who="one")
+def come_back(s: State) -> State:
+    require(s.kept != s.line)
+    return replace(s, up=s.up | frozenset(s.line))
+
+@action(who="one")
+def choose(s: State) -> State:
+    return replace(s, first=next(n for n in s.line if n in s.up))
+
+@action(who="other")
+def choose_too(s: State) -> State:
+    return replace(s, first=min(s.up))
+
+@invariant
+def what_is_kept_is_in_order(s: State) -> bool:
+    return not frozenset(s.kept) <= frozenset(s.line) or s.kept == tuple(n for n in s.line if n in s.kept)
+
+@step_property
+def lines_get_shorter(before: State, after: State) -> bool:
+    return after.line == before.line or len(after.line) < len(before.line)
+
+@invariant
+def the_line_is_not_what_is_kept(s: State) -> bool:
+    return s.line != s.kept or len(s.line) > 1
+
+@cover
+def kept_otherwise(before: State, after: State) -> bool:
+    return before.kept != after.kept and len(after.kept) > 1
+"""
+REORDERED = """
+@action(who="one")
+def to_the_front(s: State) -> State:
+    require(len(s.up) < len(s.line))
+    return replace(s, line=tuple(n for n in s.line if n in s.up) + tuple(n for n in s.line if n not in s.up))
+"""
+
 
 def searched(text: str, folder: Path, symmetry: str, deadlock: bool = False, **options: Any) -> CheckResult:
     ended = f"MODEL = Model.of(__name__, state=State, config=Config, deadlock={deadlock})"
-    bound, lowered = bind(module(f"{STATE}{text}{ended}\n", folder, HEAD).MODEL, {})
+    state = "" if "class State" in text else STATE
+    bound, lowered = bind(module(f"{state}{text}{ended}\n", folder, HEAD).MODEL, {})
     chosen = SearchOptions(symmetry=symmetry, workers=1, witness=True, **options)
     return result_of(engine.check, bound, chosen, lowered)
 
@@ -183,6 +253,36 @@ def test_sorted_lists_and_comparisons(tmp_path: Path) -> None:
     found, whole = searched(ORDERED, tmp_path, "any-order"), searched(ORDERED, tmp_path, "off")
     assert decided(found) == decided(whole)
     assert [c.depth for c in found.covers] == [6]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (LISTS, [(["deadlock"], None)]),
+        (
+            LISTS + REORDERED,
+            [(["what_is_kept_is_in_order"], 2), (["deadlock", "what_is_kept_is_in_order"], None)],
+        ),
+    ],
+    ids=["they agree", "an order changes"],
+)
+def test_lists_in_no_order(text: str, left: Any, tmp_path: Path) -> None:
+    """Lists that agree at the start are told by their items, until a step brings one into another order."""
+    found, whole = searched(text, tmp_path, "any-order", True), searched(text, tmp_path, "off", True)
+    assert found.search is not None
+    assert found.search.symmetry["lists_forgotten"] == ["Node"]
+    assert decided(found) == decided(whole)
+    assert by_all_states(found) == left
+    assert found.stats.distinct < whole.stats.distinct
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 7, 10])
+def test_drawn_lists(number: int, tmp_path: Path) -> None:
+    text = Lists(number).text()
+    found, whole = searched(text, tmp_path, "any-order"), searched(text, tmp_path, "off")
+    assert found.search is not None
+    assert found.search.symmetry["lists_forgotten"] == ["Node"]
+    assert decided(found) == decided(whole)
 
 
 def test_a_deadlock_that_another_order_would_end(tmp_path: Path) -> None:
@@ -230,8 +330,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (("check", "two_phase_commit", "--dump-kernel"), "leave out --symmetry"),
         (("check", "die_hard"), "its states hold no ids"),
         (("check", "two_phase_commit", "--set=managers=1"), "there is one Manager"),
-        (("sweep", "two_phase_commit"), "unrecognized arguments: --symmetry=on"),
-        (("find", "two_phase_commit", "s.heard"), "unrecognized arguments: --symmetry=on"),
         (("guards", "two_phase_commit"), "unrecognized arguments: --symmetry=on"),
         (("mutants", "two_phase_commit"), "unrecognized arguments: --symmetry=on"),
     ],
@@ -254,19 +352,46 @@ def test_core(brokers: int, classes: int) -> None:
     _, lowered = bind(bound.model, {"brokers": brokers})
     (sort,) = sorts_to_rename(lowered, [], True)
     assert sort.order_forgotten
+    assert len(all_with_any_order(bound, lowered, sort)) == states_of(found)
+
+
+def all_with_any_order(bound: BoundModel, lowered: LoweredModel, sort: Sort) -> Rows:
+    """All states that the model has if any eligible id may be first, and in any initial state renamed."""
     layout = state_layout(bound)
     compiled_kernel = compiled(in_any_order(lowered, [sort.type.sort]), layout)
     starts = [s for _, _, s in bound.initial_states()]
     rows = sorted({layout.encode(renamed(s, table)) for s in starts for table in every_renaming((sort,))})
     search = Search(compiled_kernel, 1)
     explored = explore(bound, compiled_kernel, Start(rows, Start.of(bound, layout).stats), search, Limits())
-    assert explored.distinct == states_of(found)
+    return np.concatenate([part for parts in explored.level_rows for part in parts])
 
 
 def test_kraft() -> None:
-    """Lists in any order; what is violated is shown by runs as short as those of the whole search."""
+    """What is violated is shown by runs as short as those of the whole search; nothing is left to it."""
     pairs = ["admin_requests=1", "replication_factor=1", "unclean=on"]
-    whole, _ = checked("kraft", pairs, "native", witness=True)
+    whole, bound = checked("kraft", pairs, "native", witness=True)
     found, _ = checked("kraft", pairs, "native", witness=True, symmetry="any-order")
     assert decided(found) == decided(whole)
     assert [p.status for p in found.properties if p.temporal] == ["not_checked"] * 2
+    assert by_all_states(found) == []
+    _, lowered = bind(bound.model, dataclasses.asdict(bound.config))
+    (sort,) = sorts_to_rename(lowered, [], True)
+    rows, layout = all_with_any_order(bound, lowered, sort), state_layout(bound)
+    sort = dataclasses.replace(sort, lists_forgotten=True)
+    own_names = dataclasses.replace(sort, cells=tuple((i,) for i in range(sort.type.count)))
+    in_no_order = [Renamings((one,), layout).representatives(rows) for one in (sort, own_names)]
+    assert [len(np.unique(one, axis=0)) for one in in_no_order] == [found.stats.distinct, states_of(found)]
+    assert states_of(found) < len(rows)
+
+
+@pytest.mark.parametrize(
+    ("brokers", "classes", "states"),
+    [(3, 31_050, 186_183), pytest.param(4, 183_176, 4_204_984, marks=pytest.mark.slow)],
+)
+def test_kraft_has_fewer_classes_than_states(brokers: int, classes: int, states: int) -> None:
+    found, _ = checked("kraft", [f"brokers={brokers}"], "native", symmetry="any-order")
+    assert (found.stats.distinct, states_of(found), by_all_states(found)) == (classes, states, [])
+    assert [p.name for p in found.properties if p.status == "violated"] == [
+        "reassignment_keeps_min_isr_even_if_unclean",
+        "cancel_spares_the_eligible",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Callable
 from math import factorial
@@ -35,6 +36,7 @@ SETTINGS: dict[str, list[dict[str, int]]] = {
     "queue": [{"nodes": 1}, {"nodes": 2}, {"nodes": 3}, {"nodes": 4}],
     "gossip": [{"nodes": 2}, {"nodes": 3, "jobs": 1}],
     "named": [{"nodes": 5}, {"nodes": 6}],
+    "asking": [{"nodes": 3}],
 }
 
 
@@ -53,7 +55,8 @@ def all_alike(bound: BoundModel) -> tuple[Sort, ...]:
 @pytest.mark.parametrize("wide", [False, True], ids=["", "many words"])
 @pytest.mark.parametrize("columns", [True, False], ids=["columns", "plan"])
 @pytest.mark.parametrize(
-    ("name", "settings"), [("queue", {"nodes": 4}), ("gossip", {"nodes": 3}), ("named", {"nodes": 5})]
+    ("name", "settings"),
+    [("queue", {"nodes": 4}), ("gossip", {"nodes": 3}), ("named", {"nodes": 5}), ("asking", {"nodes": 3})],
 )
 def test_representatives(name: str, settings: dict[str, int], columns: bool, wide: bool, tmp_path: Path) -> None:
     """One for each class, of the class; and as many states in it as there are."""
@@ -75,6 +78,40 @@ def test_representatives(name: str, settings: dict[str, int], columns: bool, wid
         assert len({tuple(row) for row in found.tolist()}) == 1
         assert tuple(int(word) for word in found.view(np.uint64)[0]) in orbit
         assert renaming.states_of(found[:1]) == len(orbit)
+
+
+@pytest.mark.parametrize("columns", [True, False], ids=["columns", "plan"])
+@pytest.mark.parametrize(("name", "settings"), [("queue", {"nodes": 4}), ("asking", {"nodes": 4})])
+def test_representatives_of_lists_in_no_order(
+    name: str, settings: dict[str, int], columns: bool, tmp_path: Path
+) -> None:
+    """One for the states that differ in names and in the order of lists, in which ids may be several times."""
+    bound, _ = alike(name, tmp_path, **settings)
+    layout, rng = state_layout(bound), random.Random(1)
+    sorts = tuple(dataclasses.replace(sort, lists_forgotten=True) for sort in all_alike(bound))
+    renaming = Renamings(sorts, layout, columns)
+    assert ("@plan" in renaming.functions) != columns
+    lists = [
+        field.name for field in dataclasses.fields(bound.model.state) if field.name in ("waiting", "line", "shorter")
+    ]
+    for _ in range(40):
+        state = drawn(bound.type, rng)
+        alike_states = [renamed(state, table) for table in every_renaming(sorts)]
+        shuffled = [
+            dataclasses.replace(
+                one, **{name: tuple(rng.sample(getattr(one, name), len(getattr(one, name)))) for name in lists}
+            )
+            for one in alike_states
+        ]
+        ascending = {
+            dataclasses.replace(one, **{name: tuple(sorted(getattr(one, name))) for name in lists})
+            for one in alike_states
+        }
+        rows = np.array([layout.encode(one) for one in shuffled], np.uint64).view(np.int64)
+        found = renaming.representatives(rows)
+        assert len({tuple(row) for row in found.tolist()}) == 1
+        assert layout.decode(found.view(np.uint64)[0]) in ascending
+        assert renaming.states_of(found[:1]) == len(ascending)
 
 
 def test_relations_that_colours_do_not_tell(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.console.files import read_trace
+from reassure.checkers.traces.replay import replay_trace
 from tests.helpers import model_text
-from tests.helpers.any_number import proof, statuses
+from tests.helpers.any_number import bound_to, proof, statuses
 
 CORE = Path(__file__).parents[5] / "models" / "examples" / "core.py"
 
@@ -67,13 +69,44 @@ def test_a_fault_is_violated_with_a_trace(old: str, new: str, violated: str, tmp
     assert result.exit() is Exit.SAFETY
 
 
-def test_a_fault_of_more_brokers_than_are_at_hand_is_not_proved(tmp_path: Path) -> None:
+def test_a_fault_of_more_brokers_than_are_at_hand_is_violated_with_a_trace(tmp_path: Path) -> None:
     """With three brokers the ISR is never empty; with four it is."""
     model = changed(tmp_path, "len(p.isr) > 1:", "(len(p.isr) > 1 or len(p.unfenced) > 3):")
     result = proof(model)
     (found,) = [p for p in result.properties if p.name == "isr_never_empty"]
+    assert (found.status, found.note) == ("violated", "with --set brokers=4")
+    assert found.trace is not None and found.trace.meta["config"] == {"brokers": 4, "min_isr": 2}
+    assert found.elsewhere is not None and found.elsewhere.settings == ("brokers=4",)
+    assert result.identity.config["brokers"] == 3
+    assert result.exit() is Exit.SAFETY
+    (path,) = result.write_traces(tmp_path, bound_to(model)).values()
+    assert path.endswith("changed_core--brokers-4--isr_never_empty.itf.json")
+    trace, bound, _ = read_trace(Path(path), model)
+    assert "isr_never_empty is violated at its end" in replay_trace(trace, bound, path).lines
+
+
+EVEN = """
+@action(who="tester")
+def act(s: State, c: Config, node: Node) -> State:
+    require(node in s.alive and s.number < 6)
+    return replace(s, number=s.number + 2)
+
+@invariant
+def not_five(s: State) -> bool:
+    return s.number != 5
+"""
+
+
+def test_what_is_true_and_not_inductive_has_a_step_that_breaks_it(tmp_path: Path) -> None:
+    """The numbers are even, which no candidate says."""
+    path = tmp_path / "even.py"
+    path.write_text(model_text.PRELUDE + EVEN + "\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
+    result = proof(str(path))
+    (found,) = [p for p in result.properties if p.name == "not_five"]
     assert found.status == "unknown"
-    assert found.note == "violated with --set brokers=4: `reassure check` has the trace"
+    assert found.note == "act(node=1) breaks it from a state that satisfies all lemmas, with --set nodes=1"
+    before, after = found.counterexample_to_induction
+    assert (before.number, after.number) == (3, 5)
     assert result.exit() is Exit.INCONCLUSIVE
 
 

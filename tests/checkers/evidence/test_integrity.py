@@ -1,0 +1,262 @@
+"""What `reassure claims` says of evidence that somebody has changed: claims, traces, the ledger, the engines."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from reassure import checkers, spec
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.cli.main import main
+from reassure.checkers.evidence import engines_version, ledger, sample
+from reassure.checkers.evidence.ledger import Record, RecordedResult
+from reassure.checkers.evidence.run_spec import RunSpec
+from reassure.checkers.evidence.trace_store import is_sealed
+from reassure.spec import claims
+from tests.helpers.claim_text import TOY, replaced
+
+TRACE = "die_hard--goal_not_reached.itf.json"
+
+
+def edited(path: Path, change: Callable[[Any], object]) -> None:
+    data = json.loads(path.read_text(encoding="utf-8"))
+    change(data)
+    path.write_text(json.dumps(data), encoding="utf-8")
+
+
+def of_the_ledger(folder: Path, change: Callable[[Any], object]) -> None:
+    edited(folder / "ledger.json", change)
+
+
+def first_state_only(trace: Any) -> None:
+    del trace["states"][1:]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [first_state_only, lambda trace: trace["states"][1].update(big=3), lambda trace: trace["#meta"].update(why="x")],
+)
+def test_an_edited_trace(change: Callable[[Any], object], ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Cut to one state, a state changed, another remark: no longer the trace that was sealed. SECURITY.md, 12."""
+    edited(ran / "traces" / TRACE, change)
+    assert main(["claims"]) == 15
+    out = capsys.readouterr().out
+    assert "K1, a search: violated; stale: its trace is not the one that the ledger seals\n" in out
+    assert f"traces/{TRACE}: not the trace that the ledger seals\n" in out
+    assert main(["claims", "K1"]) == 15
+    assert main(["claims", "K2"]) == 0
+    assert main(["claims", "--refresh"]) == 0
+    assert "running: check die_hard" in capsys.readouterr().err
+
+
+def test_an_edited_trace_with_an_edited_seal(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A digest tells who can also write the ledger nothing: plain Python is asked. SECURITY.md, 13."""
+    edited(ran / "traces" / TRACE, first_state_only)
+    sealed = ledger.read()
+    assert not is_sealed(ran / "traces" / TRACE, sealed.traces)
+    sealed.traces[TRACE] = hashlib.sha256((ran / "traces" / TRACE).read_bytes()).hexdigest()
+    ledger.write(sealed)
+    assert main(["claims"]) == 0
+    assert main(["claims", "--replay"]) == 17
+    out = capsys.readouterr().out
+    assert f"traces/{TRACE}: goal_not_reached holds at its end\n" in out
+    assert "plain Python executed 1 traces\n" in out
+    assert main(["claims", "K1", "--replay"]) == 17
+    assert main(["claims", "K2", "--replay"]) == 0
+
+
+def test_a_trace_that_replays_and_is_of_another_length(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of_the_ledger(ran, lambda d: d["records"]["check die_hard"]["results"]["goal_not_reached"].update(states=8))
+    assert main(["claims"]) == 0
+    assert main(["claims", "--replay"]) == 17
+    assert f"traces/{TRACE}: a trace of 7 states, and the ledger says 8\n" in capsys.readouterr().out
+
+
+def test_files_that_are_missing_or_additional(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """SECURITY.md, 12."""
+    folder = ran / "traces"
+    (folder / "deeper").mkdir()
+    shutil.copy(folder / TRACE, folder / "other.itf.json")
+    shutil.copy(folder / TRACE, folder / "deeper" / TRACE)
+    assert main(["claims", "--json", str(ran / "out.json")]) == 17
+    data = json.loads((ran / "out.json").read_text(encoding="utf-8"))
+    assert data["integrity"] == {
+        "differences": [
+            f"traces/deeper/{TRACE}: the ledger does not seal it",
+            "traces/other.itf.json: the ledger does not seal it",
+        ],
+        "by_others": 0,
+        "confirmed": True,
+        "repeated": [],
+        "replayed": None,
+        "engines": engines_version.engines_version(),
+    }
+    assert main(["claims", "K1"]) == 0  # the sealed trace is still there
+    (folder / TRACE).unlink()
+    assert main(["claims"]) == 15
+    assert f"traces/{TRACE}: the ledger seals it, and it is missing\n" in capsys.readouterr().out
+
+
+def test_refresh_leaves_a_file_that_it_did_not_write(ran: Path) -> None:
+    mine = ran / "traces" / "die_hard--mine.itf.json"
+    shutil.copy(ran / "traces" / TRACE, mine)
+    (ran / "traces" / TRACE).unlink()
+    assert main(["claims", "--refresh"]) == 17
+    assert mine.is_file() and list(ledger.read().traces) == [TRACE]
+
+
+def test_digests_of_claims_removed_from_the_ledger(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of_the_ledger(ran, lambda data: data["claims"].clear())
+    assert main(["claims"]) == 15
+    out = capsys.readouterr().out
+    assert out.count("stale: the ledger does not list the claim\n") == 2
+    assert "0 of 2 readings are up to date" in out
+    assert main(["claims", "--refresh"]) == 0
+    assert "running" not in capsys.readouterr().err
+
+
+def test_seals_removed_from_the_ledger(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of_the_ledger(ran, lambda data: data.pop("traces"))
+    assert main(["claims"]) == 15
+    assert f"traces/{TRACE}: the ledger does not seal it\n" in capsys.readouterr().out
+
+
+def test_a_file_of_claims_removed(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = ran / "K.toml"
+    path.rename(ran / "K.txt")
+    (ran / "B.toml").write_text((ran / "K.txt").read_text().replace('id = "K', 'id = "B'), encoding="utf-8")
+    assert main(["claims"]) == 15
+    out = capsys.readouterr().out
+    assert "claim K1: the ledger lists it, and no file of claims has it\n" in out
+    assert "claim K2: the ledger lists it, and no file of claims has it\n" in out
+    assert main(["claims", "--refresh"]) == 0
+    assert "forgotten, for no file of claims has them: K1, K2" in capsys.readouterr().err
+    assert list(ledger.read().claims) == ["B1", "B2"]
+
+
+def by_others(folder: Path) -> None:
+    """Another version of the engines decided everything."""
+    now = engines_version.engines_version()
+    text = (folder / "ledger.json").read_text(encoding="utf-8")
+    assert text.count(now) == 3
+    (folder / "ledger.json").write_text(text.replace(now, "0123456789ab"), encoding="utf-8")
+
+
+def test_engines_that_changed(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A sample is repeated: here, both runs."""
+    by_others(ran)
+    said = "another version of the engines decided 2 readings, and this one repeated no sample"
+    assert main(["claims"]) == 15
+    assert f"{said} (--sample)\n" in capsys.readouterr().out
+    assert main(["claims", "K1"]) == 0
+    assert f"note: {said.replace('2 readings', '1 readings')} (--sample)\n" in capsys.readouterr().err
+    assert main(["claims", "--sample"]) == 0
+    out, err = capsys.readouterr()
+    assert "these engines repeated 2 runs of another version, with the results of the ledger\n" in out
+    assert sorted(err.splitlines()) == [
+        "running again: check die_hard", "running again: check two_phase_commit managers=2",
+    ]  # fmt: skip
+    assert main(["claims"]) == 15  # nothing was noted
+    assert main(["claims", "--refresh"]) == 0
+    assert main(["claims"]) == 0
+    capsys.readouterr()
+    kept = ledger.read()
+    assert kept.confirmed == engines_version.engines_version()
+    assert {record.engines for record in kept.records.values()} == {"0123456789ab"}  # who gave the results
+
+
+def test_engines_that_give_other_results(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    by_others(ran)
+    of_the_ledger(ran, lambda data: data["records"]["check two_phase_commit managers=2"]["stats"].update(distinct=57))
+    assert main(["claims", "--sample"]) == 17
+    out = capsys.readouterr().out
+    assert "check two_phase_commit managers=2: distinct 56, and the ledger says 57\n" in out
+    assert "these engines repeated 2 runs of another version; some results differ\n" in out
+    assert main(["claims", "--refresh"]) == 0
+    assert "repeating all 2 runs of other versions of the engines" in capsys.readouterr().err
+    assert {record.engines for record in ledger.read().records.values()} == {engines_version.engines_version()}
+
+
+@pytest.mark.parametrize(
+    ("results", "said"),
+    [
+        ({"goal_not_reached": {"kind": "invariant", "status": "violated", "states": 6}},
+         "goal_not_reached: violated, 7 states, and the ledger says violated, 6 states"),
+        ({}, "goal_not_reached: violated, 7 states, and the ledger says nothing"),
+    ],
+)  # fmt: skip
+def test_what_a_run_says_otherwise(
+    results: dict[str, Any], said: str, ran: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    by_others(ran)
+
+    def change(data: Any) -> None:
+        old = data["records"]["check die_hard"]["results"]
+        data["records"]["check die_hard"]["results"] = {**{k: v for k, v in old.items() if k not in "goal_not_reached"},
+                                                        **results}  # fmt: skip
+
+    of_the_ledger(ran, change)
+    kept = ledger.read()
+    found = sample.run_again({RunSpec("check", "die_hard"): set()}, kept, lambda text: None, Progress(quiet=True))
+    assert (found.runs, found.differences) == (["check die_hard"], [f"check die_hard: {said}"])
+
+
+def test_a_sample_is_cheap_and_has_every_kind_of_result() -> None:
+    def record(status: str, generated: int) -> Record:
+        results = {"p": RecordedResult("invariant", status)}
+        return Record("", "native", "", "", stats={"generated": generated}, results=results)
+
+    runs = {RunSpec("check", f"m{n}"): record("violated" if n % 2 else "holds", 10) for n in range(20)}
+    dear = {RunSpec("check", "large"): record("vacuous", sample.MOST_STEPS + 1)}
+    chosen = sample.sample(runs | dear)
+    assert [runs[run].results["p"].status for run in chosen] in (["violated", "holds"], ["holds", "violated"])
+    assert sample.sample(dict(reversed(runs.items()))) == chosen
+
+
+def test_the_version_of_the_engines_is_of_their_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edit of a line changes it, one of a comment does not."""
+    for package, names in ((checkers, (*engines_version.FOLDERS, "base")), (spec, engines_version.OF_SPEC)):
+        for name in names:
+            shutil.copytree(Path(package.__path__[0]) / name, tmp_path / name)
+    shutil.copy(Path(checkers.__path__[0]) / "check.py", tmp_path)
+    for name in ("checkers", "spec"):
+        monkeypatch.setattr(engines_version, name, SimpleNamespace(__path__=[str(tmp_path)]))
+    version = engines_version.engines_version.__wrapped__
+    assert version() == engines_version.engines_version()
+    path = tmp_path / "engines" / "reference" / "search.py"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(f"# A remark.\n{text}", encoding="utf-8")
+    assert version() == engines_version.engines_version()
+    path.write_text(f"{text}\nNOTHING_IS_EVER_VIOLATED = True\n", encoding="utf-8")
+    assert version() != engines_version.engines_version()
+
+
+def test_the_project_is_as_its_ledger_pins_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever the engines are: those who change them need not refresh the ledger at once."""
+    assert main(["claims"]) in (0, 15)
+    assert "counterexamples/" not in capsys.readouterr().out
+    assert {c.id for c in claims.read()} == set(ledger.read().claims)
+
+
+def test_a_gate_with_claims(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It pins the number of claims: one that is removed everywhere is seen too."""
+    gate = ran / "traces" / "gate.toml"
+    gate.write_text('[[check]]\nkind = "claims"\nsample = true\nreplay = true\nexpect = "pass"\n'
+                    "pin = { claims = 2, readings = 2 }\n", encoding="utf-8")  # fmt: skip
+    assert main(["gate", str(gate), "-j1"]) == 0
+    (ran / "K.toml").write_text(TOY[: TOY.index("[[claim]]", 20)], encoding="utf-8")
+    assert main(["claims", "--refresh"]) == 0
+    capsys.readouterr()
+    assert main(["gate", str(gate), "-j1"]) == 17
+    out = capsys.readouterr().out
+    assert "claims 1, pinned 2" in out and "readings 1, pinned 2" in out
+    replaced(ran / "traces" / TRACE, '"states"', '"states" ')
+    assert main(["gate", str(gate), "-j1"]) == 15
+    assert "expected pass, got expectation-mismatch" in capsys.readouterr().out
