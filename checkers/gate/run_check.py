@@ -90,7 +90,8 @@ class CheckOutcome:
 def run_check(check: Check, threads: int, traces: Path | None, deadline: float | None = None) -> CheckOutcome:
     """Runs and judges one check.
 
-    threads: of its search. traces: the folder for counterexamples of a failure. deadline: by `time.monotonic`, which is one clock for all processes of a machine.
+    threads: of its search. traces: the folder for counterexamples of a failure. deadline: by `time.monotonic`, which
+    all processes of a machine share.
     """
     began = time.monotonic()
     may_execute(check.named)
