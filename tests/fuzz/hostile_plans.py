@@ -117,6 +117,17 @@ def problem_of(files: dict[str, Any], folder: Path, rng: random.Random) -> tuple
     return code, ""
 
 
+def tried(seed: int) -> tuple[int, str]:
+    """As `problem_of`, for the files of a seed."""
+    rng = random.Random(seed)
+    files = files_of(rng)
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        files = damaged(files, rng)
+    given = {name: files[name] for name in ("cluster", "current", "proposed") if name in files}
+    with tempfile.TemporaryDirectory() as folder:
+        return problem_of(given, Path(folder), rng)
+
+
 def main() -> int:
     """Draws files, and prints the problems with their seeds."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -126,14 +137,7 @@ def main() -> int:
     ends, seed, codes, problems = time.monotonic() + args.seconds, args.seed * 1_000_000, Counter[int](), Counter[str]()
     while time.monotonic() < ends:
         seed += 1
-        rng = random.Random(seed)
-        files = files_of(rng)
-        for _ in range(rng.choice((0, 1, 1, 2))):
-            files = damaged(files, rng)
-        with tempfile.TemporaryDirectory() as folder:
-            code, problem = problem_of(
-                {k: files[k] for k in ("cluster", "current", "proposed") if k in files}, Path(folder), rng
-            )
+        code, problem = tried(seed)
         codes[code] += 1
         if problem:
             problems[problem[:60]] += 1
