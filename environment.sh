@@ -16,10 +16,10 @@ environment() {
     exec 9< pyproject.toml
     "$python" -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)' # two scripts started at once install in turn
     if [ ! -x .venv/bin/python ] || [ ! -f "$stamp" ] || [ "$(< "$stamp")" != "$pyproject" ]; then
-        echo "installing into .venv, which takes about a minute" >&2
+        echo "installing into .venv, which takes a minute or more" >&2
         rm -f "$stamp" # an installation that is interrupted from here on is repeated
         .venv/bin/python -m pip --version > /dev/null 2>&1 || "$python" -m venv --clear .venv
-        .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+        .venv/bin/python -m pip install --progress-bar off --disable-pip-version-check --editable '.[test]'
         echo "$pyproject" > "$stamp"
     fi
     exec 9<&-

@@ -16,6 +16,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import CHECK, PROVE, SIMULATE
+from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.engines.reference import search as reference
 from reassure.checkers.traces.expression_claims import ExpressionClaims
 from reassure.checkers.traces.reconstruct import Disagreement
@@ -148,4 +149,6 @@ def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMo
         progress.done()
     engine_result.stats.seconds["load"] = load_seconds
     expressions = request.expressions.texts if request.expressions else {}
-    return CheckResult.of(identity, bound, options, engine_result, request.accept_clipping, expressions), bound
+    vacuous = vacuous_claims(bound, prepared.restricted)
+    accept = request.accept_clipping
+    return CheckResult.of(identity, bound, options, engine_result, accept, expressions, vacuous), bound

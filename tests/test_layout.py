@@ -32,7 +32,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "gate": ("base", "traces", "engines", "pictures", "console", "check.py"),
     "analyses": ("base", "encoding", "traces", "engines", "check.py", "pictures", "console"),
     "evidence": ("base", "traces", "check.py", "pictures", "console", "analyses"),
-    "explorer": ("base", "traces", "pictures", "console", "analyses", "check.py"),
+    "explorer": ("base", "traces", "engines", "pictures", "console", "analyses", "check.py"),
     "kafka": ("base", "encoding", "traces", "engines", "pictures", "console", "gate", "analyses", "evidence"),
     "cli": ("base", "traces", "tla", "engines", "pictures", "console", "check.py"),
     "testing": ("base", "traces", "check.py", "api.py", "gate"),

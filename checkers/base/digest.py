@@ -13,7 +13,7 @@ import functools
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -59,6 +59,11 @@ def digest_of_files(folders: Iterable[Path], files: Iterable[Path] = ()) -> str:
     paths = {path for folder in folders for path in folder.rglob("*.py")} | set(files)
     parts = (_parts(path.read_text(encoding="utf-8")) for path in paths)
     return _sha256(" ".join(sorted(_sha256(" ".join(map(_word, of_one))) for of_one in parts)))
+
+
+def words_of(nodes: Sequence[ast.AST]) -> str:
+    """Syntax trees, such as those of statements, as text without docstrings, comments and formatting."""
+    return " ".join(_word(part) for node in nodes if not _is_text_only(node) for part in _tree(node, []))
 
 
 def _word(part: str | ast.Import | ast.ImportFrom) -> str:

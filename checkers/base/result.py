@@ -21,11 +21,13 @@ from reassure.checkers.base.engine_results import (
     SimulationResult,
 )
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, worst
+from reassure.checkers.base.meaning import meanings
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.run_record import PropertyRecord, RunRecord
 from reassure.checkers.base.stop import Stop, StopReason
+from reassure.checkers.base.variants import replaced_claims
 from reassure.spec.language.vocabulary import TEMPORAL
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
@@ -95,6 +97,10 @@ class CheckResult:
     accept_clipping: bool = False
     by_name: frozenset[str] = frozenset()
     """Properties that were asked for by name."""
+    meanings: dict[str, str] = field(default_factory=dict)
+    """The digest of each claim's meaning, by name."""
+    replaced: dict[str, str] = field(default_factory=dict)
+    """Of a variant: the claims that it declares otherwise, each with the model whose claim it was."""
 
     def __bool__(self) -> NoReturn:
         """Raises `TypeError`: `assert check(...)` would pass whatever came out."""
@@ -109,19 +115,23 @@ class CheckResult:
         engine: EngineResult,
         accept_clipping: bool = False,
         expressions: Mapping[str, str] = MappingProxyType({}),
+        vacuous: Mapping[str, str] = MappingProxyType({}),
     ) -> CheckResult:
         """The result of a run: each property with its status, and each trace with where it comes from.
 
-        expressions: by name, of the claims that are not the model's own.
+        expressions: by name, of the claims that are not the model's own. vacuous: the claims that say nothing
+        (`vacuous_claims`), with the reason.
         """
-        properties = properties_of(bound, options, engine)
+        engine.stats.clipped_at = dict(sorted(engine.stats.clipped_at.items()))  # engines meet bounds in other orders
+        properties = properties_of(bound, options, engine, vacuous)
         if engine.raised is not None:
             trace, text = engine.raised
             properties.append(PropertyResult(RAISES, RAISES, PropertyStatus.RAISED, trace, len(trace), text))
         names = [*_kinds(bound), *(p.name for p in bound.covers)] if options.properties else []
         result = cls(
-            identity, properties, list(engine.covers), engine, [p.name for p in bound.not_applicable], accept_clipping,
-            frozenset(name for name in names if options.wants(name)),
+            identity, properties, list(engine.covers), engine,
+            [p.name for p in bound.not_applicable if p.name not in vacuous], accept_clipping,
+            frozenset(name for name in names if options.wants(name)), meanings(bound), replaced_claims(bound.model),
         )  # fmt: skip
         for answer in result.answers:
             if answer.trace is not None:
@@ -237,6 +247,8 @@ class CheckResult:
             "properties": [p.record(traces.get(p.name)) for p in self.properties],
             "covers": [{"name": c.name, "reached": c.reached, "depth": c.depth} for c in self.covers],
             "not_applicable": self.not_applicable,
+            "meanings": self.meanings,
+            "replaced": self.replaced,
             **summary.record(),
             "actions": {name: {"taken": a.taken, "new": a.new} for name, a in self.returned.actions.items()},
             "stats": {
@@ -281,9 +293,16 @@ def _kinds(bound: BoundModel) -> dict[str, str]:
     return {p.name: p.kind for p in bound.properties} | ({"deadlock": "deadlock"} if bound.model.deadlock else {})
 
 
-def properties_of(bound: BoundModel, options: SearchOptions, engine: EngineResult) -> list[PropertyResult]:
-    """Every property that is asked for, with its status."""
-    return [_property_result(name, kind, engine) for name, kind in _kinds(bound).items() if options.wants(name)]
+def properties_of(
+    bound: BoundModel, options: SearchOptions, engine: EngineResult, vacuous: Mapping[str, str]
+) -> list[PropertyResult]:
+    """Every property that is asked for, with its status; also the claims that apply to no configuration."""
+    kinds = _kinds(bound) | {claim.name: claim.kind for claim in bound.not_applicable if claim.name in vacuous}
+    results = [_property_result(name, kind, engine) for name, kind in kinds.items() if options.wants(name)]
+    for result in results:
+        if result.name in vacuous and result.status is not PropertyStatus.VIOLATED:
+            result.status, result.note = PropertyStatus.VACUOUS, vacuous[result.name]
+    return results
 
 
 def _property_result(name: str, kind: str, engine: EngineResult) -> PropertyResult:

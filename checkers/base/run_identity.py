@@ -76,6 +76,8 @@ class RunIdentity:
             "properties": [],
             "covers": [],
             "not_applicable": [],
+            "meanings": {},
+            "replaced": {},
             "actions": {},
             "stats": {},
             "repro": self.repro,

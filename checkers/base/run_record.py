@@ -77,6 +77,8 @@ class RunRecord(EngineRecord):
     properties: list[PropertyRecord]
     covers: list[CoverRecord]
     not_applicable: list[str]
+    meanings: dict[str, str]
+    replaced: dict[str, str]
     actions: dict[str, ActionRecord]
     stats: StatisticsRecord
     repro: str

@@ -43,6 +43,7 @@ _COMMANDS = {
     "plan": ("kafka.plan.command", "check a reassignment of a real cluster, or propose one"),
     "gate": ("gate.command", "run all checks of a file; exit with the most severe code"),
     "kafka": ("kafka.command", "run Kafka's own controller; compare it with a model"),
+    "completion": ("cli.commands.completion", "print a script by which bash, zsh or fish complete commands"),
     "claims": ("evidence.command", "print what the documents promise, and the verdicts"),
 }
 """Every command: its module below `reassure.checkers`, imported when the command is given; and what it does, short

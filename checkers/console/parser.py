@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import textwrap
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,8 +12,14 @@ from reassure import __version__
 from reassure.checkers.base.declared import Option, repro
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.console.commands import COMMANDS, CommandModule, command, options_of, subcommands
+from reassure.checkers.console.examples import EXAMPLES
 
-DESCRIPTION = "Model checking of Kafka partition reassignment protocols."
+DESCRIPTION = (
+    "Specification and model checking of protocols in plain Python: any protocol can be modelled; those of Kafka's "
+    "partition reassignment come with it."
+)
+OF_SPARK_ONLY = "with --engine spark"
+OUTPUT = "output"
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,8 +50,12 @@ def parse(words: list[str], into: argparse.Namespace) -> CommandModule:
 
 def parser_of(name: str) -> Parser:
     """The parser of what follows a command's name."""
-    parser = Parser(prog=f"reassure {name}", description=sentence(COMMANDS[name]))
-    parser.epilog = getattr(command(name), "EPILOG", None)
+    parser = Parser(
+        prog=f"reassure {name}",
+        description=sentence(COMMANDS[name]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_epilog(name),
+    )
     _declare(parser, options_of(name))
     if below := subcommands(name):
         inner = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
@@ -53,10 +64,31 @@ def parser_of(name: str) -> Parser:
     return parser
 
 
+def _epilog(name: str) -> str:
+    """What stands below the help of a command: its own words, and examples."""
+    words = textwrap.fill(getattr(command(name), "EPILOG", ""), 100)
+    examples = "\n".join(["examples:", *(f"  {line}" for line in EXAMPLES[name])]) if name in EXAMPLES else ""
+    return "\n\n".join(text for text in (words, examples) if text)
+
+
+def _titled(option: Option) -> str:
+    """The title of the group that an option of a long list belongs to; "" for none."""
+    if option.help.startswith("Spark: "):
+        return OF_SPARK_ONLY
+    return OUTPUT if option.output and option.flag else ""
+
+
 def _declare(parser: Parser, options: tuple[Option, ...]) -> None:
     """Adds the options to a parser."""
     groups: dict[str, Any] = {}
+    titles: dict[str, Any] = {}
     for option in options:
+        title = _titled(option) if not option.group else ""
+        if title:
+            group = titles.setdefault(title, None) or parser.add_argument_group(title)
+            titles[title] = group
+            group.add_argument(*(option.flags or [option.name]), **_keywords(option))
+            continue
         if option.group and option.group not in groups:
             groups[option.group] = parser.add_mutually_exclusive_group(required=option.required)
         holder = groups[option.group] if option.group else parser
@@ -80,7 +112,11 @@ def _keywords(option: Option) -> dict[str, Any]:
 
 def _overview() -> Parser:
     """The parser of a command line without a command that exists."""
-    parser = Parser(prog="reassure", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(
+        prog="reassure",
+        description=textwrap.fill(DESCRIPTION, 79),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("command", choices=list(COMMANDS), metavar="COMMAND", help="one of those below")
     parser.add_argument("--version", action="version", version=f"reassure {__version__}")
     width = max(map(len, COMMANDS))

@@ -1,13 +1,17 @@
-"""Work in processes of its own: results in order, Ctrl-C ends everything."""
+"""Work in processes of its own: results in order; Ctrl-C ends everything, and so does the end of this process."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
+from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.memory import runs_at_once
 from reassure.checkers.base.stop import interrupts_wait
 
@@ -43,4 +47,17 @@ def in_processes(function: Callable[..., T], arguments: Sequence[tuple[Any, ...]
 def _begin(jobs: int) -> None:
     """Prepares a process, one of so many. Ctrl-C is the parent's: it ends the others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
     runs_at_once(jobs)
+
+
+def end_with_parent() -> None:
+    """Ends this process as soon as the one that started it has ended, also if that one was killed."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
+
+
+def _end_after(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(Exit.INTERNAL.value)

@@ -145,6 +145,9 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
     if result.not_applicable:
         row = Text("  not applicable here: " + ", ".join(result.not_applicable), style="dim")
         console.print(row)
+    for base in dict.fromkeys(result.replaced.values()):
+        names = [name for name, of in result.replaced.items() if of == base]
+        console.print(f"  declared otherwise than in {base}: {', '.join(names)}", style="dim")
 
 
 def _status(p: PropertyResult) -> str:
@@ -228,6 +231,9 @@ def _actions(result: CheckResult, console: Console) -> None:
         if not count.taken:
             row.append("  never enabled" if result.complete else "  not enabled so far", style="yellow")
         console.print(row)
+    idle = [name for name, count in result.returned.actions.items() if not count.taken]
+    if idle and result.complete:
+        console.print(f"warning: no reachable state enables {', '.join(idle)}", style="yellow")
 
 
 def _proof(result: CheckResult, proof: ProofSummary, console: Console) -> None:

@@ -9,11 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from reassure.checkers.base.argument_types import positive
+from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, SET, WORKERS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
+from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.traces.named_path import from_text, named_path, to_text
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import TraceError, from_itf, read_itf
@@ -28,6 +32,13 @@ OPTIONS = (
     ),
     Option("--at PATH", "open at this path (an address after its #)", default=""),
     Option("--trace FILE", "open at the end of this trace (ITF)", Path),
+    Option(
+        "--out FILE",
+        "write the explorer as one HTML file that opens without a server: with the trace, and every step of at most "
+        "50,000 states",
+        Path,
+        output=True,
+    ),
     Option("--no-browser", "print the address and open no browser", bool, output=True),
     Option("--no-search", "do not search every state in the background", bool),
     replace(BUDGET, help="stop a search after this time (default: none)"),
@@ -40,7 +51,6 @@ OPTIONS = (
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Serves the page until it is interrupted."""
-    from reassure.checkers.explorer.loaded import ModelSource
     from reassure.checkers.explorer.server import ExplorerServer
     from reassure.checkers.explorer.session import ExplorerSession
     from reassure.checkers.explorer.tokens import token_of
@@ -48,6 +58,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     source = ModelSource(args.model, args.set)
     bound = source.loaded().bound
     begin = _begin(args, bound)
+    if args.out:
+        return _write(args, source, begin, console)
     options = search_options(args, witness=True)
     session = ExplorerSession(source, options)
     server = ExplorerServer(session, args.port or 0, token_of(args.port, args.model))
@@ -65,6 +77,19 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     finally:
         session.close()
         server.server_close()
+    return Exit.OK
+
+
+def _write(args: argparse.Namespace, source: ModelSource, begin: str, console: Console) -> Exit:
+    """Writes the page with what it shows as one file."""
+    from reassure.checkers.explorer.one_file import one_file
+
+    path = from_text(begin) if begin else []
+    options = search_options(args, witness=True, properties=[])
+    with Progress() as progress:
+        text, what = one_file(prepare(args.model, args.set), source, path, options, progress)
+    write_atomically(args.out, text)
+    console.print(f"{args.out}: {what}; {len(text.encode()) / 2**20:.1f} MiB")
     return Exit.OK
 
 

@@ -16,7 +16,7 @@ from reassure.checkers.explorer.session import BadRequest, ExplorerSession
 from reassure.checkers.pictures.html_page import asset as picture_asset
 
 HOST = "127.0.0.1"
-SCRIPTS = ("explorer.js", "dom.js", "graph.js", "picture.js", "searches.js", "sections.js")
+SCRIPTS = ("explorer.js", "dom.js", "graph.js", "offline.js", "picture.js", "searches.js", "sections.js")
 PICTURES = {"lifelines.js": "text/javascript", "picture.css": "text/css"}
 """The functions of `pictures` that draw a path, with their media types."""
 ASSETS = {

@@ -75,7 +75,7 @@ def _problem(loaded: Loaded, followed: Followed) -> dict[str, Any] | None:
         return data
     refused = problem.refused
     guard = loaded.explaining.refusal(followed.trace.states[-1], refused.action, refused.params)
-    return data if guard is None else data | {"guard": _guard(guard, refused.action)}
+    return data if guard is None else data | {"guard": guard_json(guard, refused.action)}
 
 
 def _steps(trace: Trace, path: list[NamedStep]) -> list[dict[str, Any]]:
@@ -114,7 +114,7 @@ def _action(loaded: Loaded, action: Action, attempts: Attempts, path: list[Named
         "raises": [
             {"call": call_text(action.name, failed.params), "error": str(failed.error)} for failed in attempts.failed
         ],
-        "guards": [_guard(guard, action.name) for guard in attempts.guards],
+        "guards": [guard_json(guard, action.name) for guard in attempts.guards],
         "undrawn": attempts.undrawn,
     }
 
@@ -130,7 +130,7 @@ def _step(loaded: Loaded, step: Step, path: list[NamedStep], before: Any) -> dic
     return data | {"path": following, "changes": changed, **beyond(loaded.bound, before, step)}
 
 
-def _guard(guard: RefusingGuard, action: str) -> dict[str, Any]:
+def guard_json(guard: RefusingGuard, action: str) -> dict[str, Any]:
     """A guard, with the choices of parameters that it refuses."""
     refused = [{"call": call_text(action, one.params), "values": list(one.values)} for one in guard.examples]
     place = f"{Path(guard.file).name}:{guard.line}" if guard.file else ""

@@ -54,7 +54,7 @@ def serve(connection: Connection, model: str, settings: list[str], options: Sear
         answer = (
             _state_at(model, settings, options, expression, progress)
             if expression
-            else _searched(model, settings, options, progress)
+            else searched(model, settings, options, progress)
         )
     except KeyboardInterrupt:
         answer = {"state": "interrupted", "text": "stopped before there was anything to tell"}
@@ -69,7 +69,7 @@ def _interrupt(number: int, frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _searched(model: str, settings: list[str], options: SearchOptions, progress: Progress) -> Message:
+def searched(model: str, settings: list[str], options: SearchOptions, progress: Progress) -> Message:
     """A search of every reachable state."""
     result, bound = run(CheckRequest(model, settings, "native", options), progress)
     record = result.record({})

@@ -9,6 +9,7 @@ set = { brokers = 3 }
 expect = "pass"                          # or another verdict string, such as "safety-violation"
 violated = ["goal_not_reached"]          # exactly these properties, with the length of the trace if given
 unreached = []                           # covers that nothing reaches; any other that is not is a failure
+never_taken = []                         # actions that no step takes; if it is given, any other is a failure
 depth = 10                               # levels; expect is then "pass-to-depth": nothing is known beyond
 pin = { distinct = 16, generated = 97, depth = 8, properties = "6f0a2c9d1b3e" }
 
@@ -52,6 +53,7 @@ class Check:
     violated: dict[str, int | None] | None
     unreached: list[str] | None = None
     pin: dict[str, int | str] = field(default_factory=dict)
+    never_taken: list[str] | None = None
     named: tuple[str, ...] = ()
     """The models that its file names: their traces and certificates may execute them."""
 
@@ -125,10 +127,11 @@ def judged_keys(kind: str) -> dict[str, Schema]:
         "expect": values.one_of(VERDICT_NAMES),
         "violated": {"anyOf": [{**values.TEXTS, "description": "a list of properties"}, lengths]},
         "unreached": {**values.TEXTS, "description": "a list of covers"},
+        "never_taken": {**values.TEXTS, "description": "a list of actions"},
         "pin": pinned,
     }
     if not kind_of(kind).decides:
-        del judged["unreached"]  # nobody would look at it
+        del judged["unreached"], judged["never_taken"]  # nobody would look at them
     return judged
 
 
@@ -217,7 +220,10 @@ def _entry(path: Path, number: int, entry: dict[str, Any], engine: str | None) -
             options_of[key] = str(path.parent / options_of[key])
     if engine and takes(kind, "engine"):
         options_of["engine"] = engine
-    return Check(name, kind, options_of, entry["expect"], violated, entry.get("unreached"), entry.get("pin", {}))
+    return Check(
+        name, kind, options_of, entry["expect"], violated, entry.get("unreached"), entry.get("pin", {}),
+        entry.get("never_taken"),
+    )  # fmt: skip
 
 
 def _must_be_of(where: str, kind: str, entry: dict[str, Any]) -> None:

@@ -46,6 +46,7 @@ def judge(check: Check, record: RunRecord) -> list[Problem]:
         problems.append(Problem(code, f"expected {check.expect}, got {record['verdict']}{why}"))
     problems += _judge_violations(check, record)
     problems += _judge_covers(check, record)
+    problems += _judge_actions(check, record)
     problems += _judge_undecided(check, record)
     problems += _judge_second_opinion(record)
     return problems + _judge_pins(check, record)
@@ -55,7 +56,8 @@ def _judge_failure(check: Check, record: RunRecord) -> list[Problem]:
     """Of a command that could not answer: nothing that was asked is known, unless that is what is expected."""
     if record["verdict"] != check.expect:
         return [Problem(Exit(record["exit_code"]), record["stopped_because"])]
-    return [*_judge_violations(check, record), *_judge_covers(check, record), *_judge_pins(check, record)]
+    parts = (_judge_violations, _judge_covers, _judge_actions, _judge_pins)
+    return [problem for part in parts for problem in part(check, record)]
 
 
 def lengths(record: RunRecord) -> dict[str, int | None]:
@@ -112,12 +114,28 @@ def _judge_covers(check: Check, record: RunRecord) -> list[Problem]:
     return problems
 
 
+def _judge_actions(check: Check, record: RunRecord) -> list[Problem]:
+    """The actions that no step takes, if the check lists them; of an incomplete search nobody knows."""
+    if check.never_taken is None:
+        return []
+    idle, expected = {name for name, a in record["actions"].items() if not a["taken"]}, set(check.never_taken)
+    text = "is never taken" if record["complete"] else "is not taken so far"
+    code = Exit.VACUOUS if record["complete"] else Exit.INCONCLUSIVE
+    known = idle & expected if record["complete"] else set()
+    problems = [Problem(Exit.EXPECTATION, f"{name} is not an action that is never taken", name)
+                for name in sorted(expected - known)]  # fmt: skip
+    return problems + [Problem(code, f"action {name} {text}", name) for name in sorted(idle - expected)]
+
+
 def _judge_undecided(check: Check, record: RunRecord) -> list[Problem]:
-    """An expected violation must not hide that other properties were not decided."""
+    """An expected violation must not hide that other properties were not decided, or say nothing."""
     if check.expect in LEAVES_OPEN or not check.about.decides:
         return []
     open_ones = [p["name"] for p in record["properties"] if p["status"] in UNDECIDED]
     problems = [Problem(Exit.INCONCLUSIVE, f"{name} is not decided", name) for name in open_ones]
+    if check.expect != VACUOUS:
+        vacuous = [p["name"] for p in record["properties"] if p["status"] == PropertyStatus.VACUOUS]
+        problems += [Problem(Exit.VACUOUS, f"{name} is vacuous", name) for name in vacuous]
     beyond = record["stats"].get("undeclared", 0)
     if beyond and not check.given.get("accept_clipping"):
         problems.append(Problem(Exit.INCONCLUSIVE, f"{beyond:,} steps leave bounds that the model does not declare"))
@@ -144,9 +162,8 @@ def _judge_pins(check: Check, record: RunRecord) -> list[Problem]:
             digest = property_digest(record)
             if digest != pinned:
                 has = ", ".join(_property_names(record)) or "none"
-                text = (
-                    f"the properties are not those that were pinned: digest {digest}, pinned {pinned}; there are {has}"
-                )
+                text = f"the properties, or their texts, are not as pinned: digest {digest}, pinned {pinned}"
+                text += f"; there are {has}"
                 problems.append(Problem(Exit.DRIFT, text, name))
         elif name not in figures:
             problems.append(Problem(Exit.DRIFT, f"{name} is not known, pinned {pinned:,}", name))
@@ -162,5 +179,10 @@ def _property_names(record: RunRecord) -> list[str]:
 
 
 def property_digest(record: RunRecord) -> str:
-    """The digest of the properties and covers that were checked, in any order: a dropped invariant changes it."""
-    return hashlib.sha256("\n".join(_property_names(record)).encode()).hexdigest()[:DIGITS]
+    """The digest of the properties and covers that were checked, in any order, and of what they mean.
+
+    A dropped invariant changes it, and so does one that another text takes the place of.
+    """
+    meanings = record.get("meanings", {})
+    words = [f"{name} {meanings.get(name.split()[0], '')}" for name in _property_names(record)]
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:DIGITS]

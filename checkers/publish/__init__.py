@@ -26,7 +26,7 @@ from reassure.checkers.evidence import (
     verdicts,
 )
 from reassure.checkers.evidence.trace_store import TraceStore
-from reassure.checkers.publish import commands_page, front_page, sessions
+from reassure.checkers.publish import commands_page, front_page, record_schema, sessions
 from reassure.checkers.publish.gate_run import GateRun
 from reassure.checkers.publish.model_pages import PROTOCOLS, pages_of_claims, pages_of_models
 from reassure.checkers.publish.trace_pages import pages_of_traces
@@ -54,6 +54,7 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
     """The generated pages that need no check of the gate, by path; no block of the front page is generated."""
     texts = {
         **{ROOT / "docs" / "reference" / name: text for name, text in commands_page.pages().items()},
+        ROOT / "docs" / "reference" / record_schema.NAME: record_schema.schema_text(),
         FINDINGS: findings.markdown(ledger_entries, FINDINGS.parent),
         BY_RELEASE: release_matrix.page(ledger_entries),
         STATEMENTS: statement_page.statement_page(

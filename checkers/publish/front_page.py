@@ -37,6 +37,7 @@ def speed(measured: str) -> str:
     return (
         f"The model `core` with 5 brokers ({counts[1]} states, {counts[2]} steps), the same protocol for each:\n\n"
         f"| {head} |\n|{'---|' * len(rows)}\n| {cells} |\n\n"
-        "The times are medians, measured on two cores in one session. The time of `reassure` is that of the search, "
-        f"without compilation; the times of the other checkers are whole runs ([measured]({MEASURED.as_posix()}))."
+        "The times are medians, measured on two cores in one session. The time of `reassure` by threads is that of the "
+        "search, without compilation; the times of whole commands and of the other checkers are whole runs "
+        f"([measured]({MEASURED.as_posix()}))."
     )

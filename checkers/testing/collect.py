@@ -15,6 +15,7 @@ from reassure.checkers.api import LoadedModel, check, load
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import DEFAULT_ENGINE
 from reassure.checkers.base.result import CheckResult, PropertyStatus
+from reassure.checkers.base.vacuity import never_applies
 from reassure.checkers.gate.gate_file import Check, read
 from reassure.checkers.gate.run_check import CheckOutcome, run_check
 from reassure.checkers.testing.expect import ModelCheckFailed, remaining, wrong
@@ -67,7 +68,7 @@ class ModelTests(pytest.File):
         for name in names:
             yield ModelTest.from_parent(self, name=name)
         for claim in bound.not_applicable:
-            yield ModelTest.from_parent(self, name=claim.name, applies=False)
+            yield ModelTest.from_parent(self, name=claim.name, applies=never_applies(claim, bound.model))
 
     @cached_property
     def model(self) -> LoadedModel:

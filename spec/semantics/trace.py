@@ -29,6 +29,7 @@ from reassure.spec.language.types import (
 )
 from reassure.spec.language.values import Map
 from reassure.spec.language.vocabulary import GuardRefused
+from reassure.spec.semantics.files import read_text
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
 
 
@@ -211,7 +212,7 @@ def of_each_property(trace: Trace) -> list[Trace]:
 def read_itf(path: Path) -> dict[str, Any]:
     """The JSON of a trace file; `TraceError` says what is wrong with it."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_text(path))
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror}") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:

@@ -48,6 +48,10 @@ class Checkout:
         return timed([*self.words, *command], self.folder, environment, codes=(0, 12, 13))[0]
 
 
+OWN = Checkout(ROOT, (sys.executable, "-m", "reassure"), str(ROOT / "src"))
+"""The checkout that this file is of."""
+
+
 def median(measured: list[Measured]) -> Measured:
     return Measured(statistics.median(m.wall for m in measured), statistics.median(m.cpu for m in measured))
 
@@ -93,7 +97,7 @@ def main() -> None:
     parser.add_argument("--gate", action="store_true", help="also the whole gate, once, with an empty cache")
     parser.add_argument("--write", action="store_true", help="also write commands.md beside this file")
     args = parser.parse_args()
-    sides = [Checkout(ROOT, (sys.executable, "-m", "reassure"), str(ROOT / "src"))]
+    sides = [OWN]
     if args.before is not None:
         program = args.before.resolve() / ".venv" / "bin" / "reassure"
         if not program.is_file():

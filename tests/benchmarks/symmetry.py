@@ -2,18 +2,27 @@
 
 Medians of `--runs`; the time is that of the search, without compilation. The counts are compared, no time is asserted:
 where nothing reads the order of ids, the states of the classes are those of the whole search.
+
+With `--jar` and `--rumur` also TLC and Rumur with their symmetry, on `core` with any eligible broker elected
+(`CoreAnyOrder.tla` with model values, `core_any_order.m` with a scalarset): whole runs, without Rumur's compilers.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
+from tests.benchmarks.whole_runs import Measured, timed
 
 PAGE = Path(__file__).with_suffix(".md")
 ROWS = [
@@ -26,20 +35,36 @@ ROWS = [
     ("core", ["brokers=6"], "any-order", True),
     ("core", ["brokers=7"], "any-order", False),
     ("core", ["brokers=8"], "any-order", False),
-    ("kraft", ["unclean=off"], "any-order", True),
+    ("kraft", [], "any-order", True),
+    ("kraft", ["brokers=4"], "any-order", True),
+    ("kraft", ["brokers=5"], "any-order", True),
+    ("kraft", ["brokers=6"], "any-order", False),
+    ("kraft_kafka", [], "any-order", True),
 ]
 """Model, configuration, mode, and whether all states are searched too."""
 LARGE = [("core", ["brokers=9"], "any-order", False), ("core", ["brokers=10"], "any-order", False)]
 MEMORY = 2 << 30
+HERE = Path(__file__).parent
+CLASSES = {5: 21_502, 6: 109_802}
+"""By the number of brokers of `core`."""
+PEERS = """
+`core` with any eligible broker elected, classes under renaming of brokers: whole runs on two threads, {runs} of each in
+turn. The command of reassure has its kernel in the cache. On a machine that does other work as well, only processor
+seconds compare.
+
+| brokers | checker | classes | s | processor s | times the processor seconds of the command |
+| --- | --- | --- | --- | --- | --- |
+"""
 
 
 def searched(model: str, pairs: list[str], symmetry: str) -> CheckResult:
-    options = SearchOptions(symmetry=symmetry, memory=MEMORY, workers=2)
+    bound, _ = plain(model, pairs)
     # Properties of whole runs take all states in any case, and are no part of this comparison.
-    result, bound = run(CheckRequest(model, pairs, "native", options), Progress(quiet=True))
+    names = [p.name for p in (*bound.properties, *bound.covers) if not p.temporal]
+    names += ["deadlock"] if bound.model.deadlock else []
+    options = SearchOptions(names, symmetry=symmetry, memory=MEMORY, workers=2)
+    result, _ = run(CheckRequest(model, pairs, "native", options), Progress(quiet=True))
     assert result.complete, f"{model} {pairs}: {result.stopped_because}"
-    temporal = [p.name for p in bound.properties if p.temporal]
-    assert all(p.status == "not_checked" for p in result.properties if symmetry != "off" and p.name in temporal)
     return result
 
 
@@ -56,23 +81,91 @@ def row(model: str, pairs: list[str], mode: str, compared: bool, runs: int) -> s
     if whole is not None and mode == "on":
         assert symmetry["states"] == whole.stats.distinct
     if whole is not None:
-        statuses = [[(p.name, p.status) for p in r.properties if not p.temporal] for r in (found, whole)]
+        statuses = [[(p.name, p.status) for p in r.properties] for r in (found, whole)]
         assert statuses[0] == statuses[1]
+    all_states = ["-"] * 3
+    if whole is not None:
+        all_states = [f"{whole.stats.distinct:,}", f"{whole.stats.generated:,}", f"{seconds[1]:.3f}"]
     cells = [
         model, " ".join(pairs), mode,
         f"{symmetry['classes']:,}", f"{symmetry['states']:,}", f"{found.stats.generated:,}",
         f"{seconds[0]:.3f}", f"{found.stats.memory / 2**20:,.0f}",
-        f"{whole.stats.distinct:,}" if whole else "-", f"{whole.stats.generated:,}" if whole else "-",
-        f"{seconds[1]:.3f}" if whole else "-", ", ".join(left) or "-",
+        *all_states, ", ".join(left) or "-",
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
 
+Run = Callable[[], tuple[Measured, str]]
+
+
+def peers(brokers: int, jar: Path | None, rumur: str | None, folder: Path) -> Iterator[tuple[str, Run]]:
+    """The command of reassure, and the others that are at hand: what one run of each prints."""
+
+    def command(*words: str) -> Run:
+        return lambda: timed(list(words), folder, codes=(0,))
+
+    main = "from reassure.checkers.cli.main import main; raise SystemExit(main())"
+    search = ["check", "core", f"--set=brokers={brokers}", "--symmetry=any-order"]
+    yield "reassure", command(sys.executable, "-c", main, *search)
+    if jar is not None:
+        names = [f"b{n}" for n in range(brokers)]
+        constants = [
+            *(f"{name} = {name}" for name in names),
+            "NONE = NONE",
+            "MINISR = 2",
+            f"B = {{{', '.join(names)}}}",
+        ]
+        rest = "SYMMETRY Renamings\nINVARIANT Inv\nINIT Init\nNEXT Next\n"
+        (folder / "Core.cfg").write_text("CONSTANTS\n" + "\n".join(constants) + f"\n{rest}", encoding="utf-8")
+        (folder / "CoreAnyOrder.tla").write_bytes((HERE / "CoreAnyOrder.tla").read_bytes())
+        tlc = [
+            "java",
+            "-XX:+UseParallelGC",
+            "-Xmx2g",
+            "-cp",
+            str(jar.resolve()),
+            "tlc2.TLC",
+            "-deadlock",
+            "-workers",
+            "2",
+        ]
+        yield "TLC", command(*tlc, "-config", "Core.cfg", "CoreAnyOrder.tla")
+    if rumur is not None:
+        text = (HERE / "core_any_order.m").read_text(encoding="utf-8")
+        head = f"const N: {brokers}; MINISR: 2; MASKS: {(1 << brokers) - 1};"
+        text = text.replace("const N: 5; MINISR: 2; MASKS: 31;", head)
+        (folder / "core.m").write_text(text, encoding="utf-8")
+        options = ["--deadlock-detection", "off", "--symmetry-reduction", "heuristic", "--threads", "2"]
+        subprocess.run([rumur, *options, "core.m", "--output", "core.c"], cwd=folder, check=True)
+        flags = ["-O3", "-march=native", "-mcx16", "core.c", "-o", "core_rumur", "-lpthread"]
+        subprocess.run(["cc", *flags], cwd=folder, check=True)
+        yield "Rumur", command("./core_rumur")
+
+
+def compared(brokers: int, jar: Path | None, rumur: str | None, runs: int) -> Iterator[str]:
+    """The rows of one size."""
+    with tempfile.TemporaryDirectory() as name:
+        sides = list(peers(brokers, jar, rumur, Path(name)))
+        sides[0][1]()  # compiles the kernel
+        took: dict[str, list[Measured]] = {label: [] for label, _ in sides}
+        for _ in range(runs):
+            for label, once in sides:
+                measured, text = once()
+                shown = text.replace(",", "")
+                assert f"{CLASSES[brokers]} " in shown, f"{label}: {text[-500:]}"
+                took[label].append(measured)
+    ours = statistics.median(m.cpu for m in took["reassure"])
+    for label, measured_ in took.items():
+        wall, cpu = statistics.median(m.wall for m in measured_), statistics.median(m.cpu for m in measured_)
+        yield f"| {brokers} | {label} | {CLASSES[brokers]:,} | {wall:.2f} | {cpu:.2f} | {cpu / ours:.1f} |"
+
+
 HEAD = """# Symmetry, measured
 
-Written by `python -m tests.benchmarks.symmetry --write`; two threads, medians of {runs} runs in turn, seconds
-of search alone. With `any-order` the states are those that the model has if any eligible id may be first and
-the initial states are renamed.
+Written by `python -m tests.benchmarks.symmetry --write`; two threads, medians of {runs} runs in turn (of
+`core` with 9 and 10 brokers: one run), seconds of search alone. With `any-order` the states are those that the model
+has if any eligible id may be first and the initial states are renamed; states that differ only in the order of lists
+count once.
 
 | {columns} |
 | {rules} |
@@ -88,12 +181,22 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--large", action="store_true", help="9 and 10 brokers too")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    parser.add_argument("--jar", type=Path, help="tla2tools.jar: compare with TLC")
+    parser.add_argument("--rumur", help="the program: compare with Rumur")
+    parser.add_argument("--peers", type=int, nargs="*", default=[5, 6], help="numbers of brokers of that comparison")
+    parser.add_argument("--peer-runs", type=int, default=1, help="runs of each checker in that comparison")
     given = parser.parse_args()
     text = HEAD.format(runs=given.runs, columns=" | ".join(COLUMNS), rules=" | ".join("-" * 3 for _ in COLUMNS))
-    for model, pairs, mode, compared in [*ROWS, *(LARGE if given.large else [])]:
-        line = row(model, pairs, mode, compared, given.runs)
+    for model, pairs, mode, whole in [*ROWS, *(LARGE if given.large else [])]:
+        line = row(model, pairs, mode, whole, 1 if (model, pairs, mode, whole) in LARGE else given.runs)
         print(line, flush=True)
         text += line + "\n"
+    if given.jar or given.rumur:
+        text += PEERS.format(runs=given.peer_runs)
+        for brokers in given.peers:
+            for line in compared(brokers, given.jar, given.rumur, given.peer_runs):
+                print(line, flush=True)
+                text += line + "\n"
     if given.write:
         PAGE.write_text(text, encoding="utf-8")
 

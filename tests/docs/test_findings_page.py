@@ -86,12 +86,14 @@ def test_the_speed_is_the_one_that_was_measured() -> None:
     measured = (
         "core, 5 brokers: 1,989,040 distinct, 13,687,571 generated (...)\n\n"
         "| checker              | median s | min s |\n|---|---|---|\n"
-        "| reassure, 1 thread   | 0.239 | 0.231 |\n| TLC, 2 workers       | 32.480 | 32.480 |\n\n"
+        "| reassure, 1 thread   | 0.239 | 0.231 |\n| reassure, whole command | 0.412 | 0.4 |\n"
+        "| TLC, 2 workers       | 32.480 | 32.480 |\n\n"
         "| model | configuration |\n|---|---|\n| core | 4 |\n"
     )
     text = front_page.speed(measured)
     assert "(1,989,040 states, 13,687,571 steps)" in text
-    assert "| reassure, 1 thread | TLC, 2 workers |\n|---|---|\n| 0.24 s | 32.48 s |" in text
+    assert "| reassure, 1 thread | reassure, whole command | TLC, 2 workers |\n|---|---|---|\n" in text
+    assert "| 0.24 s | 0.41 s | 32.48 s |" in text
 
 
 def test_the_matrix_has_a_row_for_each_reading_of_kafka(entries: list[Entry]) -> None:

@@ -25,6 +25,7 @@ from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.checkers.console.gate_kind import GateKind
+from reassure.spec.semantics.files import lines_of
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import to_itf
 
@@ -84,7 +85,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     with Progress(quiet=args.quiet) as progress, _opened(args.log) as texts:
         try:
             stepper = NativeStepper(bound, lowered) if args.engine == "native" else PlainStepper(bound)
-            lines = read_lines(texts, bound, str(args.log))
+            lines = read_lines(lines_of(texts, str(args.log)), bound, str(args.log))
             answer = explain_log(bound, stepper, lines, hidden, args.width, look)
         except ModelError as error:
             raise Failure(Exit.MODEL, str(error)) from None

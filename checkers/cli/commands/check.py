@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.check import run as search
 from reassure.checkers.console.arguments import search_options, spark_settings
+from reassure.checkers.console.follow import follow
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
 from reassure.checkers.console.reporting import report_result, run_and_report
 from reassure.checkers.traces.expression_claims import NAMES, always, as_written
@@ -23,7 +25,7 @@ from reassure.checkers.traces.expression_claims import NAMES, always, as_written
 OPTIONS = CHECK
 KIND = GateKind(
     SEARCH_FIGURES,
-    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast", "jar", "invariant", "step"}),
+    left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast", "follow", "jar", "invariant", "step"}),
     only=(("engine", EXHAUSTIVE_ENGINES),),
     decides=True,
 )
@@ -31,6 +33,9 @@ KIND = GateKind(
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches, reports, and writes what is asked for."""
+    if args.follow:
+        words = [word for word in shlex.split(args.repro)[1:] if word != "--follow"]
+        return Exit(follow(args.model, words, console))
     if args.dump_kernel:
         if args.symmetry != "off":
             raise Failure(Exit.USAGE, "--dump-kernel prints the kernel of the whole search: leave out --symmetry")

@@ -27,8 +27,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.engines.symbolic.any_number import certificate as any_number
     from reassure.checkers.engines.symbolic.scout import Scout
 
-    of_any_number = any_number.read(args.certificate) if any_number.is_for_any_number(args.certificate) else None
-    proof = of_any_number or certificate.read(args.certificate)
+    data = certificate.contents(args.certificate)
+    of_any_number = any_number.read(args.certificate, data) if data.get("kind") == any_number.KIND else None
+    proof = of_any_number or certificate.read(args.certificate, data)
     pairs = [f"{k}={v}" for k, v in proof.config.items()]
     model = args.model or model_to_execute(proof.model, proof.model_file, args.certificate)
     prepared = prepare(model, pairs)

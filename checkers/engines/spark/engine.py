@@ -26,6 +26,7 @@ from reassure.checkers.base.result import properties_of
 from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.base.stop import Ending, Stop, StopReason
 from reassure.checkers.base.temporary_folders import make_folder
+from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims
@@ -244,9 +245,8 @@ class _Check:
 
             rdd = run.context.parallelize(pieces, min(4 * run.cores, len(pieces))).mapPartitions(write)
             run.job(rdd.count, _saying(self.progress, f"writing the states of level {level}"))
-        write_summary(
-            run.directory, run.commits, properties_of(self.prepared.bound, self.options, result), result.covers
-        )
+        bound, vacuous = self.prepared.bound, vacuous_claims(self.prepared.bound, self.prepared.lowered)
+        write_summary(run.directory, run.commits, properties_of(bound, self.options, result, vacuous), result.covers)
 
     def tidy(self) -> None:
         """Removes the caches of this host."""

@@ -25,6 +25,7 @@ from reassure.checkers.engines.symbolic.solver import constants, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import implied, inductive, never_raises, refuted, within_bounds
 from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.semantics.files import read_text
 
 SCHEMA = 1
 
@@ -60,17 +61,25 @@ class Certificate:
         write_atomically(path, json.dumps(data, indent=1) + "\n")
 
 
-def read(path: Path) -> Certificate:
-    """A certificate from its file; `UsageFailure` if it is none."""
+def contents(path: Path) -> dict[str, Any]:
+    """The object of a certificate's file, of whichever kind; `UsageFailure` if there is none."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_text(path))
     except FileNotFoundError:
         raise UsageFailure(f"{path}: there is no such file") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise UsageFailure(f"{path} cannot be read: {error}") from None
     except RecursionError:
         raise UsageFailure(f"{path} cannot be read: it nests too deeply") from None
-    if not isinstance(data, dict) or data.get("kind") != "inductive-invariant":
+    if not isinstance(data, dict):
+        raise UsageFailure(f"{path} is not a certificate")
+    return data
+
+
+def read(path: Path, data: dict[str, Any] | None = None) -> Certificate:
+    """A certificate from its file; `UsageFailure` if it is none. data: the file's contents, if they were read."""
+    data = contents(path) if data is None else data
+    if data.get("kind") != "inductive-invariant":
         raise UsageFailure(f"{path} is not a certificate")
     if data.get("schema") != SCHEMA:
         raise UsageFailure(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")

@@ -2,6 +2,7 @@
 
 import { byId, el, fill } from "./dom.js";
 import { drawGraph } from "./graph.js";
+import { offline } from "./offline.js";
 import { showPicture } from "./picture.js";
 import { guardDetails, showStarts, showView } from "./sections.js";
 import { beginSearch } from "./searches.js";
@@ -11,7 +12,10 @@ let about = null;
 let view = null;
 let longest = ""; // the path seen last that begins with the one that is shown: what redo takes again
 
+const without = offline(); // a page that is one file answers itself
+
 async function ask(name, query = {}) {
+  if (without) return without(name, query);
   const answer = await fetch(`api/${name}?${new URLSearchParams(query)}`);
   return answered(answer);
 }
@@ -40,7 +44,7 @@ function showProblem(...lines) {
 }
 
 export function showFailure(error) {
-  if (error.message === "Failed to fetch" || error instanceof TypeError) {
+  if (!without && (error.message === "Failed to fetch" || error instanceof TypeError)) {
     const words = ["reassure", "explore", about?.source ?? "MODEL", ...(about?.settings ?? []).map((pair) => `--set ${pair}`)];
     showProblem(`The explorer has ended. To go on here: ${words.join(" ")} --at '${path()}'`);
   } else {
@@ -115,7 +119,7 @@ function showFound(found) {
   showNavigation(found);
   showGraph();
   const last = found.steps[found.steps.length - 1];
-  fill("said", `After ${found.steps.length - 1} steps, the last one ${last.call}`);
+  fill("said", `After ${found.steps.length - 1} step${found.steps.length === 2 ? "" : "s"}, the last one ${last.call}`);
   if (inActions) stepLinks()[0]?.focus();
 }
 
@@ -215,5 +219,5 @@ byId("skip").addEventListener("click", (event) => {
   event.preventDefault();
   stepLinks()[0]?.focus();
 });
-beginSearch({ ask, command, go, showFailure, changed: load, digest: () => about?.digest });
+beginSearch({ ask, command, go, showFailure, changed: load, digest: () => about?.digest, offline: without !== null });
 load();

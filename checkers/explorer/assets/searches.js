@@ -10,6 +10,7 @@ const BAD = ["violated", "raised", "unreachable"];
 
 export function beginSearch(page) {
   let asked = "";
+  let mine = ""; // the expression that this page asked for: the answer to another one is not its message
   let broken = false;
 
   async function look() {
@@ -17,7 +18,7 @@ export function beginSearch(page) {
     try {
       const [search, found] = await Promise.all([page.ask("search"), page.ask("find")]);
       showSearch(search);
-      showFind(found, asked, page.go);
+      if (found.expression === mine) showFind(found, asked, page.go);
       if (found.state !== "running") asked = "";
       if (search.state === "running" || found.state === "running") wait = OFTEN;
       if (broken || (page.digest() && search.model !== page.digest())) await page.changed();
@@ -26,7 +27,7 @@ export function beginSearch(page) {
       broken = true;
       page.showFailure(error);
     }
-    setTimeout(look, wait);
+    if (!page.offline) setTimeout(look, wait);
   }
 
   byId("search-button").addEventListener("click", async () => {
@@ -39,7 +40,7 @@ export function beginSearch(page) {
   });
   byId("find").addEventListener("submit", async (event) => {
     event.preventDefault();
-    asked = byId("expression").value.trim();
+    asked = mine = byId("expression").value.trim();
     try {
       showFind(await page.command("find", { expression: asked }), asked, page.go);
     } catch (error) {
@@ -89,7 +90,7 @@ function resultLine(result) {
   const steps = result.path === null ? 0 : result.path.split("/").length - 1;
   return el("li", { "data-result": result.name },
     el("span", { class: `badge ${kind}` }, status), " ",
-    el("strong", {}, result.name), " ",
+    el("strong", {}, result.name === "deadlock" && status.startsWith("holds") ? "no deadlock" : result.name), " ",
     result.path === null ? null : el("a", { href: `#${result.path}` }, `${steps} step${steps === 1 ? "" : "s"}`),
     result.note ? el("div", { class: "soft" }, result.note) : null,
     result.loop ? el("div", { class: "soft" }, result.loop) : null);

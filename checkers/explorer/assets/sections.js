@@ -155,7 +155,7 @@ function propertyLine(property) {
   const [word, kind] = STATUS[property.status];
   return el("li", { "data-property": property.name },
     el("span", { class: `badge ${kind}` }, word), " ",
-    el("strong", {}, property.name),
+    el("strong", {}, property.name === "deadlock" && property.status === "holds" ? "no deadlock" : property.name),
     property.note ? el("div", { class: "soft" }, property.note) : null,
     property.doc && property.status === "violated" ? el("div", {}, property.doc) : null,
     property.because.length ? el("div", { class: "because" }, property.because.join("\n")) : null);

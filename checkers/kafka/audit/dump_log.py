@@ -32,7 +32,7 @@ def read_dump(lines: Iterable[str]) -> Iterator[MetadataRecord]:
             kind = _kind(payload["type"])
             version, data = int(payload.get("version", 0)), payload.get("data", {})
             fields = _filled(SCHEMAS[KINDS[kind]].fields, data) if kind else {}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise MalformedRecord(f"line {number}: a payload that is not a metadata record: {error}") from None
         yield MetadataRecord(int(match[1]), int(match[2]), batch, kind, version, fields)
 

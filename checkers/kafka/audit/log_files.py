@@ -14,7 +14,10 @@ from reassure.checkers.kafka.audit.dump_log import read_dump
 from reassure.checkers.kafka.audit.message_format import MalformedRecord
 from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
 from reassure.checkers.kafka.audit.segment_file import TornEnd, read_segment
+from reassure.spec.semantics.files import read_bytes
 
+LONGEST = 1 << 31
+"""Bytes of a segment, which Kafka counts in 31 bits."""
 SEGMENT, SNAPSHOT = re.compile(r"^(\d{20})\.log$"), re.compile(r"^(\d{20})-\d{10}\.checkpoint$")
 
 
@@ -28,7 +31,7 @@ class LogFile:
     def read(self) -> bytes:
         """The content; `Failure` if it cannot be read."""
         try:
-            return Path(self.path).read_bytes() if self.data is None else self.data
+            return read_bytes(Path(self.path), LONGEST) if self.data is None else self.data
         except OSError as error:
             raise Failure(Exit.USAGE, f"{self.path}: {error.strerror}{did_you_mean(Path(self.path))}") from None
 

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.missing_file import did_you_mean
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, numbers, rules_of
+from reassure.spec.semantics.files import read_text
 
 Partition = tuple[str, int]
 """A topic and a partition's number."""
@@ -66,7 +67,7 @@ def _wrong(path: Path, what: str) -> NoReturn:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
+        return json.loads(read_text(path), object_pairs_hook=_once)
     except OSError as error:
         raise Failure(Exit.USAGE, f"{path}: {error.strerror}{did_you_mean(path)}") from None
     except (ValueError, RecursionError) as error:

@@ -46,7 +46,7 @@ globalThis.drawLifelines = (() => {
   }
 
   function headLines(label, room) {
-    const words = label.split(" "), most = Math.floor(room / 7);
+    const words = label.split(" "), most = Math.floor(room / 7.6);
     const lines = [words[0]];
     for (const word of words.slice(1)) {
       const longer = lines[lines.length - 1] + " " + word;
@@ -79,14 +79,14 @@ globalThis.drawLifelines = (() => {
   }
 
   function drawHeads(parent, picture, plan) {
-    const texts = picture.lifelines.map((one) => headLines(one.label, plan.lane));
+    const texts = picture.lifelines.map((one) => headLines(one.label, plan.lane - 8));
     const height = 12 + 14 * Math.max(1, ...texts.map((lines) => lines.length));
     const canvas = svg(parent, "svg", { width: plan.width, height, "aria-hidden": "true" });
     picture.lifelines.forEach((one, i) => {
       const shift = (height - 14 * texts[i].length) / 2 + 11;
       texts[i].forEach((text, n) => {
         const attributes = { class: "head", x: plan.x.get(one.id), y: shift + 14 * n, "text-anchor": "middle" };
-        line(canvas, attributes, text, plan.lane - 1, 6.4);
+        line(canvas, attributes, text, plan.lane - 8, 7.6);
       });
     });
   }
@@ -164,6 +164,7 @@ globalThis.drawLifelines = (() => {
   function drawNotes(parent, picture) {
     for (const note of picture.notes) {
       const box = html(parent, "div", `picture-note ${note.kind}`);
+      box.dataset.step = note.step;
       html(box, "strong", "", note.text);
       if (note.lines.length) html(box, "pre", "", note.lines.join("\n"));
     }
@@ -260,6 +261,9 @@ globalThis.drawLifelines = (() => {
         group.setAttribute("aria-selected", String(i === chosen));
       });
       board.setAttribute("aria-activedescendant", `${prefix}-${chosen}`);
+      if (options.details === false) { // the explorer: a step that is undone violates nothing
+        for (const note of board.querySelectorAll(".picture-note")) note.hidden = Number(note.dataset.step) > chosen;
+      }
       if (panel) fillDetails(panel, picture, chosen, select);
     }
 

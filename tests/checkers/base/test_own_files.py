@@ -32,6 +32,7 @@ def test_a_folder_that_is_made_is_the_users_alone(tmp_path: Path) -> None:
 def test_a_folder_that_others_can_write_is_not_used(
     mode: int, own: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """SECURITY.md, 10."""
     folder = tmp_path / "cache"
     folder.mkdir()
     folder.chmod(mode)
@@ -41,6 +42,7 @@ def test_a_folder_that_others_can_write_is_not_used(
 
 
 def test_a_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SECURITY.md, 10."""
     assert others_can_write(tmp_path) is None
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     assert others_can_write(tmp_path) == "it belongs to another user"
@@ -61,6 +63,7 @@ def test_a_file_is_read_and_counts_as_used(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o620, 0o602])
 def test_a_file_that_others_can_write_is_not_read(mode: int, tmp_path: Path) -> None:
+    """SECURITY.md, 10."""
     file = tmp_path / "file"
     file.write_bytes(b"content")
     file.chmod(mode)
@@ -68,6 +71,7 @@ def test_a_file_that_others_can_write_is_not_read(mode: int, tmp_path: Path) -> 
 
 
 def test_a_link_is_not_followed_and_a_pipe_not_waited_for(tmp_path: Path) -> None:
+    """SECURITY.md, 11."""
     (tmp_path / "file").write_bytes(b"content")
     (tmp_path / "link").symlink_to(tmp_path / "file")
     os.mkfifo(tmp_path / "pipe", 0o600)
@@ -75,6 +79,7 @@ def test_a_link_is_not_followed_and_a_pipe_not_waited_for(tmp_path: Path) -> Non
 
 
 def test_a_lock_follows_no_link_and_truncates_nothing(tmp_path: Path) -> None:
+    """SECURITY.md, 11."""
     victim, link, lock = tmp_path / "victim", tmp_path / "link", tmp_path / "lock"
     victim.write_text("precious")
     link.symlink_to(victim)
@@ -85,6 +90,7 @@ def test_a_lock_follows_no_link_and_truncates_nothing(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """SECURITY.md, 11."""
     os.mkfifo(tmp_path / "pipe", 0o600)
     with locked(tmp_path / "pipe"):
         pass
@@ -105,5 +111,6 @@ def test_a_lock_excludes_others_and_is_let_go(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_is_never_let_go_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    """SECURITY.md, 11."""
     with locked(tmp_path / "lock"), locked(tmp_path / "lock", patience=0.1):
         pass

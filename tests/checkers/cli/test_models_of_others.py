@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 def test_a_trace_of_a_file_of_ones_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file is executed only if it is named: the trace may be somebody else's, and so the file."""
+    """The file is executed only if it is named: the trace may be somebody else's, and so the file. SECURITY.md, 4."""
     text = (ROOT / "models" / "examples" / "die_hard.py").read_text().replace("big=5)", "big=4)")
     (tmp_path / "die_hard.py").write_text(text)
     monkeypatch.chdir(tmp_path)
@@ -40,7 +41,7 @@ def test_a_trace_of_a_file_of_ones_own(
 def test_a_model_that_the_gate_file_here_names_is_executed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not that of a gate file which came with the trace."""
+    """Not that of a gate file which came with the trace. SECURITY.md, 4."""
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     (theirs / "die_hard.py").write_text((ROOT / "models" / "examples" / "die_hard.py").read_text())
@@ -62,7 +63,7 @@ def test_a_model_that_the_gate_file_here_names_is_executed(
     "end", ["os._exit(0)", "posix._exit(0)", "os.execv('/bin/true', ['true'])", "os.execlp('true', 'true')"]
 )
 def test_a_model_that_ends_the_process_gives_no_answer(end: str, tmp_path: Path) -> None:
-    """In a gate it is not a pass."""
+    """In a gate it is not a pass. SECURITY.md, 2."""
     text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
     model, gate = tmp_path / "model.py", tmp_path / "gate.toml"
     model.write_text(f"{text}\nimport os, posix\n{end}\n")
@@ -71,3 +72,28 @@ def test_a_model_that_ends_the_process_gives_no_answer(end: str, tmp_path: Path)
         program = "import sys; from reassure.checkers.cli.main import main; sys.exit(main())"
         done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False)
         assert (done.returncode, "ended without an answer" in done.stderr) == (255, True), (words, done)
+
+
+def test_a_model_is_a_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What stands in its module is executed when it is loaded. SECURITY.md, 1."""
+    text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
+    model, written = tmp_path / "model.py", tmp_path / "written"
+    model.write_text(f"{text}\nfrom pathlib import Path\nPath({str(written)!r}).touch()\n")
+    assert said(capsys, "check", str(model), "--engine=reference", "--quiet")[0] == 12
+    assert written.exists()
+
+
+@pytest.mark.parametrize("command", ["validate", "plan", "replay", "verify", "audit"])
+def test_data_of_others_is_never_executed(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever its texts say: neither Python, nor a path, nor tags of other formats. SECURITY.md, 9."""
+    written, data = tmp_path / "written", tmp_path / "data.json"
+    evil = f"__import__('pathlib').Path({str(written)!r}).touch()"
+    entry = {"py/reduce": [evil], "action": evil, "topic": evil, "params": {evil: evil}, "state": {evil: evil}}
+    texts = {"version": 1, "partitions": [entry], "brokers": [entry], "topics": [entry], "states": [entry],
+             "#meta": {"model": evil, "config": {"goal": evil}, "properties": {evil: evil}}, "model": evil,
+             "properties": [evil], "lemmas": [evil], "config": {evil: evil}}  # fmt: skip
+    words = {"validate": ["die_hard"], "plan": [str(data)], "audit": []}.get(command, [])
+    for text in (json.dumps(texts), json.dumps({**entry}) + "\n", evil, f"!!python/object/apply:os.system [{evil!r}]"):
+        data.write_text(text, encoding="utf-8")
+        code, _, err = said(capsys, command, *words, str(data))
+        assert (code != 0, "Traceback" in err, written.exists()) == (True, False, False), (code, err)

@@ -42,7 +42,7 @@ VALUES: dict[Callable[[str], Any] | None, list[str]] = {
 OUTPUTS = {"json", "trace_dir", "quiet", "stories", "full", "workers", "jobs", "junit", "sarif", "html"}
 """Options that change no result, of whatever command."""
 OTHER_OUTPUTS = {
-    "check": {"dump_kernel", "out", "no_data", "resume"},  # of Spark: where the run is kept
+    "check": {"dump_kernel", "follow", "out", "no_data", "resume"},  # of Spark: where the run is kept
     "export": {"out"},
     "prove": {"certificate"},
     "traces": {"out", "format"},
@@ -52,7 +52,7 @@ OTHER_OUTPUTS = {
     "claims": {"format"},
     "mutants": {"record"},
     "validate": {"trace"},
-    "explore": {"no_browser"},
+    "explore": {"out", "no_browser"},
     "plan": {"show"},
     "gate": {"update", "schema"},
     "kafka record": {"out"},
@@ -193,7 +193,7 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
 }  # fmt: skip
 WITHOUT_A_COMMAND_AGAIN = {
     "models", "new", "verify", "query", "replay", "explore", "show", "graph", "audit", "gate", "claims", "export",
-    "lint",
+    "lint", "completion",
 }  # fmt: skip
 """Commands that neither print nor record how to repeat them."""
 WITH_JAVA = {

@@ -44,7 +44,7 @@ def first_state_only(trace: Any) -> None:
     [first_state_only, lambda trace: trace["states"][1].update(big=3), lambda trace: trace["#meta"].update(why="x")],
 )
 def test_an_edited_trace(change: Callable[[Any], object], ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Cut to one state, a state changed, another remark: no longer the trace that was sealed."""
+    """Cut to one state, a state changed, another remark: no longer the trace that was sealed. SECURITY.md, 12."""
     edited(ran / "traces" / TRACE, change)
     assert main(["claims"]) == 15
     out = capsys.readouterr().out
@@ -57,7 +57,7 @@ def test_an_edited_trace(change: Callable[[Any], object], ran: Path, capsys: pyt
 
 
 def test_an_edited_trace_with_an_edited_seal(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A digest tells who can also write the ledger nothing: plain Python is asked."""
+    """A digest tells who can also write the ledger nothing: plain Python is asked. SECURITY.md, 13."""
     edited(ran / "traces" / TRACE, first_state_only)
     sealed = ledger.read()
     assert not is_sealed(ran / "traces" / TRACE, sealed.traces)
@@ -80,6 +80,7 @@ def test_a_trace_that_replays_and_is_of_another_length(ran: Path, capsys: pytest
 
 
 def test_files_that_are_missing_or_additional(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """SECURITY.md, 12."""
     folder = ran / "traces"
     (folder / "deeper").mkdir()
     shutil.copy(folder / TRACE, folder / "other.itf.json")

@@ -88,6 +88,7 @@ def test_a_broken_file_is_no_trace(tmp_path: Path) -> None:
 
 
 def test_a_replay_is_of_every_release_and_property(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """SECURITY.md, 5."""
     path = committed_file("kraft_kafka", "rolling_back_ends", release="4.3", disturbances=2)
     assert main(["replay", str(path)]) == Exit.OK.value
     assert capsys.readouterr().out.splitlines() == [

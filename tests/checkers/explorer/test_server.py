@@ -46,12 +46,14 @@ def test_the_page_and_its_files_are_served(server: ExplorerServer) -> None:
 
 
 def test_only_this_host_is_bound(server: ExplorerServer) -> None:
+    """SECURITY.md, 14."""
     assert server.server_address[0] == "127.0.0.1"
     assert server.address == f"http://127.0.0.1:{server.server_port}/{TOKEN}/"
 
 
 @pytest.mark.parametrize("target", ["/", "/wrong/", "/wrong/api/about", f"/{TOKEN}x/api/about", "/explorer.js"])
 def test_without_the_token_nothing_is_told(server: ExplorerServer, target: str) -> None:
+    """SECURITY.md, 14."""
     status, text, _ = answer(server, target)
     assert status == 403
     assert "die_hard" not in text
@@ -59,11 +61,13 @@ def test_without_the_token_nothing_is_told(server: ExplorerServer, target: str) 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", ""])
 def test_another_name_of_this_host_is_refused(server: ExplorerServer, host: str) -> None:
+    """SECURITY.md, 14."""
     assert answer(server, f"/{TOKEN}/api/about", headers={"Host": host})[0] == 403
     assert answer(server, f"/{TOKEN}/", headers={"Host": host})[0] == 403
 
 
 def test_a_page_of_another_origin_commands_nothing(server: ExplorerServer) -> None:
+    """SECURITY.md, 15."""
     body = json.dumps({"do": "start"})
     target = f"/{TOKEN}/api/search"
     assert answer(server, target, "POST", body, {"Origin": "http://evil.example"})[0] == 403

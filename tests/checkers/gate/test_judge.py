@@ -24,18 +24,21 @@ def record(verdict: str, stop_reason: str = "complete") -> RunRecord:
         "properties": [{"name": "falls", "kind": "invariant", "status": "violated", "depth": 3},
                        {"name": "holds", "kind": "invariant", "status": "holds", "depth": None}],
         "covers": [{"name": "idle", "reached": False}, {"name": "busy", "reached": True}],
+        "actions": {"rest": {"taken": 0, "new": 0}, "work": {"taken": 2, "new": 1}},
         "not_applicable": [], "stats": {"distinct": 7, "undeclared": 0},
     })  # fmt: skip
 
 
 def check(verdict: str, **keys: Any) -> Check:
-    given: dict[str, Any] = {"violated": {"falls": 3}, "unreached": ["idle"], "pin": {"distinct": 7}, **keys}
+    expected: dict[str, Any] = {"violated": {"falls": 3}, "unreached": ["idle"], "never_taken": ["rest"]}
+    given = {**expected, "pin": {"distinct": 7}, **keys}
     return Check("one", "check", {"model": "kraft"}, verdict, **given)
 
 
 WRONG: list[dict[str, Any]] = [
     {"violated": {"falls": 3, "holds": None}}, {"violated": {"nonsense": None, "falls": 3}}, {"violated": {"falls": 4}},
     {"violated": {}}, {"unreached": ["busy", "idle"]}, {"unreached": ["nonsense", "idle"]},
+    {"never_taken": []}, {"never_taken": ["rest", "work"]}, {"never_taken": ["rest", "nonsense"]},
     {"pin": {"distinct": 8}}, {"pin": {"generated": 7}}, {"pin": {"properties": "0" * 12}},
 ]  # fmt: skip
 
@@ -50,6 +53,28 @@ def test_what_is_wrong_is_never_green(verdict: str, wrong: dict[str, Any]) -> No
     assert judge(check(verdict, **wrong), whole) != []
 
 
+def test_an_expected_violation_hides_no_vacuous_property() -> None:
+    vacuous = record("safety-violation")
+    vacuous["properties"][1]["status"] = "vacuous"
+    (problem,) = judge(check("safety-violation"), vacuous)
+    assert (problem.code, problem.text, problem.about) == (Exit.VACUOUS, "holds is vacuous", "holds")
+    assert judge(check("vacuous"), vacuous | {"verdict": "vacuous"}) == []  # type: ignore[arg-type]
+
+
+def test_actions_that_nobody_asks_about_are_not_judged() -> None:
+    assert judge(check("pass", never_taken=None), record("pass")) == []
+    (problem,) = judge(check("pass", never_taken=[]), record("pass"))
+    assert (problem.code, problem.text, problem.about) == (Exit.VACUOUS, "action rest is never taken", "rest")
+
+
+def test_after_a_part_of_a_search_nobody_knows_what_is_never_taken() -> None:
+    partly: Any = record("pass") | {"complete": False}
+    texts = {p.text for p in judge(check("pass", unreached=[], never_taken=["rest"]), partly)}
+    assert "rest is not an action that is never taken" in texts
+    texts = {p.text for p in judge(check("pass", unreached=[], never_taken=[]), partly)}
+    assert "action rest is not taken so far" in texts
+
+
 @pytest.mark.parametrize("verdict", ["vacuous", "pass", "safety-violation"])
 def test_a_cover_that_is_not_listed_is_a_problem(verdict: str) -> None:
     (problem,) = judge(check(verdict, unreached=[]), record(verdict))
@@ -61,11 +86,14 @@ def test_a_vacuous_run_may_be_expected_without_saying_which_cover() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["config-error", "model-error", "usage-error"])
-@pytest.mark.parametrize("keys", [{"violated": {"falls": None}}, {"unreached": ["idle"]}, {"pin": {"distinct": 7}}])
+@pytest.mark.parametrize(
+    "keys",
+    [{"violated": {"falls": None}}, {"unreached": ["idle"]}, {"never_taken": ["rest"]}, {"pin": {"distinct": 7}}],
+)
 def test_of_a_command_that_could_not_begin_nothing_is_known(verdict: str, keys: dict[str, Any]) -> None:
     nothing = record(verdict, "not_started")
-    nothing["properties"], nothing["covers"], nothing["stats"] = [], [], cast(Any, {})
-    empty: dict[str, Any] = {"violated": None, "unreached": None, "pin": {}}
+    nothing["properties"], nothing["covers"], nothing["stats"], nothing["actions"] = [], [], cast(Any, {}), {}
+    empty: dict[str, Any] = {"violated": None, "unreached": None, "pin": {}, "never_taken": None}
     assert judge(check(verdict, **empty), nothing) == []
     assert judge(check(verdict, **{**empty, **keys}), nothing) != []
 

@@ -26,6 +26,7 @@ from reassure.checkers.engines.symbolic.any_number.obligations import (
 )
 from reassure.checkers.engines.symbolic.any_number.samples import Samples
 from reassure.checkers.engines.symbolic.any_number.system import System, places
+from reassure.checkers.engines.symbolic.certificate import contents
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.ir import Graph, Node
@@ -62,18 +63,12 @@ class AnyCertificate:
         write_atomically(path, json.dumps(data, indent=1) + "\n")
 
 
-def is_for_any_number(path: Path) -> bool:
-    """Whether a file is such a certificate."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(data, dict) and data.get("kind") == KIND
+def read(path: Path, data: dict[str, Any] | None = None) -> AnyCertificate:
+    """A certificate from its file; `UsageFailure` if it lacks something, `Failure` if it is of no property.
 
-
-def read(path: Path) -> AnyCertificate:
-    """A certificate from its file; `UsageFailure` if it lacks something, `Failure` if it is of no property."""
-    data = json.loads(path.read_text(encoding="utf-8"))
+    data: the file's contents, if they were read.
+    """
+    data = contents(path) if data is None else data
     if data.get("schema") != SCHEMA:
         raise UsageFailure(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")
     try:

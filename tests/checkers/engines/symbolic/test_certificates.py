@@ -59,7 +59,7 @@ def changed(path: Path, folder: Path, **fields: Any) -> str:
 
 
 def test_a_certificate_that_proves_nothing(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Lemmas left out, false ones, and claims that do not follow are found by the three questions."""
+    """Lemmas left out, false ones, and claims that do not follow are found by the three questions. SECURITY.md, 6."""
     lemmas = json.loads(written.read_text())["lemmas"]
     code, out, _ = said(capsys, "verify", changed(written, tmp_path, lemmas=lemmas[:1]))
     assert code == 15
@@ -80,11 +80,13 @@ def test_a_certificate_that_proves_nothing(written: Path, tmp_path: Path, capsys
 def test_a_certificate_of_no_property_is_no_pass(
     written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """SECURITY.md, 8."""
     code, _, err = said(capsys, "verify", changed(written, tmp_path, properties=[], lemmas=[]))
     assert (code, "is of no property: it proves nothing" in err) == (6, True)
 
 
 def test_a_property_about_whole_runs_is_in_no_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """SECURITY.md, 8."""
     path = tmp_path / "c.json"
     assert said(capsys, "prove", "core_liveness", f"--certificate={path}", "--quiet")[0] in (0, 5)
     data = json.loads(path.read_text())
@@ -95,7 +97,7 @@ def test_a_property_about_whole_runs_is_in_no_certificate(tmp_path: Path, capsys
 
 
 def test_a_lemma_instructs_no_solver(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Z3's parser would carry out what else is in a script: write a file, for one."""
+    """Z3's parser would carry out what else is in a script: write a file, for one. SECURITY.md, 7."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     for script in (

@@ -211,6 +211,7 @@ def test_a_build_that_lacks_a_class_of_the_driver_is_one_line(
 
 
 def test_a_digest_in_a_trace_is_no_build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """SECURITY.md, 4."""
     data = json.loads((DEFECTS / "rollback-never-ends.itf.json").read_text())
     data["#meta"]["kafka"]["release"] = "4.3.1+build-1a2b3c4d5e6f"
     trace = tmp_path / "run.itf.json"
@@ -265,6 +266,7 @@ def test_a_build_is_compared_with_the_rules_that_a_line_names(
 def test_a_build_is_explored_and_its_runs_are_replayed_and_tested(
     compiled: ClassPath, checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """SECURITY.md, 3."""
     name, path = compiled.release.version, str(checkout)
     options = ["--brokers=2", "--depth=4", "--unclean=off", "--jvms=1", "--quiet", "--trace-dir", str(tmp_path)]
     code, out, _ = said(capsys, "kafka", "explore", "--release", path, *options, "--explain", "4.2")
@@ -281,6 +283,7 @@ def test_a_build_is_explored_and_its_runs_are_replayed_and_tested(
 
 
 def test_a_task_of_spark_runs_the_build_at_its_path(compiled: ClassPath, checkout: Path) -> None:
+    """SECURITY.md, 3."""
     class_path("4.3.1")
     scope = Scope(2)
     states = np.array([packed(state)[::2] for state in scope.initial_states()], np.int64).tobytes()

@@ -1,0 +1,32 @@
+"""Command lines that show what a command is for, printed below its help."""
+
+from __future__ import annotations
+
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "check": (
+        "reassure check my_idea.py --set clients=3",
+        "reassure check my_idea.py --invariant 'len(s.using) <= 1'",
+        "reassure check core --set brokers=6 --engine spark --out runs/core6",
+    ),
+    "simulate": ("reassure simulate my_idea.py --walks 100000 --depth 200",),
+    "prove": (
+        "reassure prove my_idea.py --property one_at_a_time --certificate proof.json",
+        "reassure prove core --any-number",
+    ),
+    "verify": ("reassure verify proof.json --model my_idea.py",),
+    "guards": ("reassure guards my_idea.py --property one_at_a_time",),
+    "mutants": ("reassure mutants my_idea.py --max 40",),
+    "fairness": ("reassure fairness my_idea.py",),
+    "diff": ("reassure diff my_idea.py my_change.py",),
+    "find": ("reassure find my_idea.py 's.holder is None and len(s.using) == 1'",),
+    "stuck": ("reassure stuck my_idea.py --property everybody_is_served",),
+    "sweep": ("reassure sweep my_idea.py --set clients=2,3,4",),
+    "traces": ("reassure traces my_idea.py --cover guards --out suite",),
+    "replay": ("reassure replay traces/my_idea--one_at_a_time.itf.json --model my_idea.py",),
+    "show": ("reassure show traces/my_idea--one_at_a_time.itf.json --model my_idea.py --format html --out run.html",),
+    "explore": ("reassure explore my_idea.py", "reassure explore my_idea.py --out my_idea.html"),
+    "graph": ("reassure graph my_idea.py --by s.holder --out holders.html",),
+    "lint": ("reassure lint my_idea.py",),
+    "gate": ("reassure gate --changed", "reassure gate gate.toml --update"),
+    "completion": ('eval "$(reassure completion bash)"', "reassure completion fish | source"),
+}

@@ -1,0 +1,60 @@
+"""The JSON Schema of the run record, from the types that the program writes it with."""
+
+from __future__ import annotations
+
+import json
+import types
+import typing
+from typing import Any
+
+from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
+from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.base.run_record import RunRecord
+from reassure.checkers.base.stop import StopReason
+
+NAME = "record.schema.json"
+CHOICES: dict[str, list[Any]] = {
+    "schema": [1],
+    "verdict": sorted({*VERDICTS.values(), PASS_TO_DEPTH}),
+    "exit_code": sorted(code.value for code in Exit),
+    "status": sorted(PropertyStatus),
+    "stop_reason": [*sorted(StopReason), None],
+}
+"""Keys of which only some values occur."""
+
+
+def schema_text() -> str:
+    """The schema, as the page has it."""
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The run record of reassure",
+        "description": "What `--json FILE` writes. Keys may be added; docs/reference/record.md says what each means.",
+    }
+    return json.dumps({**head, **_of_record(RunRecord)}, indent=1) + "\n"
+
+
+def _of_record(record: Any) -> dict[str, Any]:
+    hints = typing.get_type_hints(record)
+    keys = {key: {**_of(hint), **({"enum": CHOICES[key]} if key in CHOICES else {})} for key, hint in hints.items()}
+    extras = typing.get_type_hints(record, include_extras=True)
+    optional = {key for key, hint in extras.items() if typing.get_origin(hint) is typing.NotRequired}
+    return {"type": "object", "properties": keys, "required": sorted(record.__required_keys__ - optional)}
+
+
+def _of(hint: Any) -> dict[str, Any]:
+    """The schema of an annotation."""
+    plain = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+    arguments = typing.get_args(hint)
+    if hint in plain:
+        return {"type": plain[hint]}
+    if hint is Any:
+        return {}
+    if typing.is_typeddict(hint):
+        return _of_record(hint)
+    if isinstance(hint, types.UnionType):
+        return {"type": [plain[one] for one in arguments]}
+    if typing.get_origin(hint) is list:
+        return {"type": "array", "items": _of(arguments[0])}
+    if typing.get_origin(hint) is dict:
+        return {"type": "object", "additionalProperties": _of(arguments[1])}
+    raise TypeError(f"{hint} has no schema")

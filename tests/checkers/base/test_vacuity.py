@@ -1,0 +1,205 @@
+"""Claims that say nothing: a variant's that is always true, one that applies to no configuration; and their digests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.api import check
+from reassure.checkers.base.meaning import meanings
+from reassure.checkers.base.prepare import plain
+from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.base.vacuity import NOWHERE, TRUE_OF_EVERYTHING
+from reassure.checkers.base.variants import replaced_claims
+from reassure.checkers.cli.main import main
+from tests.helpers.command import said
+
+TOP = """
+from dataclasses import replace
+from reassure import invariant, leads_to, step_property, terminal
+from reassure.models.examples import core
+from reassure.models.examples.core import Partition, Config, leader_in_isr
+
+"""
+ALWAYS_TRUE = """
+@invariant
+def leader_in_isr(s: Partition) -> bool:
+    return True
+
+MODEL = core.MODEL.replacing(leader_in_isr)
+"""
+
+
+def variant(folder: Path, text: str, name: str = "mine") -> str:
+    path = folder / f"{name}.py"
+    path.write_text(TOP + text, encoding="utf-8")
+    return str(path)
+
+
+def digest_in(model: str, name: str) -> str:
+    return meanings(plain(model, [])[0])[name]
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_a_property_that_a_variant_makes_true_is_vacuous(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = variant(tmp_path, ALWAYS_TRUE)
+    code, out, _ = said(capsys, "check", model, "--engine", engine, "--json", str(tmp_path / "out.json"))
+    assert code == 16
+    assert f"leader_in_isr        vacuous ({TRUE_OF_EVERYTHING})\n" in out
+    assert "  declared otherwise than in core: leader_in_isr\n" in out
+    record = json.loads((tmp_path / "out.json").read_text())
+    assert record["replaced"] == {"leader_in_isr": "core"}
+    assert {p["name"]: p["status"] for p in record["properties"]} == {
+        "leader_in_isr": "vacuous", "isr_within_replicas": "holds", "isr_never_empty": "holds",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("return s.leader == s.leader", "vacuous"),  # a variant's, and constant
+        ("return c.brokers < 9", "vacuous"),
+        ("return s.leader is None or s.leader in s.replicas", "holds"),
+    ],
+)
+def test_the_translation_decides_what_is_constant(body: str, status: str, tmp_path: Path) -> None:
+    text = ALWAYS_TRUE.replace("return True", body).replace("(s: Partition)", "(s: Partition, c: Config)")
+    result = check(variant(tmp_path, text), engine="reference")
+    assert {p.name: p.status for p in result.properties}["leader_in_isr"] == status
+
+
+def test_a_model_of_ones_own_with_a_property_that_reads_no_state(tmp_path: Path) -> None:
+    """That of another name in a variant too; one that depends on the configuration alone is no mistake."""
+    text = """
+@invariant
+def nothing(s: Partition) -> bool:
+    return True
+
+@invariant
+def few(s: Partition, c: Config) -> bool:
+    return c.brokers < 9
+
+@step_property
+def same(before: Partition, after: Partition) -> bool:
+    return True
+
+@leads_to(lambda s: True)
+def comes(s: Partition) -> bool:
+    return s.leader is None
+
+MODEL = core.MODEL.adding(nothing, few, same, comes)
+"""
+    result = check(variant(tmp_path, text), engine="native")
+    assert {p.name: p.status for p in result.properties if p.status is PropertyStatus.VACUOUS} == dict.fromkeys(
+        ["nothing", "same", "comes"], "vacuous"
+    )
+
+
+NEVER = """
+MODEL = core.MODEL.replacing(replace(leader_in_isr, when={}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("when", "status"),
+    [
+        ("lambda c: False", PropertyStatus.VACUOUS),
+        ("lambda c: c.brokers > 99", PropertyStatus.VACUOUS),
+        ("lambda c: c.brokers == 2 and c.brokers == 3", PropertyStatus.VACUOUS),
+        ("lambda c: c.brokers == 5", None),  # not applicable here
+        ("lambda c: c.brokers == 3", PropertyStatus.HOLDS),
+        ("lambda c: c.nonsense", "refused"),
+    ],
+)
+def test_a_when_that_is_never_true(
+    when: str, status: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = variant(tmp_path, NEVER.format(when))
+    code, out, err = said(capsys, "check", model, "--engine=reference", "--json", str(tmp_path / "out.json"))
+    record = json.loads((tmp_path / "out.json").read_text())
+    found = {p["name"]: p["status"] for p in record["properties"]}.get("leader_in_isr")
+    if status == "refused":
+        assert code == 150 and "nonsense" in err
+    elif status is None:
+        assert (code, found, record["not_applicable"]) == (0, None, ["leader_in_isr"])
+    else:
+        assert (code, found) == ((16, "vacuous") if status is PropertyStatus.VACUOUS else (0, "holds"))
+        assert record["not_applicable"] == [] and (NOWHERE in out) is (status is PropertyStatus.VACUOUS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ALWAYS_TRUE,
+        ALWAYS_TRUE.replace("return True", "return s.leader is None or s.leader in s.isr | s.isr"),
+        NEVER.format("lambda c: False"),
+    ],
+)
+def test_the_gate_pins_what_a_property_means(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All counts stay, and all names."""
+    entry = '[[check]]\nmodel = "{}"\nengine = "reference"\nexpect = "pass"\n'
+    gate = tmp_path / "gate.toml"
+    gate.write_text(entry.format("core"), encoding="utf-8")
+    assert main(["gate", str(gate), "--update", "-j1"]) == 0
+    pinned = gate.read_text(encoding="utf-8")
+    gate.write_text(pinned.replace('"core"', f'"{variant(tmp_path, text)}"'), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["gate", str(gate), "-j1"]) != 0
+    assert "the properties, or their texts, are not as pinned: digest" in capsys.readouterr().out
+
+
+HELPERS = """
+LIMIT = 3
+def known(s: Partition) -> bool:
+    return s.leader is None or s.leader in s.isr and LIMIT > 2
+
+@invariant
+def asks(s: Partition) -> bool:
+    return known(s)
+
+MODEL = core.MODEL.adding(asks)
+"""
+
+
+def test_a_digest_is_of_all_that_the_text_says(tmp_path: Path) -> None:
+    """Of called functions and of constants too; not of comments, docstrings, annotations or other claims."""
+    before = digest_in(variant(tmp_path, HELPERS), "asks")
+    same = HELPERS.replace("    return known(s)", '    """Docs."""\n    return known(s)  # a remark')
+    assert digest_in(variant(tmp_path, same, "a"), "asks") == before
+    others = [
+        ("LIMIT = 3", "LIMIT = 4"),
+        ("s.leader in s.isr and", "s.leader in s.isr or"),
+        ("known(s)\n", "not known(s)\n"),
+    ]
+    changed = [digest_in(variant(tmp_path, HELPERS.replace(*o), f"b{i}"), "asks") for i, o in enumerate(others)]
+    assert len({before, *changed}) == 4
+    assert digest_in(variant(tmp_path, HELPERS, "c"), "leader_in_isr") == digest_in("core", "leader_in_isr")
+
+
+def test_fairness_and_terminals_belong_to_what_is_claimed(tmp_path: Path) -> None:
+    text = "MODEL = core.MODEL.replacing(replace(core.{}, fair='strong'))"
+    name = next(a.name for a in plain("core", [])[0].model.actions)
+    unfair = variant(tmp_path, text.format(name), "fair")
+    assert digest_in(unfair, "leader_in_isr") == digest_in("core", "leader_in_isr")
+    stops = "from reassure.models.examples import die_hard\n@terminal\ndef over(s: die_hard.Jugs) -> bool:\n"
+    stops += "    return True\nMODEL = die_hard.MODEL.adding(over)\n"
+    assert digest_in(variant(tmp_path, stops, "stops"), "deadlock") != digest_in("die_hard", "deadlock")
+    live = digest_in("core_liveness", "a_leader_comes_back")
+    more = "from reassure.models.examples import core_liveness\n"
+    more += "MODEL = core_liveness.MODEL.replacing(replace(core.{}, fair='strong'))"
+    assert digest_in(variant(tmp_path, more.format(name), "live"), "a_leader_comes_back") != live
+
+
+def test_what_a_shipped_variant_replaces() -> None:
+    def of(name: str) -> dict[str, Any]:
+        return replaced_claims(plain(name, [])[0].model)
+
+    assert of("core") == {} and of("kraft_invariants") == {}
+    assert of("kraft_kafka") == dict.fromkeys(
+        ["elr_election", "unclean_election", "records_lost", "target_changed"], "kraft"
+    )

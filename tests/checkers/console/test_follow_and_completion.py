@@ -1,0 +1,122 @@
+"""`check --follow`, completion in shells, and the JSON Schema of the record."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.console.follow import follow
+from reassure.checkers.publish.record_schema import schema_text
+from tests.helpers.command import said
+from tests.helpers.lease_model import LEASE
+
+
+class Lines:
+    """A console that keeps what is printed, without the time of day."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def print(self, text: str, style: str = "") -> None:
+        self.lines.append(text[10:] if text[2:3] == ":" else text)
+
+
+def test_the_verdict_on_each_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, console = tmp_path / "lease.py", Lines()
+    file.write_text(LEASE)
+    texts = [LEASE.replace("s.given <= 2", "s.given < 2"), LEASE + "x = (\n", LEASE]
+
+    def save() -> None:
+        if not texts:
+            raise KeyboardInterrupt
+        file.write_text(texts.pop(0))
+
+    code = follow("lease.py", ["check", "lease.py", "--engine=reference"], console, save)  # type: ignore[arg-type]
+    assert code == 0
+    assert console.lines[:3] == [
+        "pass (exit code 0), 7 states",
+        "safety-violation (exit code 12), 7 states; some_are_left violated",
+        "  since the last: some_are_left holds -> violated",
+    ]
+    assert "lease.py cannot be imported: SyntaxError" in console.lines[3]
+    assert console.lines[4:] == ["pass (exit code 0), 7 states", "  since the last: some_are_left violated -> holds"]
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        (["che"], "check"),
+        (["check", "--inv"], "--invariant"),
+        (["check", "--engine", "ref"], "reference"),
+        (["kafka", "conf"], "conform confirm"),
+        (["kafka", "conform", "--relea"], "--release"),
+    ],
+)
+def test_completion_in_bash(words: list[str], completed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    script = said(capsys, "completion", "bash")[1]
+    ask = f'COMP_WORDS=(reassure {" ".join(words)}); COMP_CWORD={len(words)}; _reassure; echo "${{COMPREPLY[*]}}"'
+    done = subprocess.run(["bash", "-c", f"{script}\n{ask}"], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) >= set(completed.split())
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion_elsewhere(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, script, _ = said(capsys, "completion", shell)
+    assert (code, "--invariant" in script or "-l invariant" in script) == (0, True)
+    if shutil.which(shell):
+        assert subprocess.run([shell, "-n"], input=script, text=True, check=False).returncode == 0
+
+
+def fits(value: Any, schema: dict[str, Any], place: str = "") -> list[str]:
+    """What in a value is not as a schema of the kind that is generated says."""
+    names = {
+        str: "string",
+        bool: "boolean",
+        int: "integer",
+        float: "number",
+        type(None): "null",
+        list: "array",
+        dict: "object",
+    }
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    kind = names[type(value)]
+    wrong = [] if not kinds or kind in kinds or (kind == "integer" and "number" in kinds) else [f"{place} is {kind}"]
+    wrong += [f"{place} is {value!r}"] if "enum" in schema and value not in schema["enum"] else []
+    if isinstance(value, dict):
+        wrong += [f"{place} lacks {key}" for key in schema.get("required", []) if key not in value]
+        for key, inner in value.items():
+            below = schema.get("properties", {}).get(key, schema.get("additionalProperties", {}))
+            wrong += fits(inner, below, f"{place}.{key}")
+    if isinstance(value, list):
+        wrong += [text for one in value for text in fits(one, schema.get("items", {}), f"{place}[]")]
+    return wrong
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "lease.py", "--engine=reference"],
+        ["check", "lease.py", "--engine=reference", "--property=nothing"],
+        ["check", "leese.py"],
+        ["simulate", "lease.py", "--walks=5"],
+        ["find", "lease.py", "s.given == 1"],
+    ],
+)
+def test_records_fit_the_schema(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("lease.py").write_text(LEASE)
+    said(capsys, *words, "--json=r.json")
+    schema = json.loads(schema_text())
+    record = json.loads(Path("r.json").read_text())
+    assert fits(record, schema) == []
+    assert fits({**record, "exit_code": "0"}, schema) == [".exit_code is string", ".exit_code is '0'"]
+    assert fits({key: value for key, value in record.items() if key != "config"}, schema) == [" lacks config"]

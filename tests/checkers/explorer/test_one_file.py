@@ -1,0 +1,86 @@
+"""The explorer as one file: what is in it, and what a browser makes of it without a server."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.browser import chromium
+from tests.helpers.command import said
+
+SOLUTION = "empty/fill_big/big_to_small/empty_small/big_to_small/fill_big/big_to_small"
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from reassure.checkers.cli.main import main
+
+    file = tmp_path_factory.mktemp("pages") / "die_hard.html"
+    assert main(["explore", "die_hard", f"--out={file}"]) == 0
+    return file
+
+
+def data_of(file: Path) -> dict[str, Any]:
+    packed = re.search(r'id="offline-data">([^<]*)</script>', file.read_text())
+    assert packed is not None
+    data: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(packed[1])))
+    return data
+
+
+def test_every_state_and_step_is_in_it(written: Path) -> None:
+    data = data_of(written)
+    space = data["space"]
+    assert (len(space["states"]), sum(len(row) // 2 for row in space["steps"])) == (16, 96)
+    assert SOLUTION in data["views"]
+    assert list(data["pictures"]) == [SOLUTION]
+    assert [len(numbers) for numbers in space["state_hits"].values()] == [2]
+    assert data["views"]["empty"]["actions"][0]["name"] == "fill_small"
+    assert all(len(guards) == len(space["actions"]) for guards in space["explained"])
+
+
+def test_it_loads_nothing(written: Path) -> None:
+    text = written.read_text()
+    assert not re.search(r"<link|<script[^>]* src=|\bimport \{", text)
+    assert "default-src 'none'" in text
+    assert len(text) < 100_000
+
+
+def test_a_large_space_needs_a_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from reassure.checkers.explorer import one_file
+
+    monkeypatch.setattr(one_file, "MOST_STATES", 4)
+    code, _, err = said(capsys, "explore", "die_hard", f"--out={tmp_path / 'x.html'}")
+    assert (code, "the model has more than 4 states" in err) == (64, True)
+    assert said(capsys, "check", "die_hard", f"--trace-dir={tmp_path}", "--quiet")[0] == 12
+    trace = next(tmp_path.glob("*.json"))
+    assert said(capsys, "explore", "die_hard", f"--out={tmp_path / 'x.html'}", f"--trace={trace}")[0] == 0
+    data = data_of(tmp_path / "x.html")
+    assert (data["begin"], data["space"], len(data["views"])) == (SOLUTION, None, 7)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_in_a_browser(width: int, written: Path) -> None:
+    """The violation, back, another way, and a path of the space that is in no picture."""
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        problems: list[str] = []
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(written.as_uri())
+        page.click("#results a")
+        page.wait_for_selector('#properties [data-property="goal_not_reached"] .bad')
+        page.keyboard.press("Backspace")
+        page.wait_for_selector('#properties [data-property="goal_not_reached"] .good')
+        assert page.locator(".picture-note:visible").count() == 0
+        page.goto(f"{written.as_uri()}#empty/fill_small/small_to_big/fill_small")
+        page.wait_for_function("document.querySelector('#state').innerText.includes('was 0')")
+        assert page.locator("#find:visible").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert problems == []
