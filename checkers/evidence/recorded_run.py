@@ -8,7 +8,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import function
 from reassure.checkers.base.options import DEFAULT_ENGINE, ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus, bound_of
 from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.check import CheckRequest, run
@@ -17,7 +17,7 @@ from reassure.checkers.evidence.ledger import Record, RecordedResult
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.verdicts import NOT_REACHED, REACHED
 from reassure.checkers.traces.fairness import from_data, in_words
-from reassure.spec.claims import Outcome
+from reassure.spec.claims import ANY_NUMBER, PROOFS, Outcome
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
@@ -50,12 +50,14 @@ def record_run(
 
 def _search(spec: RunSpec, needed: list[str], progress: Progress, engine: str) -> RecordedRun:
     request = CheckRequest(spec.subject, list(spec.settings), engine, SearchOptions(workers=1, witness=True))
-    if spec.method == "prove":
-        request.engine, request.proof, request.options.properties = "prove:auto", ProofOptions(), needed
+    if spec.method in PROOFS:
+        any_number = spec.method == ANY_NUMBER
+        request.engine = "prove:any-number" if any_number else "prove:auto"
+        request.proof, request.options.properties = ProofOptions(any_number=any_number), needed
     result, bound = run(request, progress)
     if result.ended(StopReason.INTERRUPTED):
         raise KeyboardInterrupt
-    traces = [(p.trace, bound) for p in result.properties if p.name in needed and p.trace is not None]
+    traces = [(p.trace, bound_of(p, bound)) for p in result.properties if p.name in needed and p.trace is not None]
     return RecordedRun(_record(result, searched=spec.method == "check"), traces)
 
 

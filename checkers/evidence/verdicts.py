@@ -16,7 +16,7 @@ from reassure.checkers.evidence.ledger import Ledger, Record, RecordedResult
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.subjects import Subjects
 from reassure.checkers.evidence.trace_store import TraceKey, is_sealed, paths, trace_files
-from reassure.spec.claims import Claim, Reading
+from reassure.spec.claims import ANY_NUMBER, PROOFS, Claim, Reading
 from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.language.vocabulary import TEMPORAL
 from reassure.spec.semantics.interpreter import BoundModel
@@ -164,8 +164,9 @@ class ReadingAnswer:
         if self.run.method == "enumerate":
             return f"verified: {r.cases:,} cases, {r.covered}"
         within = f", as long as no step leaves the bounds of {', '.join(r.bounds)}" if r.bounds else ""
-        if self.run.method == "prove":
-            return f"proved, however many steps are taken{within}"
+        if self.run.method in PROOFS:
+            of_any = " and whatever the numbers that are not set" if self.run.method == ANY_NUMBER else ""
+            return f"proved, however many steps are taken{of_any}{within}"
         return f"verified: all of {r.stats['distinct']:,} states, {r.stats['depth']} levels{within}{self.assumed}"
 
     def _refutations(self) -> str:
@@ -190,7 +191,7 @@ class Entry:
             if verdict in verdicts:
                 return Standing(verdict.value)
         if verdicts == {ReadingVerdict.HOLDS}:
-            proved = any(a.run.method == "prove" for a in of_text or self.answers)
+            proved = any(a.run.method in PROOFS for a in of_text or self.answers)
             return Standing.PROVED if proved else Standing.VERIFIED
         if verdicts == {ReadingVerdict.VIOLATED}:
             return Standing.REFUTED

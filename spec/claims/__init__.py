@@ -15,7 +15,7 @@
     model = "batching_literal"
     set = { brokers = 4 }                   # its configuration, if not the default
     properties = ["own_steps_keep_min_isr"] # properties and covers that together are the claim in this reading
-    method = "check"                        # or "prove", or "enumerate"
+    method = "check"                        # or "prove", "prove any number", "enumerate"
     expect = "violated"                     # or "holds": what a checker was seen to say
     note = "What the trace shows."          # if it needs saying
     column = "document"                     # or "kafka": its code; or "mutant": shows that the claim can fail
@@ -41,7 +41,10 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
-METHODS = ("check", "prove", "enumerate")
+ANY_NUMBER = "prove any number"
+PROOFS = ("prove", ANY_NUMBER)
+"""The methods that prove: of the configuration, or of all values of its numbers that are not set."""
+METHODS = ("check", *PROOFS, "enumerate")
 COLUMNS = ("document", "kafka", "mutant")
 EXPECTATIONS = ("holds", "violated")
 

@@ -261,7 +261,12 @@ def _relations(g: Graph, f: Fields, wide: bool = True) -> Iterator[Lemma]:
 
 
 def _sequences(g: Graph, f: Fields) -> Iterator[Lemma]:
-    """One sequence is another, or what another leaves without a set."""
+    """One sequence is another, or what another leaves without a set; for any number, it has no item twice."""
+    for a in f.seqs if f.any_number else ():
+        assert isinstance(a.node.type, SeqType)
+        members = g.op("seq_set", SetType(a.node.type.item), (a.node,))
+        length = g.op("seq_len", IntType(0, a.node.type.length), (a.node,))
+        yield _under(g, [a], g.eq(g.card(members), length), f"{a.text} has no item twice")
     for a, b in permutations(f.seqs, 2):
         if a.node.type != b.node.type or (a.condition, b.condition) != (None, None):
             continue
