@@ -159,7 +159,8 @@ def fairness(f: Frame) -> Found:
             if not all(violated_by_a_fair_run(graph, claim, less) for less in fewer):
                 yield "what is called enough is more than enough", (claim.name, enough)
     codes = [Exit.LIVENESS for name in claims if f.facts.runs[name]]
-    if ran.code != worst([*codes, *(Exit.VACUOUS for name in f.facts.vacuous if not f.facts.runs[name])]):
+    vacuous = [Exit.VACUOUS for name in claims if name in f.facts.vacuous and not f.facts.runs[name]]
+    if ran.code != worst([*codes, *vacuous]):
         yield "another exit code", ran.code
 
 
