@@ -387,7 +387,7 @@ def query(f: Frame) -> Found:
         "select action, count(*) from edges group by action order by action": sorted(
             [a, n] for a, n in Counter(e.action for e in g.inner).items()
         ),
-        "select depth, count(*) from states group by depth order by depth": sorted(
+        "select level, count(*) from states group by level order by level": sorted(
             [level, n] for level, n in Counter(g.level).items()
         ),
     }

@@ -124,6 +124,6 @@ def expected_exit(graph: Graph, facts: Facts) -> Exit:
         elif level is not None:
             codes.append(Exit.DEADLOCK if name == "deadlock" else Exit.SAFETY)
     codes += [Exit.LIVENESS for violated in facts.runs.values() if violated]
-    codes += [Exit.VACUOUS for name in facts.vacuous if not facts.runs[name]]
+    codes += [Exit.VACUOUS for name in facts.vacuous if not facts.runs.get(name) and facts.hits.get(name) is None]
     codes += [Exit.INCONCLUSIVE] if graph.undeclared else []
     return worst(codes)

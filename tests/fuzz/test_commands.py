@@ -107,7 +107,7 @@ FAULTS: dict[str, tuple[Fault, int]] = {
         3,
     ),
     "replayed: a trace is not executed": (lambda: patch.object(replay, "replay", lambda trace, bound: None), 16),
-    "gate: pins are not judged": (lambda: patch.object(judge, "_judge_pins", lambda check, record: []), 1),
+    "gate: pins are not judged": (lambda: patch.object(judge, "_judge_pins", lambda check, record: []), 33),
     "explore: every property holds": (
         _instead(view, "properties_here", lambda right: lambda *a: [p | {"status": "holds"} for p in right(*a)]),
         1,
