@@ -33,6 +33,12 @@ def digest(model: Model) -> str:
     return digest_of_modules(_modules(model))
 
 
+def digest_and_modules(model: Model) -> tuple[str, list[str]]:
+    """As `digest`, and the names of the modules whose text is in it."""
+    digests = _ModuleDigests()
+    return digests.of_all(_modules(model)), list(digests.by_module)
+
+
 def module_files(model: Model) -> list[Path]:
     """The files of a model's own modules and of those that they import, but for the language and libraries."""
     digests = _ModuleDigests()
@@ -50,8 +56,7 @@ def _modules(model: Model) -> set[str]:
 
 def digest_of_modules(names: Iterable[str]) -> str:
     """SHA-256, in hexadecimal, of the text of imported modules, whatever their order and their names."""
-    digests = _ModuleDigests()
-    return _sha256(" ".join(sorted({digests.of(name) for name in sorted(names)})))
+    return _ModuleDigests().of_all(names)
 
 
 def digest_of_files(folders: Iterable[Path], files: Iterable[Path] = ()) -> str:
@@ -75,6 +80,10 @@ class _ModuleDigests:
 
     def __init__(self) -> None:
         self.by_module: dict[str, str] = {}
+
+    def of_all(self, names: Iterable[str]) -> str:
+        """One digest of several modules, whatever their order."""
+        return _sha256(" ".join(sorted({self.of(name) for name in sorted(names)})))
 
     def of(self, name: str) -> str:
         """The digest of a module of ours; of a library, its name."""

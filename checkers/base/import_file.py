@@ -8,6 +8,7 @@ import importlib.util
 import sys
 import sysconfig
 import traceback
+from collections.abc import Iterable
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -38,6 +39,24 @@ class FromText(SourceFileLoader):
     def path_stats(self, path: str) -> NoReturn:
         """Raises: so that nothing is taken from the cache, and nothing stored."""
         raise OSError
+
+    def get_data(self, path: str) -> bytes:
+        """The bytes of a file as they were when they were first read: what runs and what the digest is of."""
+        read: dict[str, bytes] = self.__dict__.setdefault("read", {})
+        if path not in read:
+            read[path] = super().get_data(path)
+        return read[path]
+
+
+def changed_since_import(names: Iterable[str]) -> Path | None:
+    """The file of one of these modules that has other bytes now than when it was imported; None if none has."""
+    for name in names:
+        loader = getattr(sys.modules.get(name), "__loader__", None)
+        if isinstance(loader, FromText):
+            path = Path(loader.path)
+            if not path.is_file() or path.read_bytes() != loader.get_data(loader.path):
+                return path
+    return None
 
 
 _roots: set[Path] = {PROGRAM / "models"}

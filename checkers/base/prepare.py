@@ -8,8 +8,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
-from reassure.checkers.base.digest import digest
+from reassure.checkers.base.digest import digest_and_modules
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.import_file import changed_since_import
 from reassure.checkers.base.model_loader import config_values, load, settings
 from reassure.checkers.base.options import SearchOptions
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -97,7 +98,10 @@ def _prepared(
         raise Failure(Exit.MODEL, str(error)) from None
     if reason:
         raise Failure(Exit.NOTHING, f"{loaded.name} has no initial state: {reason}")
-    return replace(prepared, sha256=digest(loaded), restricted=prepared.__dict__.get("lowered"))
+    sha, modules = digest_and_modules(loaded)
+    if (changed := changed_since_import(modules)) is not None:  # its functions are of one text, their syntax of another
+        raise Failure(Exit.SYSTEM, f"{changed} was changed while it was read: run the command again")
+    return replace(prepared, sha256=sha, restricted=prepared.__dict__.get("lowered"))
 
 
 def _without_start(bound: BoundModel) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import rich.console
+from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
@@ -22,6 +23,21 @@ LAST_COLUMN = re.compile(r"^.*\S {2,}")
 """A row of a table up to its last column."""
 COPIED = re.compile(r"^\s*(?:(?:again|what forbids it): |reassure )")
 """Lines that a reader copies: a terminal breaks them itself, so that they are copied as one."""
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters by which a text of a file would move the cursor, colour, or turn other text round."""
+LONGEST = 2_000
+"""Characters of a line of a message."""
+
+
+def printable(text: str) -> str:
+    """The text with its control characters written out, but for line breaks and tabs."""
+    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def message(text: str) -> str:
+    """What is wrong, for a terminal: a line that quotes too much of a file is cut."""
+    cut = (line if len(line) <= LONGEST else f"{line[:LONGEST]}..." for line in text.split("\n"))
+    return printable("\n".join(cut))
 
 
 class Console(rich.console.Console):
@@ -51,6 +67,12 @@ class Console(rich.console.Console):
         if self.breaks_lines and len(objects) == 1 and isinstance(objects[0], Text):
             objects = (broken(objects[0], self.width),)
         super().print(*objects, style=style, **settings)
+
+    def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+        """As of rich, without the control characters of a text."""
+        for segment in super().render(renderable, options):
+            plain = segment.control or CONTROLS.search(segment.text) is None
+            yield segment if plain else Segment(printable(segment.text), segment.style)
 
     def print_exit(self, code: Exit, verdict: str = "") -> None:
         """The last line of a report. verdict: words that say more than those of the code."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from reassure.checkers.base import terminal
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.run_identity import error_record
@@ -106,7 +107,7 @@ def _interrupt(number: int, frame: object) -> NoReturn:
 
 
 def _failed(code: Exit, message: str, args: argparse.Namespace, words: list[str]) -> int:
-    print(f"reassure: {message}", file=sys.stderr)
+    print(f"reassure: {terminal.message(message)}", file=sys.stderr)
     path = getattr(args, "json", None)
     if isinstance(path, Path):
         record = error_record(code, message, getattr(args, "model", None) or "", shlex.join(["reassure", *words]))

@@ -11,6 +11,7 @@ from typing import Any
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.base.shared_options import OF_SPARK
+from reassure.checkers.base.terminal import message
 
 
 def search_options(args: argparse.Namespace, **others: Any) -> SearchOptions:
@@ -42,4 +43,4 @@ def spark_settings(args: argparse.Namespace) -> SparkOptions:
 def note(text: str) -> None:
     """A remark on standard error, if there is one."""
     if text:
-        print(text, file=sys.stderr)
+        print(message(text), file=sys.stderr)

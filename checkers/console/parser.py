@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import Any, NoReturn
 
-from reassure import __version__
+from reassure import __version__, spec
 from reassure.checkers.base.declared import Option, repro
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.console.commands import COMMANDS, CommandModule, command, options_of, subcommands
@@ -121,6 +121,7 @@ def _overview() -> Parser:
     parser.add_argument("--version", action="version", version=f"reassure {__version__}")
     width = max(map(len, COMMANDS))
     parser.epilog = "commands:\n" + "\n".join(f"  {name:{width}}  {text}" for name, text in COMMANDS.items())
+    parser.epilog += f"\n\nthe language of models: {Path(spec.__path__[0]) / 'README.md'}"
     return parser
 
 

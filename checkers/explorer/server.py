@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -46,6 +47,7 @@ class ExplorerServer(ThreadingHTTPServer):
     """Serves one session; `Failure` if the port is taken."""
 
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, session: ExplorerSession, port: int, token: str) -> None:
         """port: 0 for any that is free."""
@@ -131,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _post(self, below: str) -> None:
         kind, _, name = below.partition("/")
         length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > LONGEST_BODY:
+        if not re.fullmatch("[0-9]{1,9}", length) or int(length) > LONGEST_BODY:
             self.close_connection = True
             raise BadRequest("a command is a JSON object of at most 1 MiB")
         try:

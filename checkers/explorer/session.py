@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.export import FORMS, Exported, describe, export
 from reassure.checkers.explorer.jobs import ExplorerJob
@@ -14,6 +15,7 @@ from reassure.checkers.explorer.neighbourhood import neighbourhood
 from reassure.checkers.explorer.view import starts, view
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.traces.named_path import NamedStep, follow, from_text, to_text
+from reassure.checkers.traces.values_along import values_along
 from reassure.spec.semantics.interpreter import ModelError
 from reassure.spec.semantics.trace import Trace, TraceError
 
@@ -38,6 +40,7 @@ class ExplorerSession:
             "view": self._view,
             "picture": self._picture,
             "neighbourhood": self._neighbourhood,
+            "values": self._values,
             "search": lambda query: self._search_status(),
             "find": lambda query: self.find.status(),
         }
@@ -100,6 +103,18 @@ class ExplorerSession:
             raise BadRequest(f"a radius is 1 or 2, not {radius[:20]!r}")
         trace, path = self._trace(loaded, query)
         return _raising(lambda: neighbourhood(loaded, path, trace.states[-1], int(radius)))
+
+    def _values(self, query: Query) -> dict[str, Any]:
+        """The value of an expression in each state of a path."""
+        expression = query.get("expression", "").strip()
+        if not expression or len(expression) > LONGEST_EXPRESSION:
+            raise BadRequest(f"an expression has 1 to {LONGEST_EXPRESSION:,} characters")
+        loaded = self.source.loaded()
+        trace, _ = self._trace(loaded, query)
+        try:
+            return {"expression": expression, "values": values_along(trace, loaded.bound, expression)}
+        except Failure as failure:
+            raise BadRequest(str(failure)) from None
 
     def _trace(self, loaded: Loaded, query: Query) -> tuple[Trace, list[NamedStep]]:
         """The whole of a path; `BadRequest` if the model has only a part of it."""

@@ -90,12 +90,13 @@ class CheckOutcome:
 def run_check(check: Check, threads: int, traces: Path | None, deadline: float | None = None) -> CheckOutcome:
     """Runs and judges one check.
 
-    threads: of its search. traces: the folder for counterexamples of a failure. deadline: by `time.time`.
+    threads: of its search. traces: the folder for counterexamples of a failure. deadline: by `time.monotonic`, which
+    all processes of a machine share.
     """
     began = time.monotonic()
     may_execute(check.named)
     forget_files()  # of other checks that ran in this process
-    remaining = None if deadline is None else deadline - time.time()
+    remaining = None if deadline is None else deadline - time.monotonic()
     if remaining is not None and remaining <= 0:
         return unanswered(check, Exit.INCONCLUSIVE, NO_TIME)
     with temporary_folder("gate") as folder:

@@ -131,7 +131,7 @@ def _outcomes(
 ) -> Iterator[CheckOutcome]:
     """The outcome of each check, in order, those that are not known being run; ends after one that was interrupted."""
     budget = options.budget if options.budget is not None else file.budget
-    deadline = time.time() + budget if budget is not None else None
+    deadline = time.monotonic() + budget if budget is not None else None
     due = sum(outcome is None for outcome in earlier)
     jobs = max(1, min(options.jobs, due))
     threads = max(1, (os.cpu_count() or 1) // jobs)

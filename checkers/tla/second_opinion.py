@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -286,8 +287,8 @@ class Asked:
         else:
             self.opinion.reason = f"TLC stopped: {run.error}"
 
-    def _extending(self) -> str:
-        return f"---- MODULE {HARNESS}Trace ----\nEXTENDS {self.exported.name}\n====\n"
+    def _extending(self, more: str = "") -> str:
+        return f"---- MODULE {HARNESS}Trace ----\nEXTENDS {self.exported.name}\n{more}====\n"
 
     def _changes_nothing(self, name: str) -> bool:
         """Whether the last step of our run changes nothing: TLA+ says nothing of such, and may have a longer run."""
@@ -360,7 +361,10 @@ class Asked:
     def lasting(self, names: list[str]) -> TlcRun:
         """A run of TLC that checks properties about whole runs."""
         lines = [f"PROPERTY {self.exported.names[name]}" for name in names]
-        return self.run(f"{HARNESS}Trace", self._extending(), lines, "-deadlock")
+        once = evaluated_once(self.exported.text)
+        if once:
+            lines.insert(0, "CONSTANT Becomes <- BecomesOnce")
+        return self.run(f"{HARNESS}Trace", self._extending(once), lines, "-deadlock")
 
     def about_runs(self, name: str, ours: str) -> None:
         """A property about whole runs; TLC's lasso is executed, and must be fair and violate it."""
@@ -390,6 +394,18 @@ class Asked:
             return "violated, but not in Python"
         self.opinion.traces += 1
         return "violated"
+
+
+def evaluated_once(module: str) -> str:
+    """`Becomes` of a module, its argument being the member of a set: within `ENABLED`, TLC evaluates an argument again
+    for each variable, but a member of a set once. "" where there is none.
+    """
+    found = re.search(r"^Becomes\((\w+)\) ==\n((?:    .*\n)+)", module, re.MULTILINE)
+    if found is None:
+        return ""
+    state = found[1]
+    body = [re.sub(rf"= {state}\.", f"= {state}_once.", f"    {line}") for line in found[2].splitlines()]
+    return "\n".join([f"BecomesOnce({state}) ==", f"    \\E {state}_once \\in {{{state}}} :", *body, ""])
 
 
 class Refusal(Exception):

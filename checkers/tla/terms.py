@@ -430,6 +430,8 @@ def _enclosed(term: Term, width: int, wrapped: bool) -> list[str]:
 
 
 def _list_of_items(opening: str, items: Sequence[tuple[str, Term]], closing: str, width: int) -> list[str]:
+    if not items:
+        return [opening + closing]
     lines: list[str] = []
     if all(label.endswith(" |-> ") for label, _ in items):
         longest = max((len(label) for label, _ in items), default=0)

@@ -4,7 +4,7 @@ Only under this reading can the document's statements about leader and ISR be tr
 """
 
 from reassure import action
-from reassure.models.kip236_intermediate import drop_set as intermediate
+from reassure.models.kip236_intermediate.drop_properties import PROTOCOL
 from reassure.models.kip236_intermediate.drop_set import Cluster, Config, computed
 from reassure.spec.kafka.partition import Brokers
 
@@ -15,4 +15,4 @@ def compute_drop(s: Cluster, c: Config, kept: Brokers) -> Cluster:
     return computed(s, c, kept, s.top)
 
 
-MODEL = intermediate.PROTOCOL.adding(compute_drop)
+MODEL = PROTOCOL.adding(compute_drop)

@@ -52,6 +52,8 @@ class Config:
     """Brokers that may be down at the same time; with 1 the upgrade is a rolling one without crashes."""
     all_upgraded: bool = True
     """The new protocol is written into a broker's file only once every broker is upgraded."""
+    per_receiver: bool = False
+    """The controller writes for each receiver by the version that it has registered with, not by its own protocol."""
 
 
 @dataclass(frozen=True)
@@ -190,12 +192,34 @@ def brokers_can_read_registrations(s: Cluster, c: Config) -> bool:
     return not version_3_is_shown(s, c) or not behind
 
 
+def gets_version_2(s: Cluster, c: Config, broker: Broker) -> bool:
+    """Whether the controller writes version 2 of UpdateMetadataRequest to a broker."""
+    if s.controller is None or s.nodes[s.controller].speaks != Protocol.NEW:
+        return False
+    return not c.per_receiver or s.nodes[broker].speaks == Protocol.NEW
+
+
 @invariant
 def brokers_can_read_the_controller(s: Cluster, c: Config) -> bool:
-    """R7. Otherwise brokers drop the controller's UpdateMetadataRequests, and answer clients with old metadata."""
+    """R7, R11. Otherwise brokers drop the controller's UpdateMetadataRequests, and answer clients with old metadata."""
+    return all(
+        not gets_version_2(s, c, b) or s.nodes[b].release == Release.V0_10 for b in every(Broker, c) if up(s.nodes[b])
+    )
+
+
+@cover(when=lambda c: c.per_receiver and c.brokers > 1)
+def controller_writes_both_versions(s: Cluster, c: Config) -> bool:
+    """R11: of two brokers that are up the controller writes version 2 to one, and version 1 to the other."""
+    written = any(gets_version_2(s, c, b) for b in every(Broker, c) if up(s.nodes[b]))
+    return written and any(not gets_version_2(s, c, b) for b in every(Broker, c) if up(s.nodes[b]))
+
+
+@cover(when=lambda c: c.per_receiver and not c.all_upgraded and c.brokers > 1)
+def controller_writes_to_old_code(s: Cluster, c: Config) -> bool:
+    """R11: the controller speaks the new protocol, and a broker that is up cannot read it."""
     if s.controller is None or s.nodes[s.controller].speaks != Protocol.NEW:
-        return True
-    return all(s.nodes[b].release == Release.V0_10 for b in every(Broker, c) if up(s.nodes[b]))
+        return False
+    return any(up(s.nodes[b]) and s.nodes[b].release != Release.V0_10 for b in every(Broker, c))
 
 
 @invariant

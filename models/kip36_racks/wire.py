@@ -233,6 +233,16 @@ def _field(data: dict[str, Any], name: str, kind: type[Any]) -> Any:
     return data[name]
 
 
+RACK_KEY = "broker.rack"
+
+
+def rack_of_properties(text: str) -> str | None:
+    """The rack in a broker's properties file; the last line with the key counts, as in every properties file."""
+    lines = [line.strip() for line in text.splitlines() if not line.lstrip().startswith(("#", "!"))]
+    found = [value.strip() for key, equals, value in (line.partition("=") for line in lines) if key.strip() == RACK_KEY]
+    return found[-1] if found else None
+
+
 # -- brokers: binary ----------------------------------------------------------------------------------------------
 
 
@@ -431,6 +441,12 @@ def read_message(fields: tuple[Field, ...], data: bytes, version: int, rest: boo
     if not rest:
         source.end()
     return found
+
+
+def read_front(fields: tuple[Field, ...], data: bytes) -> tuple[Message, bytes]:
+    """A message that all versions share, and the bytes behind it."""
+    source = Reader(data)
+    return _read(fields, 0, source, ""), data[source.at :]
 
 
 def _read(fields: tuple[Field, ...], version: int, source: Reader, where: str) -> Message:

@@ -132,9 +132,9 @@ def first_step_reaches_min_isr(rule: Step) -> Outcome:
             after = frozenset(rule(target, current, isr, alive, at_once, min_isr))
             joining = frozenset(target) & frozenset(current) - isr
             if len(after & (new | joining)) < min(min_isr - len(isr), len(new | joining)):
-                said = f"{_say(current)} with {_say(sorted(isr))} in sync to {_say(target)}, R = {at_once}"
+                said = f"{told(current)} with {told(sorted(isr))} in sync to {told(target)}, R = {at_once}"
                 return Outcome(
-                    False, cases, _B3, f"{said}, MinISR = {min_isr}: {_say(sorted(after - frozenset(current)))}"
+                    False, cases, _B3, f"{said}, MinISR = {min_isr}: {told(sorted(after - frozenset(current)))}"
                 )
     return Outcome(True, cases, _B3)
 
@@ -188,8 +188,8 @@ def fills_batches(rule: Callable[[frozenset[Part], frozenset[Part], int], frozen
             cases += 1
             batch = rule(asked, leading, limit)
             if len(batch) != min(limit, len(asked)):
-                said = f"P = {limit}, asked for {_say(sorted(asked))}, leaders move in {_say(sorted(leading))}"
-                return Outcome(False, cases, _B5, f"{said}: {_say(sorted(batch))}")
+                said = f"P = {limit}, asked for {told(sorted(asked))}, leaders move in {told(sorted(leading))}"
+                return Outcome(False, cases, _B5, f"{said}: {told(sorted(batch))}")
     return Outcome(True, cases, _B5)
 
 
@@ -212,7 +212,7 @@ def ends_as_asked(rule: Step) -> Outcome:
             cases += 1
             found = steps(rule, target, current, at_once, min_isr)
             if found[-1] != target:
-                return Outcome(False, cases, _B7, f"{_say(current)} to {_say(target)} ends at {_say(found[-1])}")
+                return Outcome(False, cases, _B7, f"{told(current)} to {told(target)} ends at {told(found[-1])}")
     return Outcome(True, cases, _B7)
 
 
@@ -235,7 +235,7 @@ def one_step_by_default(rule: Step) -> Outcome:
             cases += 1
             found = steps(rule, target, current, 2**31 - 1, min_isr)
             if len(found) > 2:
-                said = " ".join(_say(listed) for listed in found)
+                said = " ".join(told(listed) for listed in found)
                 return Outcome(False, cases, _B8, f"MinISR = {min_isr}: {said}")
     return Outcome(True, cases, _B8)
 
@@ -256,5 +256,6 @@ def _powerset(parts: frozenset[Part]) -> Iterator[frozenset[Part]]:
     return (frozenset(s) for n in range(len(ordered) + 1) for s in combinations(ordered, n))
 
 
-def _say(numbers: List | list[Broker] | list[Part]) -> str:
+def told(numbers: List | list[Broker] | list[Part]) -> str:
+    """As text: (1, 2)."""
     return f"({', '.join(str(int(n)) for n in numbers)})"

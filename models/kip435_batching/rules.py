@@ -213,7 +213,23 @@ def movements_within_product(s: Cluster, c: Config) -> bool:
     return s.changed > 0 or sum(len(s.logs[x].fresh) for x in every(Part, c)) <= most
 
 
+def left_as_it_is(before: Cluster, after: Cluster, part: Part) -> bool:
+    """A step that runs keeps what it is for; it is over with its last action, or with its controller."""
+    b, a = before.memory[part], after.memory[part]
+    if not before.controller or not after.controller or b.next in (Next.IDLE, Next.CALCULATE):
+        return True
+    same = a.goal == b.goal and a.dropping == b.dropping and a.leads == b.leads
+    return b.next == Next.FINISH or (a.next != Next.IDLE and same)
+
+
+@step_property
+def running_step_is_left_as_it_is(before: Cluster, after: Cluster, c: Config) -> bool:
+    """B6. Otherwise an operator who changes a limit throws away what is being copied, or redirects it."""
+    return all(left_as_it_is(before, after, x) for x in every(Part, c))
+
+
 BATCHING = (
+    running_step_is_left_as_it_is,
     first_step_elects_the_new_leader,
     never_fewer_copies_than_asked_for,
     movements_within_product,

@@ -15,9 +15,10 @@ from reassure.models.kip435_batching.cases import (
     brokers,
     lists,
     steps,
+    told,
 )
 from reassure.spec.claims import Outcome
-from reassure.spec.kafka.partition import Broker, Brokers
+from reassure.spec.kafka.partition import Brokers
 
 MODES = {
     "reassignment.max.concurrent.leader.movements": "cluster-wide",
@@ -123,8 +124,8 @@ def stores_what_was_stored(rule: Step) -> Outcome:
             cases += 1
             for listed in steps(rule, target, current, at_once, min_isr):
                 if frozenset(listed) not in (frozenset(current), grown, frozenset(target)):
-                    said = f"{_told(current)} to {_told(target)}, R = {at_once}, MinISR = {min_isr}"
-                    return Outcome(False, cases, _LISTS, f"{said}: {_told(listed)} is stored")
+                    said = f"{told(current)} to {told(target)}, R = {at_once}, MinISR = {min_isr}"
+                    return Outcome(False, cases, _LISTS, f"{said}: {told(listed)} is stored")
     return Outcome(True, cases, _LISTS)
 
 
@@ -169,8 +170,8 @@ def adds_at_most_r(rule: Step) -> Outcome:
             for now, after in pairwise(steps(rule, target, current, at_once, min_isr)):
                 added = [b for b in after if b not in now]
                 if len(added) > at_once:
-                    said = f"{_told(current)} to {_told(target)}, R = {at_once}, MinISR = {min_isr}"
-                    return Outcome(False, cases, _LISTS, f"{said}: {_told(tuple(added))} are added at once")
+                    said = f"{told(current)} to {told(target)}, R = {at_once}, MinISR = {min_isr}"
+                    return Outcome(False, cases, _LISTS, f"{said}: {told(tuple(added))} are added at once")
     return Outcome(True, cases, _LISTS)
 
 
@@ -180,7 +181,3 @@ def n_unused_adds_at_most_r() -> Outcome:
 
 def n_used_adds_at_most_r() -> Outcome:
     return adds_at_most_r(with_n)
-
-
-def _told(listed: tuple[Broker, ...]) -> str:
-    return f"({', '.join(str(int(b)) for b in listed)})"

@@ -2,8 +2,8 @@
 
 from reassure import cover
 from reassure.models.kraft.protocol import alter_partition, commit, current, elect_from_elr, elect_unclean, eligible
-from reassure.models.kraft.state import AlterPartition, Cluster, Unclean
-from reassure.spec.kafka.partition import NOBODY, Broker, members, reassigning
+from reassure.models.kraft.state import AlterPartition, Cluster, Config, Unclean
+from reassure.spec.kafka.partition import NOBODY, Broker, ended, members, reassigning
 
 
 @cover(on=alter_partition)
@@ -40,6 +40,32 @@ def disjoint_target_completes(before: Cluster, after: Cluster) -> bool:
     """K6: a reassignment completes, and every replica of the target is new."""
     b, a = before.partition, after.partition
     return reassigning(b) and not reassigning(a) and frozenset(before.original) & members(a) == NOBODY
+
+
+def two_can_be_added(c: Config) -> bool:
+    """Two brokers at least have no replica at first."""
+    return c.admin_requests > 0 and c.brokers >= c.replication_factor + 2
+
+
+@cover(tags=["complete"], when=two_can_be_added)
+def some_but_not_all_added_are_in_sync(before: Cluster, after: Cluster) -> bool:
+    """K2, of "all": one AlterPartition request brings an added replica, and another one is still to come."""
+    p = after.partition
+    return p.isr != before.partition.isr and p.adding & p.isr != NOBODY and not p.adding <= p.isr
+
+
+@cover(tags=["complete"], when=two_can_be_added)
+def several_added_replicas_complete(before: Cluster, after: Cluster) -> bool:
+    """K2, of "all": a reassignment completes that has added more than one replica."""
+    return len(before.partition.adding) > 1 and ended(before.partition, after.partition)
+
+
+@cover(tags=["complete"], when=lambda c: c.admin_requests > 0 and c.brokers >= c.min_isr + 2)
+def leader_moves_beside_one_out_of_sync(before: Cluster, after: Cluster) -> bool:
+    """K3, of "from the new ISR": completion elects another leader, and a replica of the target is not in sync."""
+    b, a = before.partition, after.partition
+    moves = b.leader is not None and b.leader not in a.replicas
+    return moves and ended(b, a) and not members(a) <= a.isr
 
 
 @cover(on=commit)

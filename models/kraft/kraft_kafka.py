@@ -407,7 +407,14 @@ def preferred_leader_is_an_added_one(before: Kafka, after: Kafka) -> bool:
 
 MODEL = (
     kraft.MODEL.without(
-        "elect_from_elr", "elr_election", "unclean_election", "records_lost", "target_below_min_isr_waits_for_ever"
+        "elect_from_elr",
+        "elr_election",
+        "unclean_election",
+        "records_lost",
+        "target_below_min_isr_waits_for_ever",
+        "pending_takes_the_isr_as_proposed",
+        "growth_keeps_who_is_eligible",
+        "cancel_elects_from_the_isr",
     )
     .replacing(
         start,

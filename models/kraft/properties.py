@@ -3,7 +3,7 @@
 from reassure import Action, invariant, step_property
 from reassure.models.kraft.protocol import alter_partition, cancel, current, retarget, start
 from reassure.models.kraft.state import AlterPartition, Cluster, Unclean
-from reassure.spec.kafka.partition import NOBODY, Watched, ended, enough, members, moved
+from reassure.spec.kafka.partition import NOBODY, Watched, ended, enough, given_up, members, moved, reassigning, started
 
 
 @invariant
@@ -25,6 +25,38 @@ def isr_is_unfenced(s: Cluster) -> bool:
 def stale_request_changes_nothing(before: Cluster, after: Cluster, request: AlterPartition) -> bool:
     """K13. Otherwise a delayed request undoes what was decided after it was sent."""
     return current(before, request) or after.partition == before.partition
+
+
+@step_property(on=alter_partition)
+def pending_takes_the_isr_as_proposed(before: Cluster, after: Cluster, request: AlterPartition) -> bool:
+    """K2. Otherwise the ISR and the ELR of a completion are applied to a reassignment that goes on.
+
+    The ISR is what the leader proposed, with whoever is to be removed; below MinISR whoever left it may still lead.
+    """
+    b, a = before.partition, after.partition
+    if a == b or not reassigning(a):
+        return True
+    eligible = NOBODY if len(a.isr) >= after.min_isr else (b.elr | b.isr) - a.isr
+    return a.isr == request.isr and eligible <= a.elr
+
+
+@step_property
+def growth_keeps_who_is_eligible(before: Cluster, after: Cluster) -> bool:
+    """K2, of a removal that is asked for and stays pending. Otherwise the ELR of its completion is applied already."""
+    return not started(before.partition, after.partition) or after.partition.elr == before.partition.elr
+
+
+@step_property
+def cancel_elects_from_the_isr(before: Watched, after: Watched) -> bool:
+    """K9. Otherwise a revert elects a broker that may lack records, although somebody in sync is there.
+
+    With nobody in sync the election is unclean, and its leader is the whole ISR.
+    """
+    b, a = before.partition, after.partition
+    if not given_up(before, after):
+        return True
+    kept = b.isr - b.adding
+    return a.leader in kept and a.isr == kept if kept != NOBODY else a.leader is None or a.isr == NOBODY | {a.leader}
 
 
 @step_property

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions
+from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.check import run
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.gate import gate_file
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.tla.second_opinion import ask_tlc
@@ -28,6 +30,19 @@ ANSWERS = Path(__file__).with_name("second_opinion.json")
 MEMORY = 2 << 30
 Answer = dict[str, Any]
 NOT_RUN = "not run"
+
+KRAFT = (
+    "brokers=2", "replication_factor=1", "min_isr=1", "disturbances=1", "shutdowns=0", "admin_requests=1",
+    "unclean=off",
+)  # fmt: skip
+BATCHING = ("brokers=3", "deaths=0", "crashes=0")
+WHOLE_RUNS = {
+    **dict.fromkeys(("kraft", "kraft_invariants", "kraft_reconfigured", "kraft_target_order"), KRAFT),
+    **dict.fromkeys(("kraft_kafka", "kraft_kafka_maintained", "kraft_kafka_ordered", "kraft_kafka_racks"), KRAFT),
+    "kraft_kafka_operated": (*KRAFT, "restarts=0", "controlled_shutdowns=1"),
+    **dict.fromkeys(("batching", "batching_capped", "batching_literal", "batching_loops"), BATCHING),
+}
+"""By model, a configuration in which TLC decides the properties of whole runs that it does not in those of the gate."""
 
 HEAD = """# Second opinions by TLC
 
@@ -46,6 +61,17 @@ these, Java's start included, and of our search with its compilation, on two cor
 """
 
 
+SMALL = """
+## Properties of whole runs
+
+TLC evaluates `ENABLED` of a large action slowly, so that it does not decide these properties in the larger
+configurations. Each of them is compared in a small one too.
+
+| check | distinct states | properties | outcome |
+|---|---|---|---|
+"""
+
+
 def checks() -> list[Check]:
     """The checks that search every reachable state, those with few states first."""
     found = [c for c in gate_file.read(ROOT / "gate.toml").checks if c.kind == "check"]
@@ -57,14 +83,22 @@ def pinned(check: Check) -> int | None:
     return check.pin.get("distinct") if isinstance(check.pin, dict) else None
 
 
-def key_of(check: Check) -> str:
-    """The command of a check, without its program."""
-    return check.repro().removeprefix("reassure ")
+def key_of(check: Check | CheckRequest) -> str:
+    """The command of a check, without its program and the engine that is the default."""
+    return check.repro().removeprefix("reassure ").removesuffix(f" --engine={DEFAULT_ENGINE}")
 
 
-def answer_of(check: Check, tlc: TlcInstallation, seconds: float) -> Answer:
+def of_whole_runs() -> list[CheckRequest]:
+    """The checks of properties of whole runs in small configurations."""
+    requests = []
+    for model, settings in WHOLE_RUNS.items():
+        names = [p.name for p in plain(model, list(settings))[0].properties if p.temporal]
+        requests.append(CheckRequest(model, list(settings), DEFAULT_ENGINE, SearchOptions(properties=names)))
+    return requests
+
+
+def answer_of(request: CheckRequest, tlc: TlcInstallation, seconds: float) -> Answer:
     """Both answers."""
-    request = check.request()
     request.options = replace(request.options, budget=seconds, memory=MEMORY, workers=1)
     result, bound = run(request, Progress(quiet=True))
     stats = result.stats
@@ -118,7 +152,13 @@ def page(data: dict[str, Any]) -> str:
         f"Of {len(outcomes)} checks {same} are the same, {partly} the same as far as TLC came, {different} different, "
         f"{refused} refused; TLC's search did not end in time for {rest}, and {left} have not been run."
     )
-    return HEAD.format(seconds=data["seconds"], tlc=data["tlc"], summary=summary) + "".join(rows)
+    small = []
+    for request in of_whole_runs():
+        answer = data["whole_runs"].get(key_of(request), {"outcome": NOT_RUN, "distinct": 0})
+        names = ", ".join(request.options.properties)
+        small.append(f"| `{key_of(request)}` | {answer['distinct']:,} | {names} | {answer['outcome']} |\n")
+    head = HEAD.format(seconds=data["seconds"], tlc=data["tlc"], summary=summary)
+    return head + "".join(rows) + SMALL + "".join(small)
 
 
 def main() -> None:
@@ -130,15 +170,21 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="forget the answers that there are")
     args = parser.parse_args()
     tlc, began = TlcInstallation.find(args.jar), time.monotonic()
-    data = {"seconds": args.seconds, "tlc": tlc.version(), "answers": {}}
+    data: dict[str, Any] = {"answers": {}, "whole_runs": {}}
     if ANSWERS.is_file() and not args.again:
-        data["answers"] = json.loads(ANSWERS.read_text(encoding="utf-8"))["answers"]
-    for check in sorted(checks(), key=lambda c: key_of(c) in data["answers"]):
+        data |= json.loads(ANSWERS.read_text(encoding="utf-8"))
+    data |= {"seconds": args.seconds, "tlc": tlc.version()}
+    asked = [(data["whole_runs"], request) for request in of_whole_runs()]
+    asked += [
+        (data["answers"], check.request()) for check in sorted(checks(), key=lambda c: key_of(c) in data["answers"])
+    ]
+    for answers, request in asked:
         if args.total is not None and time.monotonic() - began > args.total:
             break
-        if not final(data["answers"].get(key_of(check), {"outcome": NOT_RUN}), args.seconds):
-            data["answers"][key_of(check)] = answer_of(check, tlc, args.seconds)
-            print(key_of(check), data["answers"][key_of(check)], flush=True)
+        key = key_of(request)
+        if not final(answers.get(key, {"outcome": NOT_RUN}), args.seconds):
+            answers[key] = answer_of(request, tlc, args.seconds)
+            print(key, answers[key], flush=True)
             ANSWERS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(data), encoding="utf-8")
 

@@ -10,6 +10,7 @@ With `--jar` and `--rumur` also TLC and Rumur with their symmetry, on `core` wit
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
@@ -165,7 +166,7 @@ HEAD = """# Symmetry, measured
 Written by `python -m tests.benchmarks.symmetry --write`; two threads, medians of {runs} runs in turn (of
 `core` with 9 and 10 brokers: one run), seconds of search alone. With `any-order` the states are those that the model
 has if any eligible id may be first and the initial states are renamed; states that differ only in the order of lists
-count once.
+count once. Load of the machine at the end, this run included: {load:.0f} on {processors} processors.
 
 | {columns} |
 | {rules} |
@@ -186,7 +187,7 @@ def main() -> None:
     parser.add_argument("--peers", type=int, nargs="*", default=[5, 6], help="numbers of brokers of that comparison")
     parser.add_argument("--peer-runs", type=int, default=1, help="runs of each checker in that comparison")
     given = parser.parse_args()
-    text = HEAD.format(runs=given.runs, columns=" | ".join(COLUMNS), rules=" | ".join("-" * 3 for _ in COLUMNS))
+    text = ""
     for model, pairs, mode, whole in [*ROWS, *(LARGE if given.large else [])]:
         line = row(model, pairs, mode, whole, 1 if (model, pairs, mode, whole) in LARGE else given.runs)
         print(line, flush=True)
@@ -198,7 +199,11 @@ def main() -> None:
                 print(line, flush=True)
                 text += line + "\n"
     if given.write:
-        PAGE.write_text(text, encoding="utf-8")
+        head = HEAD.format(
+            runs=given.runs, load=os.getloadavg()[2], processors=os.cpu_count(),
+            columns=" | ".join(COLUMNS), rules=" | ".join("-" * 3 for _ in COLUMNS),
+        )  # fmt: skip
+        PAGE.write_text(head + text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.operations import LEAVES
 from reassure.spec.language.types import BoolType
+from tests.fuzz.second_opinion import TlcServer, outcomes
 from tests.helpers.command import said
 from tests.helpers.model_text import PRELUDE
 from tests.helpers.runs import checked
@@ -186,12 +187,19 @@ def test_deadlocks_that_are_not_looked_for_are_noticed(
     assert (row.about, row.ours, row.theirs) == ("deadlock", "holds", "violated: 4 states")
 
 
+def test_drawn_models(jar: TlcInstallation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python -m tests.fuzz.second_opinion` draws more of them."""
+    server = TlcServer(jar)
+    monkeypatch.setattr(second_opinion, "run_tlc", server.run)
+    found = [outcome for _, outcome in outcomes(range(2_000, 2_100), jar, 300, 8)]
+    server.stop()
+    assert found.count("same") == 8
+
+
 def test_both_sides_are_printed(
     jar: TlcInstallation, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(OPERATIONS, "union", OPERATIONS["inter"])
-    code, out, _ = said(
-        capsys, "check", "two_phase_commit", "--quiet", "--second-opinion", "tlc", "--jar", str(jar.jar)
-    )
+    code, out, _ = said(capsys, "check", "two_phase_commit", "--second-opinion", "tlc", "--jar", str(jar.jar))
     assert code == 19
     assert "TLC's 288" in next(line for line in out.splitlines() if line.startswith("  distinct states: ours "))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tests.benchmarks.second_opinion import ANSWERS, PAGE, checks, key_of, page, pinned
+from reassure.checkers.base.prepare import plain
+from tests.benchmarks.second_opinion import ANSWERS, PAGE, checks, key_of, of_whole_runs, page, pinned
 
 WRITE = "python -m tests.benchmarks.second_opinion --jar tla2tools.jar"
 
@@ -26,3 +27,20 @@ def test_no_answer_is_different() -> None:
     data = json.loads(ANSWERS.read_text(encoding="utf-8"))
     assert [k for k, answer in data["answers"].items() if answer["outcome"].startswith("different")] == []
     assert "| not run |" in page({**data, "answers": {}})
+
+
+def test_every_property_of_whole_runs_is_compared() -> None:
+    """In a check of the gate, or in a small configuration."""
+    data = json.loads(ANSWERS.read_text(encoding="utf-8"))
+    asked, answered = set(), set()
+    for check in checks():
+        request, outcome = check.request(), data["answers"].get(key_of(check), {"outcome": ""})["outcome"]
+        for claim in plain(request.model, request.set)[0].properties:
+            if claim.temporal and request.options.wants(claim.name):
+                asked.add((request.model, claim.name))
+                if outcome.startswith("same") and claim.name not in outcome.partition(":")[2].replace(",", "").split():
+                    answered.add((request.model, claim.name))
+    for request in of_whole_runs():
+        if data["whole_runs"].get(key_of(request), {"outcome": ""})["outcome"] == "same":
+            answered |= {(request.model, name) for name in request.options.properties}
+    assert asked - answered == set(), WRITE

@@ -1,7 +1,7 @@
 """`python -m tests.fuzz --minutes 60 --seed 1`: random models until the time is over; exit code 1 if engines differ.
 
-The seeds are counted up from the first; Ctrl-C ends the run with its summary. Each kind of difference is shrunk once,
-and written to the folder of --out.
+The seeds are counted up from the first; Ctrl-C or SIGTERM ends the run with its summary. Each kind of
+difference is shrunk once, and written to the folder of --out.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import resource
+import signal
 import sys
 import time
 from collections import Counter
@@ -69,6 +70,8 @@ def main() -> int:
     made: Counter[str] = Counter()
     models = refused = 0
     number = given.model if given.model is not None else given.seed * 1_000_000
+    for number_of_signal in (signal.SIGINT, signal.SIGTERM):  # a shell has its background ignore the first
+        signal.signal(number_of_signal, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         while time.monotonic() < end:
             checks = [c for c in only if given.model is not None or number % every[c] == 0]

@@ -36,10 +36,11 @@ RUNS = 100
 
 
 class TlcServer:
-    """A process that runs TLC again and again. java: its command."""
+    """A process that runs TLC again and again."""
 
     def __init__(self, tlc: TlcInstallation) -> None:
-        flags = ["-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        self.folder = tempfile.TemporaryDirectory()  # TLC writes its standard modules there
+        flags = ["-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Djava.io.tmpdir={self.folder.name}"]
         self.java = [tlc.java, *flags, str(Path(__file__).with_name("TlcServer.java")), str(tlc.jar)]
         self.runs = 0
         self.process: subprocess.Popen[str] | None = None

@@ -27,6 +27,7 @@ from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.explorer import view
 from reassure.checkers.gate import judge
 from reassure.checkers.traces import replay
+from tests.fuzz import hostile_plans
 from tests.fuzz.compare_commands import COMMANDS
 from tests.fuzz.generate import generate
 from tests.fuzz.worker import Answer, judged
@@ -129,3 +130,9 @@ def test_a_fault_of_a_command_is_seen(name: str, folder: Path) -> None:
 
 def test_every_command_has_a_fault() -> None:
     assert {name.partition(":")[0] for name in FAULTS} == set(COMMANDS)
+
+
+def test_hostile_plans_are_refused_in_one_line() -> None:
+    seen = {seed: hostile_plans.tried(seed) for seed in range(1_000_001, 1_000_061)}
+    assert {seed: problem for seed, (_, problem) in seen.items() if problem} == {}
+    assert {code for code, _ in seen.values()} >= {0, 12, 151}

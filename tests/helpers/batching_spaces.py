@@ -246,6 +246,21 @@ SENTENCES = {
 }
 """The same, for sentences that contradict each other or the algorithm."""
 
+LIMITS = {
+    "printed_ends_with_r_below_1": (False, 10),
+    "repaired_ends_with_r_below_1": (False, 10),
+    "printed_batch_with_p_below_1": (False, 1),
+    "repaired_batch_with_p_below_1": (False, 1),
+    "leaders_with_l_below_1": (False, 1),
+    "leaders_with_l_of_1": (True, 3),
+    "first_step_by_online_replicas": (False, 3656),
+    "first_step_by_in_sync_replicas": (True, 24048),
+    "printed_adds_all_that_r_allows": (False, 196),
+    "printed_adds_all_that_r_allows_in_3d": (True, 2400),
+    "step_3d_is_reached_from_min_isr_1": (False, 2),
+}
+"""The same, for the limits and for the third step of the calculation."""
+
 
 def taken(bound: BoundModel, s: Cluster, *steps: tuple[str, dict[str, Any]]) -> Cluster:
     """The state after steps, each an action with its parameters."""

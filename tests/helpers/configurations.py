@@ -19,6 +19,7 @@ MOST_STATES = 5_000
 
 SMALL = {
     "batching": ["brokers=3", "crashes=1", "deaths=0", "changes=1"],
+    "batching_capped": ["brokers=3", "crashes=1", "deaths=0", "changes=1"],
     "batching_example": ["brokers=3", "crashes=0", "deaths=1"],
     "batching_literal": ["brokers=3", "crashes=0", "deaths=1"],
     "batching_loops": ["brokers=3", "crashes=0", "deaths=1"],
@@ -37,6 +38,8 @@ SMALL = {
     "kraft_reconfigured": ["admin_requests=1", "disturbances=0", "shutdowns=0"],
     "kraft_removed_logs": ["disturbances=0", "shutdowns=0"],
     "kraft_racks": ["admin_requests=1", "shutdowns=0", "unclean=on"],
+    "kraft_several": ["requests=1"],
+    "kraft_target_order": ["admin_requests=1", "disturbances=0", "shutdowns=0"],
     "reassignment_classic": ["brokers=3", "crashes=0", "deaths=1"],
     "resumed_half_open": ["brokers=3", "raises=1", "at_once=off"],
     "resumed_inclusive": ["brokers=3", "raises=1", "at_once=off"],
@@ -71,6 +74,7 @@ SMALL_OF_MUTANTS = {
 
 VARIED = {
     "batching": ["brokers=3", "partitions=2", "changes=1", "requests=2"],
+    "batching_capped": ["brokers=3", "partitions=2", "changes=1", "requests=2"],
     "batching_example": ["brokers=3", "changes=1", "requests=2"],
     "batching_literal": ["brokers=3", "changes=1", "requests=2"],
     "batching_loops": ["brokers=3", "changes=1", "requests=2"],
@@ -112,6 +116,8 @@ VARIED = {
     "kraft_kafka_racks": ["balancing=on", "disturbances=2", "shutdowns=2", "unclean=on"],
     "last_in_sync_leaves": ["brokers=3", "changes=1", "requests=2"],
     "leaving_replicas_known": ["brokers=3", "changes=1", "requests=2"],
+    "limit_redirects_a_step": ["brokers=3", "partitions=2", "changes=1", "requests=2"],
+    "limit_stops_a_step": ["brokers=3", "partitions=2", "changes=1", "requests=2"],
     "reassignment_classic": ["brokers=3", "changes=1", "requests=2"],
     "reassignment_contexts": ["tied=off", "one_by_one=off"],
     "resumed_half_open": ["replication_factor=3", "min_isr=1", "raises=1", "at_once=off", "none_takes_a_place=on"],

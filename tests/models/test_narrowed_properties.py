@@ -83,7 +83,7 @@ def unnamed_stop(s: zookeeper_cluster.Cluster, part: Part) -> zookeeper_cluster.
 
 DROPPING: dict[str, Any] = {"moving": True, "stage": drop_set.Stage.DUE, "top": 2}
 HIDDEN: list[tuple[Model, Action, dict[str, Any], set[str]]] = [
-    (intermediate_inclusive.MODEL, unnamed_create, {}, {"creation_needs_min_isr"}),
+    (intermediate_inclusive.MODEL, unnamed_create, {}, {"creation_needs_min_isr", "drop_is_due_at_each_change"}),
     (
         intermediate_inclusive.MODEL,
         unnamed_drop,

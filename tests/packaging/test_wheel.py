@@ -93,6 +93,7 @@ def test_beside_a_package_called_models(site: Path, tmp_path: Path) -> None:
     )
     assert (code, err) == (0, "")
     assert "few_requests" in out
+    assert (site / "reassure" / "spec" / "README.md").is_file()  # the page of the language
     code, _, err = reassure(site, tmp_path, "check", "die_hard", "--engine=reference", "--quiet")
     assert (code, err) == (12, "")
 

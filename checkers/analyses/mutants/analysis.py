@@ -61,6 +61,8 @@ class Judged:
     killers: dict[str, int | None]
     """Properties by name, with the states of the shortest trace; None of covers, and of properties of whole runs."""
     note: str = ""
+    told_by: tuple[str, Judged] | None = None
+    """Of an equivalent mutant: the wider configuration that tells it from the model, and its judgement there."""
 
 
 class Judge:

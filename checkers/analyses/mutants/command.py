@@ -29,6 +29,11 @@ OPTIONS = (
     ),
     Option("--max N", "judge a sample of N mutants (default: all of them)", positive),
     Option("--seed N", "seed of the sample (default: 0)", seed),
+    Option(
+        "--wider SETTINGS",
+        "judge the equivalent mutants again with 'KEY=VALUE ...': which bound hides them; repeatable",
+        repeatable=True,
+    ),
     Option("--timeout 20s", "give up a mutant after this time (default: 20s)", duration, TIMEOUT),
     replace(MEMORY, help="give up a mutant before it uses more memory, such as 2G (default: what is free)"),
     replace(JOBS, help="number of processes (default: 1)", default=1),
@@ -63,7 +68,12 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.mutants.report import mutants_record, report_mutants
 
     limits, seed = MutantLimits(args.timeout, None, args.memory), args.seed or 0
-    request = MutantRequest(args.model, tuple(args.set), tuple(args.property), limits, args.max, seed, args.jobs)
+    wider = tuple(tuple(words.split()) for words in args.wider)
+    request = MutantRequest(
+        args.model, tuple(args.set), tuple(args.property), limits, args.max, seed, args.jobs, wider=wider
+    )
+    for settings in wider:
+        prepare(args.model, list(request.widened(settings).settings))
     prepared = prepare(args.model, args.set)
     bound = prepared.bound
     names = [p.name for p in (*bound.properties, *bound.covers)] + ["deadlock"] * bound.model.deadlock
@@ -84,6 +94,7 @@ def _recorded(args: argparse.Namespace, console: Console) -> Exit:
         "--property": args.property,
         "--max": args.max,
         "--seed": args.seed,
+        "--wider": args.wider,
         "--json": args.json,
     }
     if odd := [option for option, value in values.items() if value not in ([], None)]:

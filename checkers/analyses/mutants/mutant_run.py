@@ -46,6 +46,13 @@ class MutantRequest:
     further: int = 0
     """After the sample so many others are judged, at most, until each property but the excused has killed one."""
     excused: frozenset[str] = frozenset()
+    wider: tuple[tuple[str, ...], ...] = ()
+    """Further settings, one set after the other, in which mutants that leave the space unchanged are judged again."""
+
+    def widened(self, settings: tuple[str, ...]) -> MutantRequest:
+        """The same request with other values for some settings."""
+        values = dict(pair.split("=", 1) for pair in (*self.settings, *settings))
+        return replace(self, settings=tuple(f"{key}={value}" for key, value in values.items()))
 
     def judge(self, look: Callable[[int], None]) -> Judge:
         """The model itself, searched. Raises what `look` raises, `Failure` as `prepare` does, and `LanguageError`."""
@@ -93,6 +100,8 @@ class MutantReport:
     """Of the model itself."""
     results: dict[int, Judged] = field(default_factory=dict)
     """By the number of the mutant, as far as they are judged."""
+    wider: list[str] = field(default_factory=list)
+    """The wider configurations in which equivalent mutants were judged again."""
     early: Stop | None = None
     """The reason why not all of them are judged."""
 
@@ -159,6 +168,8 @@ def judge_mutants(request: MutantRequest, budget: float | None, progress: Progre
             if not _goes_on(request, judge, report):
                 break
         _exercise_whole_runs(judge, report, look)
+        for settings in request.wider:
+            _judge_again(request, settings, report, look)
     report.early = ending.stop
     if report.early and not report.mutants:
         raise Failure(Exit.INCONCLUSIVE, f"{request.model} itself was not searched to its end: {report.early.text}")
@@ -202,6 +213,29 @@ def _exercise_whole_runs(judge: Judge, report: MutantReport, look: Callable[[], 
             fallen = judge.violated_runs(report.mutants[number], missing)
             report.results[number] = replace(judged, killers=judged.killers | dict.fromkeys(sorted(fallen)))
             missing -= fallen
+
+
+def _judge_again(
+    request: MutantRequest, settings: tuple[str, ...], report: MutantReport, look: Callable[[], None]
+) -> None:
+    """Has the equivalent mutants that no wider configuration has told from the model yet judged in this one.
+
+    Raises `Failure` where the model itself cannot be searched in it.
+    """
+    left = [n for n in report.chosen if (found := report.results.get(n)) and found.fate is Fate.EQUIVALENT]
+    left = [n for n in left if report.results[n].told_by is None]
+    if not left:
+        return
+    judge = request.widened(settings).judge(lambda states: look())
+    if why := judge.base.raised or judge.base.ended:
+        raise Failure(Exit.INCONCLUSIVE, f"{report.model} with {' '.join(settings)} was not searched to its end: {why}")
+    mutants = mutants_of(judge.bound)  # of the functions of this model, which was loaded anew
+    for number in left:
+        look()
+        other = judge.judge(mutants[number])
+        if other.fate is not Fate.EQUIVALENT:
+            report.results[number] = replace(report.results[number], told_by=(" ".join(settings), other))
+    report.wider.append(" ".join(settings))
 
 
 def _one_by_one(

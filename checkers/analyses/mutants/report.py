@@ -26,7 +26,7 @@ def report_mutants(report: MutantReport, console: Console, full: bool, quiet: bo
     console.print(head, style="bold")
     for mutant, judged in report.judged:
         if judged.fate is not Fate.KILLED or full:
-            _print_mutant(mutant, judged, console)
+            _print_mutant(mutant, judged, report.wider, console)
     _print_properties(report, console)
     counts = ", ".join(f"{n:,} {fate}" for fate, n in report.counts.items()) or "none was judged"
     hint = "" if full or quiet or Fate.KILLED not in report.counts else " (--full lists those that are killed)"
@@ -36,14 +36,28 @@ def report_mutants(report: MutantReport, console: Console, full: bool, quiet: bo
     console.print_exit(report.exit())
 
 
-def _print_mutant(mutant: Mutant, judged: Judged, console: Console) -> None:
+def _print_mutant(mutant: Mutant, judged: Judged, wider: list[str], console: Console) -> None:
     console.print(f"\n{mutant.place} {mutant.where}: {mutant.kind}", style="bold")
     console.print(f"  {change_of(mutant)}")
     line = Text("  ")
     line.append(judged.fate, style=STYLES.get(judged.fate, "yellow"))
-    reason = killers_of(judged) if judged.killers else judged.note
-    line.append(f": {reason}" if reason else "")
+    line.append(f": {reason}" if (reason := reason_of(judged)) else "")
     console.print(line)
+    if judged.fate is Fate.EQUIVALENT and (told := told_by(judged, wider)):
+        console.print(f"  {told}")
+
+
+def reason_of(judged: Judged) -> str:
+    """What killed a mutant, or the note on its fate."""
+    return killers_of(judged) if judged.killers else judged.note
+
+
+def told_by(judged: Judged, wider: list[str]) -> str:
+    """Which wider configuration tells an equivalent mutant from the model, and how; "" if none was tried."""
+    if judged.told_by is None:
+        return f"the same with {' and with '.join(wider)}" if wider else ""
+    settings, other = judged.told_by
+    return f"with {settings}: {other.fate}: {reason_of(other)}"
 
 
 def change_of(mutant: Mutant) -> str:
@@ -107,7 +121,16 @@ def mutants_record(report: MutantReport, identity: RunIdentity) -> dict[str, Any
                 "verdict": judged.fate,
                 "killed_by": judged.killers,
                 "note": judged.note,
+                **_told(judged),
             }
             for mutant, judged in report.judged
         ],
     }
+
+
+def _told(judged: Judged) -> dict[str, Any]:
+    """The wider configuration that tells an equivalent mutant from the model."""
+    if judged.told_by is None:
+        return {}
+    settings, other = judged.told_by
+    return {"told_by": {"set": settings, "verdict": other.fate, "killed_by": other.killers, "note": other.note}}

@@ -69,8 +69,8 @@ def lint(file: str) -> tuple[Exit, list[LintPlace]]:
             LintPlace(_shown(Path(r.file)), r.line, r.column + 1, f"{r.construct}: {r.remedy}") for r in error.refusals
         ]
     except Exception as error:
-        failure = as_failure(error)
-        return failure.code, [_place(path, " ".join(str(failure).split()))]
+        ended = as_failure(error)
+        return ended.code, [_place(path, " ".join(str(ended).split()))]
     return Exit.OK, []
 
 

@@ -118,6 +118,7 @@ function showFound(found) {
   showExport(found);
   showNavigation(found);
   showGraph();
+  showValues();
   const last = found.steps[found.steps.length - 1];
   fill("said", `After ${found.steps.length - 1} step${found.steps.length === 2 ? "" : "s"}, the last one ${last.call}`);
   if (inActions) stepLinks()[0]?.focus();
@@ -154,6 +155,24 @@ async function showGraph() {
     if (view.path === shown) drawGraph(byId("graph"), graph);
   } catch (error) {
     fill("graph", el("p", { class: "bad" }, error.message));
+  }
+}
+
+/* The value of the watched expression in each state of the path; a value that is that of the state before is left out. */
+async function showValues() {
+  const expression = byId("watched").value.trim();
+  if (!expression || !view || without) {
+    fill("values");
+    return;
+  }
+  const shown = view.path;
+  try {
+    const { values } = await ask("values", { path: shown, expression });
+    if (view.path !== shown) return;
+    fill("values", ...values.map((value, i) =>
+      el("li", { class: i > 0 && value === values[i - 1] ? "soft" : null }, i > 0 && value === values[i - 1] ? "the same" : value)));
+  } catch (error) {
+    fill("values", el("li", { class: "bad" }, error.message));
   }
 }
 
@@ -210,6 +229,10 @@ function onKey(event) {
 
 window.addEventListener("hashchange", show);
 document.addEventListener("keydown", onKey);
+byId("watch").addEventListener("submit", (event) => {
+  event.preventDefault();
+  showValues();
+});
 byId("undo").addEventListener("click", undo);
 byId("redo").addEventListener("click", redo);
 byId("start").addEventListener("click", () => go(about.count === 1 ? about.starts[0].path : ""));

@@ -46,9 +46,8 @@ def own_words(records: str, head: str, console: Console) -> None:
 def report_accepted(trace: ControllerTrace, name: str, version: str, console: Console) -> None:
     """That a trace is a run of Kafka's controller."""
     count = len(trace.commands)
-    console.print(
-        f"Kafka {version} runs {name}: {count} command{'s' * (count != 1)} of {trace.steps} steps", style="green"
-    )
+    text = f"Kafka {version} runs {name}: {count} command{'s' * (count != 1)} of {trace.steps} steps"
+    console.print(f"{text}, each with the same result", style="green")
 
 
 def report_conformance(conformance: Conformance, source: StepSource, name: str, console: Console) -> None:

@@ -17,7 +17,7 @@ from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.gate_kind import GateKind, Record
 from reassure.checkers.kafka.plan.evaluate import PROTOCOLS, UNLIMITED, PlanLimits, judge, propose
-from reassure.checkers.kafka.plan.kafka_json import read_assignment, read_cluster, write_assignment
+from reassure.checkers.kafka.plan.kafka_json import named_disks, read_assignment, read_cluster, write_assignment
 from reassure.checkers.kafka.plan.report import plan_record, report_plan
 
 BATCHING = ("replicas", "partitions", "leaders")
@@ -34,14 +34,29 @@ LIMIT = Option(
     "--replicas R", "replicas of a partition that move at once, with --protocol batching (default: no limit)", positive
 )
 OPTIONS = (
-    Option("--cluster FILE", "brokers, racks, cordoned log directories and MinISR, as JSON", Path, required=True),
-    Option("--current FILE", "the present assignment, in Kafka's reassignment JSON", Path, required=True),
+    Option(
+        "--cluster FILE",
+        "brokers, racks, cordoned disks, MinISR as JSON; or output of kafka-topics --describe",
+        Path,
+        required=True,
+    ),
+    Option(
+        "--current FILE",
+        "the present assignment: Kafka's JSON, or output of its tools",
+        Path,
+        required=True,
+    ),
     Option(
         "--proposed FILE",
-        "the proposed assignment, in Kafka's reassignment JSON",
+        "the proposed assignment: Kafka's JSON, or output of kafka-reassign-partitions --generate",
         Path,
         required=True,
         group="proposal",
+    ),
+    Option(
+        "--running FILE",
+        "a reassignment under way, in Kafka's JSON, which began from --current; the plan comes on top of it",
+        Path,
     ),
     Option("--generate", "print a rack-aware proposal in Kafka's JSON", bool, required=True, group="proposal"),
     Option(
@@ -96,7 +111,10 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if (args.size is None) != (args.throttle is None):
         raise Failure(Exit.USAGE, "--size and --throttle go together")
     cluster = read_cluster(args.cluster)
-    current = read_assignment(args.current, cluster)
+    current = read_assignment(args.current, cluster, "current")
+    if args.running and (args.generate or protocol != "kraft"):
+        raise Failure(Exit.USAGE, "--running is for --proposed and --protocol kraft")
+    running = read_assignment(args.running, cluster) if args.running else {}
     if args.generate:
         proposal = propose(
             cluster,
@@ -115,9 +133,12 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             write_record(args.json, {**record, "plan": {"replicas_copied": moved}})
         return Exit.OK
     limits = PlanLimits(*(getattr(args, n) or UNLIMITED for n in BATCHING))
-    judged = judge(cluster, current, read_assignment(args.proposed, cluster), protocol, limits)
+    judged = judge(cluster, current, read_assignment(args.proposed, cluster), protocol, limits, running)
     copying = (args.size, args.throttle) if args.size else None
-    report_plan(judged, protocol, limits, copying, 3 if args.show is None else args.show, console)
+    report_plan(
+        judged, protocol, limits, copying, 3 if args.show is None else args.show, console, cluster,
+        named_disks(args.proposed),
+    )  # fmt: skip
     if args.json:
         inputs: dict[str, Path] = {n: getattr(args, n) for n in ("cluster", "current", "proposed")}
         write_record(args.json, plan_record(judged, protocol, limits, copying, inputs, args.repro))

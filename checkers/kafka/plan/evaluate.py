@@ -12,6 +12,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.plan.kafka_json import Assignment, ClusterFile, Partition
@@ -237,11 +238,11 @@ class Promise:
 RACK_PROMISES = ("partitions_survive_a_rack", "producers_survive_a_rack", "stays_spread")
 
 
-def promises(racked: int, brokers: int) -> dict[str, Promise]:
+def promises(racked: int, brokers: int, unknown: bool = False) -> dict[str, Promise]:
     """The promises that apply to so many brokers, so many of them with a rack.
 
     The first five are those of `spec.kafka.shared_properties`, of one plan instead of all runs. Those about racks do
-    not apply where no broker has one, and are not checked where some have none.
+    not apply where no broker has one, and are not checked where some have none or where nothing says (unknown).
     """
     all_promises = [
         Promise("own_steps_keep_min_isr", "min.insync.replicas are in sync, if nothing fails"),
@@ -258,7 +259,7 @@ def promises(racked: int, brokers: int) -> dict[str, Promise]:
     ]
     for p in all_promises:
         p.checked = p.name not in RACK_PROMISES or racked == brokers
-    return {p.name: p for p in all_promises if p.name not in RACK_PROMISES or racked}
+    return {p.name: p for p in all_promises if p.name not in RACK_PROMISES or racked or unknown}
 
 
 @dataclass
@@ -276,6 +277,10 @@ class JudgedPlan:
     """Replicas added in all."""
     busiest: list[int] = field(default_factory=list)
     """For each batch: the most replicas that one broker receives, or sends as a leader, in it."""
+    replaced: int = 0
+    """Partitions of which the plan replaces a target that is under way."""
+    given_up: int = 0
+    """Replicas that are being copied for these targets, and are given up."""
     too_few: int = 0
     """Partitions whose target has fewer replicas than min.insync.replicas."""
 
@@ -301,9 +306,11 @@ class JudgedPlan:
 
 
 def judge(
-    cluster: ClusterFile, current: Assignment, proposed: Assignment, protocol: str, limits: PlanLimits
-) -> JudgedPlan:
-    """Everything about a plan; `Failure` if it is of partitions that there are not, or moves nothing."""
+    cluster: ClusterFile, current: Assignment, proposed: Assignment, protocol: str, limits: PlanLimits,
+    running: Mapping[Partition, tuple[int, ...]] = MappingProxyType({}),
+) -> JudgedPlan:  # fmt: skip
+    """Everything about a plan on top of the targets that are running; `Failure` if it moves nothing that there is."""
+    proposed = {**running, **proposed}
     strange = [p for p in proposed if p not in current]
     if strange:
         raise Failure(Exit.CONFIG, f"{strange[0][0]}-{strange[0][1]} is proposed, and not among the current partitions")
@@ -315,14 +322,20 @@ def judge(
     }
     if not paths:
         raise Failure(Exit.NOTHING, "the proposal changes nothing")
+    replaced = {p: t for p, t in running.items() if p in paths and t not in (current[p], proposed[p])}
+    for p, target in replaced.items():
+        if (under_way := kraft(current[p], target, PlanRules())[1]).adding:
+            paths[p] = (paths[p][0], under_way, *paths[p][1:])
     concerned = {b for path in paths.values() for stage in path for b in stage.replicas}
     racked = sum(cluster.racks[b] is not None for b in concerned)
     judged = JudgedPlan(
         paths,
         batches(paths, limits),
-        promises(racked, len(concerned)),
+        promises(racked, len(concerned), cluster.described),
         racked == len(concerned),
         len(current) - len(paths),
+        given_up=sum(len(set(t) - set(current[p]) - set(proposed[p])) for p, t in replaced.items()),
+        replaced=len(replaced),
         too_few=sum(len(proposed[p]) < cluster.enough(p[0]) for p in paths),
     )
     for partition, path in paths.items():

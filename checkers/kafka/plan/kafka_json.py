@@ -11,6 +11,9 @@ A file that cannot be read, or is not JSON, is a wrong command line; what it say
 from __future__ import annotations
 
 import json
+import re
+import reprlib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +21,7 @@ from typing import Any, NoReturn
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.missing_file import did_you_mean
+from reassure.checkers.kafka.plan.shell_output import described, generated
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, numbers, rules_of
 from reassure.spec.semantics.files import read_text
 
@@ -41,6 +45,8 @@ class ClusterFile:
     topics: dict[str, int] = field(default_factory=dict)
     cordoned: frozenset[int] = frozenset()
     rules: str = max(RELEASES_OF_RULES, key=numbers)
+    described: bool = False
+    """Whether it is of `kafka-topics --describe`, which has no racks, and no brokers without replicas."""
 
     @property
     def refuses_cordoned(self) -> bool:
@@ -61,15 +67,26 @@ def name(partition: Partition) -> str:
     return f"{partition[0]}-{partition[1]}"
 
 
+TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+"""The names that Kafka takes (`Topic.validate` of its clients), beside . and .."""
+
+
 def _wrong(path: Path, what: str) -> NoReturn:
     raise Failure(Exit.CONFIG, f"{path}: {what}")
 
 
-def _json(path: Path) -> Any:
+def _text(path: Path) -> str:
     try:
-        return json.loads(read_text(path), object_pairs_hook=_once)
+        return read_text(path).removeprefix("\ufeff")  # some editors begin a file with a mark of the encoding
     except OSError as error:
         raise Failure(Exit.USAGE, f"{path}: {error.strerror}{did_you_mean(path)}") from None
+    except ValueError as error:
+        raise Failure(Exit.USAGE, f"{path} is not JSON: {error}") from None
+
+
+def _json(path: Path, text: str | None = None) -> Any:
+    try:
+        return json.loads(_text(path) if text is None else text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise Failure(Exit.USAGE, f"{path} is not JSON: {error}") from None
 
@@ -77,17 +94,32 @@ def _json(path: Path) -> Any:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"{max(keys, key=keys.count)!r} is listed twice")
+        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"{_short(key)} is listed twice")
     return data
+
+
+_shortened = reprlib.Repr()
+_shortened.maxstring = 80
+
+
+def _short(value: Any) -> str:
+    """A value as a message quotes it."""
+    return _shortened.repr(value)
+
+
+def _topic(path: Path, value: Any) -> str:
+    if not isinstance(value, str) or value in (".", "..") or TOPIC.fullmatch(value) is None:
+        _wrong(path, f"a topic is a name of letters, digits, '.', '_' and '-', not {_short(value)}")
+    return value
 
 
 def _object(path: Path, value: Any, keys: Iterable[str], needed: Iterable[str], what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        _wrong(path, f"{what} is an object, not {value!r}")
+        _wrong(path, f"{what} is an object, not {_short(value)}")
     unknown = sorted(set(value) - set(keys))
     if unknown:
-        _wrong(path, f"{what} has no {unknown[0]!r}; it has {', '.join(keys)}")
+        _wrong(path, f"{what} has no {_short(unknown[0])}; it has {', '.join(keys)}")
     missing = [key for key in needed if key not in value]
     if missing:
         _wrong(path, f"{what} has no {missing[0]}")
@@ -96,13 +128,17 @@ def _object(path: Path, value: Any, keys: Iterable[str], needed: Iterable[str], 
 
 def _number(path: Path, value: Any, least: int, what: str) -> int:
     if type(value) is not int or not least <= value <= INT32:
-        _wrong(path, f"{what} is a whole number of at least {least}, not {value!r}")
+        _wrong(path, f"{what} is a whole number of at least {least}, not {_short(value)}")
     return int(value)
 
 
 def read_cluster(path: Path) -> ClusterFile:
     """The cluster that a file describes; `Failure` names what is wrong with it."""
-    data = _object(path, _json(path), ("brokers", MIN_ISR, "topics", "release"), ("brokers",), "a cluster")
+    text = _text(path)
+    if (topics_of := described(text)) is not None:
+        brokers = {b for replicas in topics_of.replicas.values() for b in replicas}
+        return ClusterFile(dict.fromkeys(sorted(brokers)), topics=topics_of.min_isr, described=True)
+    data = _object(path, _json(path, text), ("brokers", MIN_ISR, "topics", "release"), ("brokers",), "a cluster")
     if not isinstance(data["brokers"], list) or not data["brokers"]:
         _wrong(path, "brokers is a list of at least one")
     racks: dict[int, str | None] = {}
@@ -111,8 +147,8 @@ def read_cluster(path: Path) -> ClusterFile:
         broker = _object(path, entry, ("id", "rack", LOG_DIRS, CORDONED), ("id",), "a broker")
         number = _number(path, broker["id"], 0, "a broker's id")
         rack = broker.get("rack")
-        if rack is not None and not isinstance(rack, str):
-            _wrong(path, f"the rack of broker {number} is a text, not {rack!r}")
+        if rack is not None and not (isinstance(rack, str) and rack.isprintable()):
+            _wrong(path, f"the rack of broker {number} is a text, not {_short(rack)}")
         if number in racks:
             _wrong(path, f"broker {number} is listed twice")
         racks[number] = rack
@@ -121,16 +157,17 @@ def read_cluster(path: Path) -> ClusterFile:
     topics = {}
     listed = data.get("topics", {})
     if not isinstance(listed, dict):
-        _wrong(path, f"topics is an object, not {listed!r}")
+        _wrong(path, f"topics is an object, not {_short(listed)}")
     for topic, value in listed.items():
-        entry = _object(path, value, (MIN_ISR,), (MIN_ISR,), f"topic {topic}")
+        entry = _object(path, value, (MIN_ISR,), (MIN_ISR,), f"topic {_topic(path, topic)}")
         topics[topic] = _number(path, entry[MIN_ISR], 1, f"{MIN_ISR} of {topic}")
     least = _number(path, data.get(MIN_ISR, 1), 1, MIN_ISR)
     newest = max(RELEASES_OF_RULES, key=numbers)
-    rules = rules_of(str(data.get("release", newest)))
+    release = data.get("release", newest)
+    rules = rules_of(release) if isinstance(release, str) else None
     if not rules:
         releases = ", ".join(RELEASES_OF_RULES)
-        _wrong(path, f"release {data['release']!r} is not known; there are {releases} and their patch releases")
+        _wrong(path, f"release {_short(release)} is not known; there are {releases} and their patch releases")
     return ClusterFile(racks, least, topics, frozenset(cordoned), rules)
 
 
@@ -140,46 +177,74 @@ def _cordoned(path: Path, broker: dict[str, Any], number: int) -> bool:
     for key in (LOG_DIRS, CORDONED):
         value = broker.get(key, "")
         if not isinstance(value, str):
-            _wrong(path, f"{key} of broker {number} is a text such as '/a,/b', not {value!r}")
+            _wrong(path, f"{key} of broker {number} is a text such as '/a,/b', not {_short(value)}")
         names[key] = {part.strip() for part in value.split(",") if part.strip()}
     if names[CORDONED] == {"*"}:
         return True
     strange = sorted(names[CORDONED] - names[LOG_DIRS])
     if strange:
-        _wrong(path, f"{CORDONED} of broker {number} has {strange[0]!r}, which is not in its {LOG_DIRS}")
+        _wrong(path, f"{CORDONED} of broker {number} has {_short(strange[0])}, which is not in its {LOG_DIRS}")
     return bool(names[CORDONED]) and names[CORDONED] == names[LOG_DIRS]
 
 
-def read_assignment(path: Path, cluster: ClusterFile) -> Assignment:
-    """The partitions of a file in Kafka's JSON, on brokers of this cluster; `Failure` names what is wrong with it."""
-    data = _object(path, _json(path), ("version", "partitions"), ("version", "partitions"), "a reassignment")
+def read_assignment(path: Path, cluster: ClusterFile, part: str = "proposed") -> Assignment:
+    """The partitions of a file in Kafka's JSON, on brokers of this cluster; `Failure` names what is wrong with it.
+
+    The file may also be what `kafka-topics --describe` prints, or `kafka-reassign-partitions --generate`, which has two
+    assignments. part: which of them, `current` or `proposed`.
+    """
+    text = _text(path)
+    if (topics_of := described(text)) is not None:
+        return {p: _replicas(path, replicas, name(p), cluster) for p, replicas in topics_of.replicas.items()}
+    own = generated(text, part)
+    if own == "":
+        _wrong(path, f"it has no {part} assignment")
+    text = text if own is None else own
+    data = _object(path, _json(path, text), ("version", "partitions"), ("version", "partitions"), "a reassignment")
     if type(data["version"]) is not int or data["version"] != 1:
-        _wrong(path, f"version {data['version']!r} of the format is not supported; only version 1 is")
+        _wrong(path, f"version {_short(data['version'])} of the format is not supported; only version 1 is")
     if not isinstance(data["partitions"], list) or not data["partitions"]:
         _wrong(path, "partitions is a list of at least one")
     assignment: Assignment = {}
     for value in data["partitions"]:
         keys = ("topic", "partition", "replicas")
         entry = _object(path, value, (*keys, "log_dirs"), keys, "a partition")
-        if not isinstance(entry["topic"], str) or not entry["topic"]:
-            _wrong(path, f"a topic is a name, not {entry['topic']!r}")
-        partition = (entry["topic"], _number(path, entry["partition"], 0, f"a partition of {entry['topic']}"))
+        topic = _topic(path, entry["topic"])
+        partition = (topic, _number(path, entry["partition"], 0, f"a partition of {topic}"))
         if partition in assignment:
             _wrong(path, f"{name(partition)} is listed twice")
         assignment[partition] = _replicas(path, entry["replicas"], name(partition), cluster)
+        _must_be_disks(path, entry, name(partition))
     return assignment
+
+
+def _must_be_disks(path: Path, entry: dict[str, Any], of: str) -> None:
+    disks = entry.get("log_dirs", [])
+    if not isinstance(disks, list) or not all(isinstance(disk, str) for disk in disks):
+        _wrong(path, f"{of}: log_dirs is a list of texts, not {disks!r}")
+    if disks and len(disks) != len(entry["replicas"]):
+        _wrong(path, f"{of}: log_dirs has {len(disks)} entries for {len(entry['replicas'])} replicas")
+
+
+def named_disks(path: Path) -> int:
+    """The partitions of a proposal that name a log directory: a move between disks, which is not judged."""
+    own = generated(_text(path), "proposed")
+    data = _json(path, own)
+    return sum(any(disk != "any" for disk in entry.get("log_dirs", [])) for entry in data["partitions"])
 
 
 def _replicas(path: Path, value: Any, of: str, cluster: ClusterFile) -> tuple[int, ...]:
     if not isinstance(value, list) or not all(type(b) is int for b in value):
-        _wrong(path, f"{of}: replicas is a list of broker ids, not {value!r}")
+        _wrong(path, f"{of}: replicas is a list of broker ids, not {_short(value)}")
     if not value:
         _wrong(path, f"{of} has no replicas")
-    twice = [b for b in value if value.count(b) > 1]
-    if twice:
-        _wrong(path, f"{of}: broker {twice[0]} has two replicas")
+    broker, times = Counter(value).most_common(1)[0]
+    if times > 1:
+        _wrong(path, f"{of}: broker {broker} has two replicas")
     unknown = [b for b in value if b not in cluster.racks]
-    if unknown:
+    if unknown and cluster.described:
+        cluster.racks.update(dict.fromkeys(unknown))
+    elif unknown:
         _wrong(path, f"{of}: broker {unknown[0]} is not in the cluster")
     return tuple(value)
 

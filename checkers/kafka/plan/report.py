@@ -13,7 +13,8 @@ from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.plan.evaluate import UNLIMITED, JudgedPlan, PlanLimits, Promise, Stage
-from reassure.checkers.kafka.plan.kafka_json import name
+from reassure.checkers.kafka.plan.kafka_json import ClusterFile, name
+from reassure.checkers.kafka.plan.timing import batch_seconds, exposures
 
 JUDGED = Stop(StopReason.COMPLETE, "every partition was judged")
 NOT_ALL = Stop(StopReason.OPEN, "the promises about racks were not checked: some of the brokers have no rack")
@@ -32,6 +33,8 @@ NOT_COVERED = (
     "two failures at once, or what a protocol does after one (`reassure check` does that)",
     "effects of partitions on each other, except limits and load; produce traffic, in the time that is printed",
 )
+BATCHES = 10
+"""Batches, and times with few replicas in sync, that are printed."""
 
 
 def listed(brokers: tuple[int, ...] | frozenset[int]) -> str:
@@ -53,9 +56,13 @@ def limits_said(limits: PlanLimits) -> str:
 
 
 def report_plan(
-    judged: JudgedPlan, protocol: str, limits: PlanLimits, copying: tuple[int, int] | None, show: int, console: Console
-) -> None:
-    """Prints everything found. copying: bytes of a partition and of a broker's throttle, if given."""
+    judged: JudgedPlan, protocol: str, limits: PlanLimits, copying: tuple[int, int] | None, show: int, console: Console,
+    cluster: ClusterFile, disks: int,
+) -> None:  # fmt: skip
+    """Prints everything found.
+
+    copying: bytes of a partition and of a broker's throttle, if given. disks: partitions that name a log directory.
+    """
 
     count = len(judged.paths)
     options = f" {limits_said(limits)}" if limits_said(limits) else ""
@@ -83,7 +90,8 @@ def report_plan(
     if judged.not_applicable:
         console.print("  the promises about racks do not apply: no broker has a rack", style="dim")
     elif not judged.racked:
-        console.print("  the promises about racks are not checked: some of the brokers have no rack", style="yellow")
+        why = "the cluster's file says nothing of racks" if cluster.described else "some of the brokers have no rack"
+        console.print(f"  the promises about racks are not checked: {why}", style="yellow")
     if judged.too_few:
         are = "partition is" if judged.too_few == 1 else "partitions are"
         console.print(
@@ -104,12 +112,40 @@ def report_plan(
         console.print(
             f"copying takes at least {time}: {size:,} bytes a partition, {throttle:,} bytes/s a broker and direction"
         )
+        _print_times(judged, cluster, batch_seconds(judged, size, throttle), console)
+    if judged.replaced:
+        console.print(
+            f"partitions that are being moved elsewhere already: {judged.replaced:,}; the plan replaces these targets, "
+            f"and gives up replicas that are being copied: {judged.given_up:,}",
+            style="yellow",
+        )
+    if disks:
+        text = f"partitions that name log directories: {disks:,}; moves between disks are not judged"
+        console.print(text, style="yellow")
     for what, texts in (("covered", COVERED), ("not covered", NOT_COVERED)):
         console.print(f"\n{what}", style="dim")
         for text in texts:
             console.print(f"  {text}", style="dim")
     code = judged.exit()
     console.print(f"\n{VERDICTS[code]} (exit code {code.value})", style="bold green" if code.value == 0 else "bold red")
+
+
+def _print_times(judged: JudgedPlan, cluster: ClusterFile, seconds: list[float], console: Console) -> None:
+    """How long the first batches take, and which partitions have few replicas in sync for how long."""
+    for number, each in list(enumerate(seconds, 1))[:BATCHES]:
+        members = len(judged.batches[number - 1])
+        console.print(f"  batch {number}: {lasting(each)}, {members:,} partition{'s' * (members != 1)}")
+    if len(seconds) > BATCHES:
+        console.print(f"  ... and {len(seconds) - BATCHES:,} more batches", style="dim")
+    few = list(exposures(judged, cluster, seconds))
+    for one in few[:BATCHES]:
+        where = _title(one.stage, len(judged.paths[one.partition]))
+        long = "from then on" if one.seconds is None else f"for {lasting(one.seconds)}"
+        console.print(f"  {name(one.partition)}, {where}: {one.what}, {long}", style="yellow")
+    if len(few) > BATCHES:
+        console.print(f"  ... and {len(few) - BATCHES:,} more times with few replicas in sync", style="dim")
+    if not few:
+        console.print("  at every moment each partition has MinISR, and more than one replica, certainly in sync")
 
 
 def _title(stage: int, count: int) -> str:

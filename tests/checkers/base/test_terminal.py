@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 
 import pytest
+from rich.table import Table
 from rich.text import Text
 
-from reassure.checkers.base.terminal import Console, broken
+from reassure.checkers.base.terminal import Console, broken, message
+from reassure.checkers.base.terminal import printed as printed_by
 from reassure.checkers.cli.main import main
 from reassure.checkers.console.commands import COMMANDS
 
@@ -60,3 +62,28 @@ def test_the_list_of_commands_fits_80_columns(capsys: pytest.CaptureFixture[str]
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > len(COMMANDS)
     assert [line for line in lines if len(line) > 80] == []
+
+
+CLEARS = "\x1b[2J\x9b31m\u202e"
+WRITTEN_OUT = r"\x1b[2J\x9b31m\u202e"
+
+
+def test_control_characters_of_a_file_are_written_out() -> None:
+    """What others wrote does not move the cursor of a terminal, and colours are this program's own."""
+    table = Table("a", box=None)
+    table.add_row(Text(f"x{CLEARS}", style="red"))
+
+    def write(console: Console) -> None:
+        console.print(f"a{CLEARS} b")
+        console.print(Text(f"c{CLEARS}", style="red"))
+        console.print(table)
+
+    told = printed_by(write)
+    assert [line.split() for line in told.splitlines()[:3]] == [[f"a{WRITTEN_OUT}", "b"], [f"c{WRITTEN_OUT}"], ["a"]]
+    assert told.splitlines()[3].strip().startswith(r"x\x1b")
+    assert all(letter.isprintable() for line in told.splitlines() for letter in line)
+
+
+def test_a_message_quotes_little_of_a_file() -> None:
+    assert message(f"{CLEARS}\n" + "x" * 9_000) == f"{WRITTEN_OUT}\n" + "x" * 2_000 + "..."
+    assert message("one\ntwo") == "one\ntwo"

@@ -122,7 +122,10 @@ def test_a_digest_changes_with_the_entry(tmp_path: Path) -> None:
         (CLAIM + READING + CLAIM + READING, "K.toml, K1: there is one of that id in K.toml"),
         (CLAIM + READING + READING, "two readings are called 'as printed'"),
         (CLAIM + READING + "modle = 1", "K.toml, K1, reading 'as printed': unknown key modle"),
-        (CLAIM + READING.replace("check", "guess"), "method is one of check, prove, prove any number, enumerate, not 'guess'"),
+        (
+            CLAIM + READING.replace("check", "guess"),
+            "method is one of check, prove, prove any number, enumerate, not 'guess'",
+        ),
         (
             CLAIM + READING.replace("holds", "true"),
             "or a table of them by release, not 'true'",

@@ -19,7 +19,6 @@ from reassure.checkers.evidence import engines_version, ledger, sample
 from reassure.checkers.evidence.ledger import Record, RecordedResult
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.trace_store import is_sealed
-from reassure.spec import claims
 from tests.helpers.claim_text import TOY, replaced
 
 TRACE = "die_hard--goal_not_reached.itf.json"
@@ -215,6 +214,7 @@ def test_a_sample_is_cheap_and_has_every_kind_of_result() -> None:
 
     runs = {RunSpec("check", f"m{n}"): record("violated" if n % 2 else "holds", 10) for n in range(20)}
     dear = {RunSpec("check", "large"): record("vacuous", sample.MOST_STEPS + 1)}
+    dear[RunSpec("prove any number", "core")] = record("proved", 0)
     chosen = sample.sample(runs | dear)
     assert [runs[run].results["p"].status for run in chosen] in (["violated", "holds"], ["holds", "violated"])
     assert sample.sample(dict(reversed(runs.items()))) == chosen
@@ -242,7 +242,6 @@ def test_the_project_is_as_its_ledger_pins_it(capsys: pytest.CaptureFixture[str]
     """Whatever the engines are: those who change them need not refresh the ledger at once."""
     assert main(["claims"]) in (0, 15)
     assert "counterexamples/" not in capsys.readouterr().out
-    assert {c.id for c in claims.read()} == set(ledger.read().claims)
 
 
 def test_a_gate_with_claims(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.semantics.trace import read_itf
 from tests.helpers.html_page import read_page
 
-NUMBERS = {"K": 24, "B": 16, "I": 8, "T": 12, "R": 10, "X": 3}
+NUMBERS = {"K": 24, "B": 18, "I": 9, "T": 14, "R": 12, "X": 3}
 """How many claims there are, by document."""
 
 

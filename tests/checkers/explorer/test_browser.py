@@ -163,3 +163,15 @@ def test_a_page_whose_explorer_has_ended_says_how_to_go_on(browser: Browser, ser
     expected = "The explorer has ended. To go on here: reassure explore die_hard --at 'empty/fill_big'"
     assert opened.locator("#problem").inner_text() == expected
     opened.close()
+
+
+def test_the_value_of_an_expression_along_the_path(page: Page) -> None:
+    page.evaluate("location.hash = 'empty/fill_big/big_to_small'")
+    at(page, "empty/fill_big/big_to_small")
+    page.fill("#watched", "s.big + s.small")
+    page.press("#watched", "Enter")
+    page.wait_for_selector("#values li")
+    assert page.locator("#values li").all_inner_texts() == ["0", "5", "the same"]
+    page.fill("#watched", "s.bg")
+    page.press("#watched", "Enter")
+    page.wait_for_function("document.querySelector('#values').innerText.includes('AttributeError')")

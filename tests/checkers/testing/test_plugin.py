@@ -256,3 +256,10 @@ def test_a_model_and_its_variant_in_one_run(order: tuple[str, str], pytester: py
     assert "INTERNAL" not in told and "ModelError" not in told
     for name in ("stops", "sooner"):
         assert f"{name}: arrives is violated by a run that never ends" in told
+
+
+def test_a_property_that_applies_to_no_configuration_fails(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(jugs=MODEL.replace("when=lambda c: c.goal == 3", "when=lambda c: c.goal > 99"))
+    ran = pytester.runpytest_inprocess(*ON, "--reassure", "-rA")
+    ran.assert_outcomes(passed=3, failed=4)
+    ran.stdout.fnmatch_lines(["of_another_goal: vacuous (its `when` is true of no configuration)"])

@@ -144,6 +144,7 @@ def test_long_lists_of_names_and_records_are_broken() -> None:
     record = Term("record", (atom("first_value"), atom("second_value")), ("a", "longer"))
     assert block(record, 30) == ["[a      |-> first_value,", " longer |-> second_value]"]
     assert flat(record) == "[a |-> first_value, longer |-> second_value]"
+    assert block(Term("tuple"), -3) == ["<<>>"]
     step = Term("prefix", (disjunction([atom("p"), atom("q")]),), ("ENABLED",))
     assert flat(step) == "ENABLED (p \\/ q)"
 

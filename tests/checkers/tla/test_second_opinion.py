@@ -15,6 +15,7 @@ import pytest
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.engines.native.model.emit_nodes import OPERATIONS
 from reassure.checkers.tla import second_opinion
+from reassure.checkers.tla.second_opinion import evaluated_once
 from reassure.checkers.tla.tlc import TlcInstallation, TlcRun, TlcTrace, read_run
 from reassure.checkers.tla.tlc_values import Unreadable, read_value
 from reassure.spec.language.values import Map
@@ -337,6 +338,14 @@ def test_an_incomplete_search_gets_none(
     code, out, _ = said(capsys, *words, "--jar", str(tmp_path / "tla2tools.jar"))
     assert code == 5
     assert any(line.startswith("no second opinion: our own search is not complete") for line in out.splitlines())
+
+
+def test_a_state_is_evaluated_once_within_enabled() -> None:
+    module = "Becomes(s) ==\n    /\\ x' = s.x\n    /\\ seas' = s.seas\n\nInit == TRUE\n"
+    assert evaluated_once(module) == (
+        "BecomesOnce(s) ==\n    \\E s_once \\in {s} :\n        /\\ x' = s_once.x\n        /\\ seas' = s_once.seas\n"
+    )
+    assert evaluated_once("Init == TRUE\n") == ""
 
 
 def test_values_are_read_back() -> None:

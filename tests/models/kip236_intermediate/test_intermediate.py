@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.native.state_graph import reachable_graph
 from reassure.models.kip236_intermediate import cases as intermediate_claims
-from reassure.models.kip236_intermediate import drop_set as intermediate
 from reassure.models.kip236_intermediate import (
+    drop_properties,
+    drop_set,
     intermediate_half_open,
     intermediate_inclusive,
     resumed_half_open,
@@ -229,6 +231,7 @@ START = next(s for _, _, s in BoundModel(intermediate_inclusive.MODEL).initial_s
 GOING = replace(START, assigned=b(1, 2, 3), target=b(2, 4), moving=True, top=2, stage=Stage.DUE)
 LED_BY_3 = replace(GOING, isr=b(1, 2, 3), leader=Broker(3))
 DROPPED = replace(GOING, dropping=b(3), stage=Stage.OFFLINE)
+DELETING = replace(DROPPED, stage=Stage.DELETING)
 CLAIMS: dict[str, tuple[tuple[Cluster, Cluster], tuple[Cluster, Cluster]]] = {
     "creation_needs_min_isr": ((START, GOING), (START, replace(GOING, top=1))),
     "drop_spares_the_leader": ((GOING, DROPPED), (GOING, replace(DROPPED, leader=None))),
@@ -236,6 +239,11 @@ CLAIMS: dict[str, tuple[tuple[Cluster, Cluster], tuple[Cluster, Cluster]]] = {
     "drop_spares_what_is_wanted": ((GOING, DROPPED), (GOING, replace(DROPPED, dropping=b(2)))),
     "drop_spares_the_original": ((GOING, DROPPED), (GOING, replace(DROPPED, dropping=b(1)))),
     "nothing_intermediate_stays": ((GOING, DROPPED), (GOING, replace(GOING, stage=Stage.IDLE))),
+    "drop_is_due_at_each_change": ((START, GOING), (START, replace(GOING, stage=Stage.IDLE))),
+    "what_is_dropped_is_deleted": (
+        (DELETING, replace(GOING, stage=Stage.IDLE, whole=b(1, 2))),
+        (DELETING, replace(GOING, stage=Stage.IDLE, whole=b(1, 3))),
+    ),
     "intermediate_leader_takes_no_place": (
         (LED_BY_3, replace(LED_BY_3, dropping=b(1))),
         (LED_BY_3, replace(LED_BY_3, dropping=b(2))),
@@ -245,7 +253,7 @@ CLAIMS: dict[str, tuple[tuple[Cluster, Cluster], tuple[Cluster, Cluster]]] = {
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_claim_accepts_and_refuses(name: str) -> None:
-    claim = getattr(intermediate, name)
+    claim = getattr(drop_properties, name)
     good, bad = CLAIMS[name]
     assert claim(before=good[0], after=good[1]) is True
     assert claim(before=bad[0], after=bad[1]) is False
@@ -253,8 +261,8 @@ def test_claim_accepts_and_refuses(name: str) -> None:
 
 
 def test_top_reaches_min_isr_accepts_and_refuses() -> None:
-    assert intermediate.top_reaches_min_isr(GOING) is True
-    assert intermediate.top_reaches_min_isr(replace(GOING, min_isr=3)) is False
+    assert drop_properties.top_reaches_min_isr(GOING) is True
+    assert drop_properties.top_reaches_min_isr(replace(GOING, min_isr=3)) is False
 
 
 def test_view() -> None:
@@ -265,7 +273,7 @@ def test_view() -> None:
 
 
 def duties(s: Cluster) -> Duties:
-    return intermediate.duties(s, Config())
+    return drop_set.duties(s, Config())
 
 
 # -- the whole space -------------------------------------------------------------------------------------------
@@ -273,6 +281,7 @@ def duties(s: Cluster) -> Duties:
 SMALL = ["brokers=3", "replication_factor=1", "min_isr=1"]
 ALWAYS_WASTEFUL = {"drop_spares_what_is_wanted": 3, "drop_spares_the_original": 3}
 CHANGED = {"drop_spares_what_is_wanted": 5, "intermediate_leader_takes_no_place": 7}
+MUTANTS = ("creation_unchecked", "drop_not_computed_at_first", "dropped_and_not_deleted")
 UNREACHED = {"intermediate_half_open": ["dropped_while_an_intermediate_leads", "ends_without_its_leader"]}
 """Covers that the half-open reading cannot reach with a single replica, as nobody is left to copy from."""
 CHECKS: list[tuple[str, list[str], dict[str, int], tuple[int, int, int]]] = [
@@ -432,8 +441,9 @@ def test_a_partition_too_small_is_never_reassigned() -> None:
 
 def test_ledger_names_what_is_there() -> None:
     data = tomllib.loads((ROOT / "spec" / "claims" / "I.toml").read_text())
-    assert [c["id"] for c in data["claim"]] == [f"I{n}" for n in range(1, 9)]
-    models = {
+    assert [c["id"] for c in data["claim"]] == [f"I{n}" for n in range(1, 10)]
+    models: dict[str, Model] = {
+        **{name: load(name) for name in MUTANTS},
         "intermediate_half_open": intermediate_half_open.MODEL,
         "intermediate_inclusive": intermediate_inclusive.MODEL,
         "reassignment_contexts": contexts.MODEL,

@@ -179,6 +179,7 @@ DONE = partition(seq(2, 3), b(2, 3), 2, leader_epoch=2, partition_epoch=4)
 BACK = partition(seq(1, 2), b(1, 2), 1, leader_epoch=2, partition_epoch=4)
 OTHER = partition(seq(1, 2, 4), b(1, 2), 1, adding=b(4), removing=b(1), leader_epoch=2, partition_epoch=4)
 TRIED = replace(MOVE, isr=b(2, 3), leader=Broker(2))
+KEPT = replace(BACK, isr=b(2), leader=Broker(2))
 
 
 def watched(p: Partition, unclean: bool = False, requests: int = 0, wanted: Brokers = b(2, 3)) -> Watched:  # noqa: B008
@@ -223,6 +224,7 @@ ASKED_FOR: dict[Property, tuple[tuple[Partition, Partition], tuple[Partition, Pa
     r.cancel_restores_the_originals: ((MOVE, BACK), (MOVE, DONE), b(1, 2)),
     r.cancel_below_min_isr_is_refused: ((TRIED, TRIED), (TRIED, replace(BACK, isr=b(2))), b(1, 2)),
     r.cancel_is_carried_out_otherwise: ((MOVE, BACK), (MOVE, MOVE), b(1, 2)),
+    properties.cancel_elects_from_the_isr: ((TRIED, KEPT), (TRIED, replace(KEPT, isr=b(1), leader=Broker(1))), b(1, 2)),
     r.cancel_trims_the_elr: ((MOVE, BACK), (MOVE, replace(BACK, isr=b(1), elr=b(3))), b(1, 2)),
     r.retarget_replaces_the_target: ((MOVE, OTHER), (MOVE, replace(OTHER, replicas=seq(1, 2, 3, 4))), b(2, 4)),
 }
@@ -278,6 +280,22 @@ def test_cluster_claims_accept_and_refuse() -> None:
     stale = properties.stale_request_changes_nothing
     assert stale(before=cluster(MOVE), after=cluster(MOVE), request=late) is True
     assert stale(before=cluster(MOVE), after=cluster(replace(MOVE, isr=b(1))), request=late) is False
+    proposed = replace(late, isr=b(1, 3))
+    below = replace(MOVE, isr=b(1), elr=b(2))
+    taken = properties.pending_takes_the_isr_as_proposed
+    grown = cluster(replace(below, isr=b(1, 3), elr=NOBODY))
+    assert taken(before=cluster(below), after=grown, request=proposed) is True
+    assert (
+        taken(before=cluster(below), after=cluster(replace(below, isr=b(3), leader=Broker(3))), request=proposed)
+        is False
+    )
+    small = replace(late, isr=b(1))
+    assert taken(before=cluster(MOVE), after=cluster(below), request=small) is True
+    assert taken(before=cluster(MOVE), after=cluster(replace(below, elr=NOBODY)), request=small) is False
+    kept = properties.growth_keeps_who_is_eligible
+    offered = replace(P, isr=b(1), elr=b(2))
+    assert kept(before=cluster(offered), after=cluster(below)) is True
+    assert kept(before=cluster(offered), after=cluster(replace(below, elr=NOBODY))) is False
     moving = cluster(MOVE, original=seq(2, 1))
     assert properties.cancel_restores_what_was_before(before=moving, after=cluster(BACK)) is True
     assert properties.cancel_restores_what_was_before(before=moving, after=cluster(DONE)) is False
@@ -299,6 +317,8 @@ def test_no_claim_is_untested() -> None:
         "cancel_restores_what_was_before",
         "cancel_restores_the_order",
         "cancel_spares_the_eligible",
+        "pending_takes_the_isr_as_proposed",
+        "growth_keeps_who_is_eligible",
     }
     shared = {p.name for p in PROMISES}  # tests/test_promises.py
     assert {p.name for p in kraft.MODEL.properties if p.kind in ("invariant", "step")} - shared == tested

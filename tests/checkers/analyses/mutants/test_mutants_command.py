@@ -72,6 +72,27 @@ def test_killed_mutants_are_printed_with_what_kills_them(tokens: str, capsys: py
     )
 
 
+def test_what_the_bounds_hide_is_judged_in_wider_ones(
+    tokens: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With one token a mistake in a choice of tokens changes nothing; with two it is told, or killed."""
+    given = ("mutants", tokens, "--set=tokens=1", "--wider=tokens=2", "--wider=tokens=3", "--quiet")
+    code, out, _ = said(capsys, *given, f"--json={tmp_path / 'm.json'}")
+    assert code == 15
+    assert (
+        "mine.py:24 is_small: comparison exchanged\n  s.value < 1 -> s.value <= 1\n"
+        "  equivalent: the same states and steps\n  with tokens=2: killed: value_is_small (3 states)\n" in out
+    )
+    assert "  equivalent: the same states and steps\n  the same with tokens=2 and with tokens=3\n" in out
+    told = [m["told_by"] for m in record(tmp_path / "m.json")["mutants"] if "told_by" in m]
+    assert {"set": "tokens=2", "verdict": "killed", "killed_by": {"value_is_small": 3}, "note": ""} in told
+    assert record(tmp_path / "m.json")["repro"].endswith("--set=tokens=1 --wider=tokens=2 --wider=tokens=3")
+    code, _, err = said(capsys, *given, "--wider=tokens=9")
+    assert (code, "tokens" in err) == (151, True)
+    code, _, err = said(capsys, "mutants", "core", "--record", "--wider=brokers=4")
+    assert (code, "--wider does not go with --all or --record" in err) == (64, True)
+
+
 def test_a_sample_is_said_to_be_one_and_does_not_depend_on_the_processes(
     tokens: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

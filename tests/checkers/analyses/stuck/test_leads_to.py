@@ -132,7 +132,7 @@ def test_an_unfair_step_out_of_a_bound_need_not_happen(tmp_path: Path) -> None:
 def test_only_leads_to(tmp_path: Path) -> None:
     made = module(WALK + "@invariant\ndef fine(s: State) -> bool:\n    return True\n", tmp_path)
     bound = BoundModel(kraft.MODEL)
-    with pytest.raises(ValueError, match="no leads_to"):
+    with pytest.raises(ValueError, match="is not a leads_to"):
         stuck_states(bound, [made.fine])
 
 
@@ -280,8 +280,8 @@ def test_the_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["core"], 6, "declares no leads_to"),
-        ([*LOSS, "--property", "isr_is_unfenced"], 6, "no leads_to property of kraft matches isr_is_unfenced"),
+        (["core"], 6, "declares is not a leads_to"),
+        ([*LOSS, "--property", "isr_is_unfenced"], 6, "is not a leads_to property of kraft matches isr_is_unfenced"),
         (["kraft", "--limit", "0"], 64, "at least 1"),
         (["kraft", "--set", "brokers=many"], 151, "a whole number"),
         (["krafft"], 64, "did you mean"),
