@@ -14,29 +14,10 @@ from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.spec.frontend.any_number import free_numbers
 from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.refusals import SubsetError
-from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel
-from tests.helpers import model_text
-from tests.helpers.any_number import bound_to, compare, difference, system_of
-from tests.helpers.constructs import CONSTRUCTS, action_text
+from tests.helpers.any_number import REFUSED, bound_to, compare, difference, of_construct, system_of
+from tests.helpers.constructs import CONSTRUCTS
 from tests.helpers.drawn_states import drawn, perturbed, reachable
-
-REFUSED = {
-    "sequence_slices",
-    "sequence_count",
-    "nested_any",
-    "extreme_of_numbers",
-    "set_image",
-    "messages_broadcast",
-}
-"""Constructs that have no translation for any number."""
-
-
-def of_construct(name: str, folder: Path) -> BoundModel:
-    """The model of a construct, of three nodes at least."""
-    prelude = model_text.PRELUDE.replace("Range(1, 6)", "Range(3, 6)")
-    made = model_text.module(action_text(name, CONSTRUCTS[name]), folder, prelude=prelude)
-    return BoundModel(Model.of(made.__name__, state=made.State, config=made.Config))
 
 
 @pytest.mark.parametrize("name", CONSTRUCTS, ids=[n.split(" |")[0].replace(" ", "") for n in CONSTRUCTS])

@@ -13,8 +13,7 @@ from reassure.checkers.engines.symbolic.any_number.samples import instance_of
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma, candidates
 from reassure.spec.semantics.interpreter import BoundModel, ModelError, make_config
-from tests.conformance.test_any_number import REFUSED, of_construct
-from tests.helpers.any_number import system_of
+from tests.helpers.any_number import REFUSED, of_construct, system_of
 from tests.helpers.constructs import CONSTRUCTS
 from tests.helpers.drawn_states import reachable
 

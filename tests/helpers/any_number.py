@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.model_loader import load, settings
@@ -17,7 +18,27 @@ from reassure.checkers.engines.symbolic.any_number.system import Move, System
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.language.types import BoolType, IntType, MapType, SeqType, SetType
+from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, make_config
+from tests.helpers import model_text
+from tests.helpers.constructs import CONSTRUCTS, action_text
+
+REFUSED = {
+    "sequence_slices",
+    "sequence_count",
+    "nested_any",
+    "extreme_of_numbers",
+    "set_image",
+    "messages_broadcast",
+}
+"""Constructs that have no translation for any number."""
+
+
+def of_construct(name: str, folder: Path) -> BoundModel:
+    """The model of a construct, of three nodes at least."""
+    prelude = model_text.PRELUDE.replace("Range(1, 6)", "Range(3, 6)")
+    made = model_text.module(action_text(name, CONSTRUCTS[name]), folder, prelude=prelude)
+    return BoundModel(Model.of(made.__name__, state=made.State, config=made.Config))
 
 
 def bound_to(name: str, *pairs: str) -> BoundModel:
