@@ -62,7 +62,7 @@ def test_the_goal_takes_six_steps() -> None:
 def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every check of a test is of the same loaded and lowered model."""
     kept = functools.cache(lambda model, pairs: prepare(model, list(pairs)))
-    monkeypatch.setattr(check, "prepare", lambda model, pairs: kept(model, tuple(pairs)))
+    monkeypatch.setattr(check, "prepare", lambda model, pairs, *rest: kept(model, tuple(pairs)))
 
 
 @pytest.mark.parametrize("name", every_model(slow=[*mutants(), *VARIANTS]))

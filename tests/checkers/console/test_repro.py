@@ -167,7 +167,7 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
     "guards": (["{0}", "--set=most=3", "--property=small", *LIMITS], set()),
     "fairness": (["{0}", "--set=most=3", "--property=gets*", *LIMITS], set()),
     "mutants": (
-        ["{0}", "--set=most=3", "--property=small", "--max=4", "--seed=3", "--timeout=100s", *LIMITS],
+        ["{0}", "--set=most=3", "--property=small", "--max=4", "--seed=3", "--timeout=100s", "--wider=most=4", *LIMITS],
         {"all"},  # has no record
     ),
     "diff": (["{0}", "{0}.variant.py", "--set=most=3", "--view=parity", "--no-properties", *LIMITS], set()),
@@ -188,7 +188,7 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
     "plan": (
         ["--cluster={0}.cluster", "--current={0}.current", "--proposed={0}.proposed", "--protocol=batching",
          "--replicas=1", "--partitions=2", "--leaders=1", "--size=1G", "--throttle=50M"],
-        {"generate", "replication_factor", "brokers", "ignore_racks", "start_index"},
+        {"generate", "replication_factor", "brokers", "ignore_racks", "start_index", "running"},
     ),
 }  # fmt: skip
 WITHOUT_A_COMMAND_AGAIN = {
