@@ -1,8 +1,8 @@
 """The page of second opinions: every check of the project's gate file, by our engine and by TLC.
 
 `python -m tests.benchmarks.second_opinion --jar FILE` runs what has no answer yet in the answers beside this module,
-then what TLC did not finish in less time, and writes the page; `--again` forgets the answers first. TLC takes longer
-than our engine by some orders of magnitude.
+what has one about an earlier text of its model, then what TLC did not finish in less time, and writes the page;
+`--again` forgets the answers first. TLC takes longer than our engine by some orders of magnitude.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ answer on every property and cover are equal, and that plain Python executes eac
 ([how](../how-to/tla.md)). TLC has {seconds:g} s for a check: it searches once for all properties of states and steps
 and their counterexamples, once for deadlocks, and once for the properties of whole runs. The times are of the first of
 these, Java's start included, and of our search with its compilation, on two cores that other programs used too.
-`python -m tests.benchmarks.second_opinion` writes this page; the classes of this TLC are of {tlc}.
+`python -m tests.benchmarks.second_opinion` writes this page; the classes of this TLC are of {tlc}. An answer with
+"earlier text" was given before the model, or what its claims say, was changed for the last time.
 
 {summary}
 
@@ -103,7 +104,9 @@ def answer_of(request: CheckRequest, tlc: TlcInstallation, seconds: float) -> An
     result, bound = run(request, Progress(quiet=True))
     stats = result.stats
     ours = sum(stats.seconds[name] for name in ("compile", "search"))
-    answer: Answer = {"distinct": stats.distinct, "ours": round(ours, 2), "seconds": seconds}
+    answer: Answer = {
+        "model_sha256": digest_of(request), "distinct": stats.distinct, "ours": round(ours, 2), "seconds": seconds,
+    }  # fmt: skip
     try:
         opinion = ask_tlc(result, bound, request.options, tlc, Progress(quiet=True))
     except Failure as failure:
@@ -119,18 +122,27 @@ def answer_of(request: CheckRequest, tlc: TlcInstallation, seconds: float) -> An
     return {**answer, "outcome": "same"}
 
 
-def final(answer: Answer, seconds: float) -> bool:
-    """Whether more time would not change an answer."""
-    return answer["outcome"] == "same" or answer.get("seconds", 0) >= seconds
+def digest_of(request: CheckRequest) -> str:
+    """The digest of a model's meaning."""
+    return plain(request.model, request.set)[1]
+
+
+def final(answer: Answer, request: CheckRequest, seconds: float) -> bool:
+    """Whether neither the model's text nor more time would change an answer."""
+    is_final = answer["outcome"] == "same" or answer.get("seconds", 0) >= seconds
+    return is_final and answer.get("model_sha256") == digest_of(request)
 
 
 def page(data: dict[str, Any]) -> str:
     """The page of answers."""
     answers = data["answers"]
-    rows, outcomes = [], []
+    rows: list[str] = []
+    outcomes: list[str] = []
+    earlier: list[bool] = []
     found = [(check, answers.get(key_of(check), {"outcome": NOT_RUN})) for check in checks()]
     for check, answer in sorted(found, key=lambda row: row[1].get("distinct") or pinned(row[0]) or 0):
         outcomes.append(answer["outcome"])
+        earlier.append(answer["outcome"] != NOT_RUN and answer.get("model_sha256") != digest_of(check.request()))
         distinct = answer.get("distinct", pinned(check))
         cells = [
             f"`{key_of(check)}`",
@@ -139,7 +151,7 @@ def page(data: dict[str, Any]) -> str:
             f"{answer['tlc']:.1f} s" if "tlc" in answer else "",
             str(answer.get("answers") or ""),
             str(answer.get("executed") or ""),
-            answer["outcome"].replace("|", "\\|"),
+            answer["outcome"].replace("|", "\\|") + " (earlier text)" * earlier[-1],
         ]
         rows.append("| " + " | ".join(cells) + " |\n")
     same = sum(o == "same" for o in outcomes)
@@ -150,7 +162,8 @@ def page(data: dict[str, Any]) -> str:
     rest = len(outcomes) - same - partly - different - refused - left
     summary = (
         f"Of {len(outcomes)} checks {same} are the same, {partly} the same as far as TLC came, {different} different, "
-        f"{refused} refused; TLC's search did not end in time for {rest}, and {left} have not been run."
+        f"{refused} refused; TLC's search did not end in time for {rest}, and {left} have not been run. "
+        f"{sum(earlier)} answers are about an earlier text."
     )
     small = []
     for request in of_whole_runs():
@@ -174,6 +187,8 @@ def main() -> None:
     if ANSWERS.is_file() and not args.again:
         data |= json.loads(ANSWERS.read_text(encoding="utf-8"))
     data |= {"seconds": args.seconds, "tlc": tlc.version()}
+    asked_for = {key_of(check) for check in checks()}
+    data["answers"] = {key: answer for key, answer in data["answers"].items() if key in asked_for}
     asked = [(data["whole_runs"], request) for request in of_whole_runs()]
     asked += [
         (data["answers"], check.request()) for check in sorted(checks(), key=lambda c: key_of(c) in data["answers"])
@@ -182,7 +197,7 @@ def main() -> None:
         if args.total is not None and time.monotonic() - began > args.total:
             break
         key = key_of(request)
-        if not final(answers.get(key, {"outcome": NOT_RUN}), args.seconds):
+        if not final(answers.get(key, {"outcome": NOT_RUN}), request, args.seconds):
             answers[key] = answer_of(request, tlc, args.seconds)
             print(key, answers[key], flush=True)
             ANSWERS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
