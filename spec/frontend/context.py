@@ -69,6 +69,8 @@ class ModelScope:
         self.bound = bound
         self.constructs = constructs
         self.graph = g = graph or Graph()
+        self.most_nodes = len(g) + MOST_OPERATIONS
+        """Of the graph, with what is translated here: it may have the operations of the model's mutants before."""
         g.apart = any_number is not None
         self.any_number = any_number
         """The configuration, if some of its numbers are free."""
@@ -173,7 +175,7 @@ class Context:
 
     def must_be_small(self, node: ast.expr) -> None:
         """Raises `TooLarge`, at a node, if the model has more operations than are translated."""
-        if len(self.graph) > MOST_OPERATIONS:
+        if len(self.graph) > self.scope.most_nodes:
             what = f"more than {MOST_OPERATIONS:,} operations in {self.declaration}"
             remedy = "each turn of a loop over ids is translated; nest fewer loops, or take fewer ids"
             raise TooLarge([self._refusal(node, what, f"{remedy}; `check --engine reference` translates nothing")])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from reassure.checkers.cli.main import main
 from reassure.spec.frontend import context
+from reassure.spec.frontend.ir import Graph
 from reassure.spec.frontend.refusals import MOST_OPERATIONS
 
 LOOPS = '''
@@ -101,3 +103,15 @@ def test_a_property_that_watches_needs_the_translation(
 def test_sixty_ids_in_three_loops(loops: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(loops), "--set", "nodes=60"]) == 150
     assert f"more than {MOST_OPERATIONS:,} operations in linked" in capsys.readouterr().err
+
+
+def test_each_mutant_is_measured_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mutants of a model are translated into one graph, which grows beyond the limit of a model."""
+    monkeypatch.setattr(context, "MOST_OPERATIONS", 80)
+    graphs: list[Graph] = []
+    made = Graph.__init__
+    monkeypatch.setattr(Graph, "__init__", lambda graph: (graphs.append(graph), made(graph))[1])
+    record = tmp_path / "record.json"
+    assert main(["mutants", "die_hard", "--seed", "1", "--max", "40", "--jobs", "1", "--json", str(record)]) == 15
+    assert max(map(len, graphs)) > 80
+    assert json.loads(record.read_text())["counts"] == {"survived": 22, "refused": 2, "clipped": 14}
