@@ -280,8 +280,8 @@ def test_the_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["core"], 6, "declares is not a leads_to"),
-        ([*LOSS, "--property", "isr_is_unfenced"], 6, "is not a leads_to property of kraft matches isr_is_unfenced"),
+        (["core"], 6, "declares no leads_to"),
+        ([*LOSS, "--property", "isr_is_unfenced"], 6, "no leads_to property of kraft matches isr_is_unfenced"),
         (["kraft", "--limit", "0"], 64, "at least 1"),
         (["kraft", "--set", "brokers=many"], 151, "a whole number"),
         (["krafft"], 64, "did you mean"),
