@@ -126,9 +126,9 @@ class DistributedRun:
         self.directory.commit(commit)
         self.commits.append(commit)
 
-    def take(self, search: Search) -> None:
-        """Takes over the counts of a search in the driver."""
-        self.tally, self.new_by_action, self.hits = search.tally, search.new_by_action, search.hits
+    def take(self, search: Search, tally: Rows) -> None:
+        """Takes over the states and marks of a search in the driver. tally: its counts, without the last level's."""
+        self.tally, self.new_by_action, self.hits = tally, search.new_by_action, search.hits
         self.raised_on = search.raised_on
 
     def store(self, levels: list[list[Rows]]) -> None:

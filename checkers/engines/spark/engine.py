@@ -194,13 +194,17 @@ class _Check:
     def _in_driver(self, run: DistributedRun, start: Start, limits: Limits) -> Exploration:
         """The levels at the start; the rest is the cluster's if it ends with `ON_CLUSTER`."""
         search = Search(run.kernel, max(1, self.options.workers), self.options.memory)
+        before_last = search.tally
 
         def large() -> Stop | None:
+            nonlocal before_last
+            before_last = search.tally.copy()
             return ON_CLUSTER if sum(len(part) for part in search.level_rows[-1]) >= self.cluster.small else None
 
         look = reporting(search, start, self.progress)
         exploration = explore(self.prepared.bound, run.kernel, start, search, limits, look, large)
-        run.take(search)
+        # Whoever goes on expands the last level, so that its steps are not among those that are kept.
+        run.take(search, before_last if exploration.complete else search.tally)
         to_a_level = exploration.stopped.reason not in (StopReason.INTERRUPTED, StopReason.BUDGET, StopReason.MEMORY)
         if exploration.stopped == ON_CLUSTER or (self.cluster.out is not None and to_a_level):
             with Ending() as ending:
