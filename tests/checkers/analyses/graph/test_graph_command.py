@@ -235,8 +235,8 @@ def test_the_same_for_any_threads(capsys: pytest.CaptureFixture[str]) -> None:
         (["--by", "()"], 64, "write an expression over the state s"),
         (["--by", "t.big"], 64, "name 't' is not defined; it may use s, c and the names of the model's module"),
         (["--by", "s.huge"], 64, "raised AttributeError"),
-        (["--by", "1 // (s.big - 5)"], 64, "raised ZeroDivisionError: integer division or modulo by zero; it must have a "
-         "value in every state, also in (small 0, big 5)"),
+        (["--by", "1 // (s.big - 5)"], 64, "raised ZeroDivisionError: integer division or modulo by zero; it must have "
+         "a value in every state, also in (small 0, big 5)"),
         (["--view", "nothing"], 64, "die_hard has no function of this name; or give --by EXPRESSION"),
         (["--by", "1", "--view", "x"], 64, "not allowed with argument"),
         (["--max-states", "0"], 64, "'0' is not a whole number of at least 1"),
