@@ -154,7 +154,7 @@ PAYLOAD = '{"type":"TOPIC_RECORD","version":0,"data":{"name":"t","topicId":"T"}}
         ("| offset: 1 CreateTime: 5 keySize: -1 payload: Error at 1, skipping.", "one of a newer release can"),
         ("baseOffset: 0 lastOffset: 0 count: 1 crc: 7 isvalid: false", "the sum of the batch is wrong"),
         ('| offset: 1 CreateTime: 5 payload: {"type":"TOPIC_RECORD","data":{}}', "name, topicId is missing"),
-        ("| offset: 1 CreateTime: 5 payload: {}", "no metadata record"),
+        ("| offset: 1 CreateTime: 5 payload: {}", "not a metadata record"),
     ],
 )
 def test_lines_that_cannot_be_read(line: str, why: str) -> None:

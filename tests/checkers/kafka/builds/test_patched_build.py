@@ -146,7 +146,7 @@ def test_an_unchanged_source_and_a_stranger_are_refused(tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("")
-    with pytest.raises(Failure, match="is there already and holds no build"):
+    with pytest.raises(Failure, match="exists and does not hold a build"):
         make_build([tmp_path / "p"], release("4.3.1"), tmp_path)
     assert (tmp_path / "mine").exists()
 

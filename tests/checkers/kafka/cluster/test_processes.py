@@ -158,11 +158,13 @@ def test_every_process_ends_with_the_program(number: signal.Signals, tmp_path: P
 
 
 PROGRAM = """
+import signal
 import time
 from reassure.checkers.kafka.cluster.distribution import Distribution
 from reassure.checkers.kafka.cluster.processes import Cluster
 from reassure.checkers.kafka.controller.releases import release
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job in the background inherits that it is ignored
 with Cluster(Distribution(release("4.4.0"), ()), 2, True) as cluster:
     cluster.format()
     for number in cluster.nodes:
