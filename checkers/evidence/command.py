@@ -102,7 +102,7 @@ def _integrity(
         with Progress() as progress:
             result.add_sample(run_again(needed, recorded, note, progress))
     if every is None and result.unseen and not args.sample:  # of the whole ledger it is a verdict
-        note(f"note: {result.unseen} (--sample)")
+        note(f"note: {result.unseen}")
         result.confirmed = True
     if args.replay:
         result.replay(recorded, entries, whole=every is not None)

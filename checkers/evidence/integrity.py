@@ -43,7 +43,10 @@ class Integrity:
         """The readings that no sample shows to be the same with these engines, in words; "" if there are none."""
         if self.confirmed or self.repeated or not self.by_others:
             return ""
-        return f"another version of the engines decided {self.by_others:,} readings, and this one repeated no sample"
+        return (
+            f"another version of the engines decided {self.by_others:,} readings, and this one repeated no sample: "
+            "--sample repeats one, and --refresh records it"
+        )
 
     @property
     def code(self) -> Exit:

@@ -51,7 +51,7 @@ def tell_integrity(pinned: Integrity, console: Console) -> None:
         same = "; some results differ" if not pinned.confirmed else ", with the results of the ledger"
         console.print(f"these engines repeated {len(pinned.repeated):,} runs of another version{same}")
     if pinned.unseen:
-        console.print(f"{pinned.unseen} (--sample)", style="bold red")
+        console.print(pinned.unseen, style="bold red")
 
 
 def _tell_first(lines: list[str], name: str, console: Console) -> None:

@@ -151,11 +151,12 @@ def by_others(folder: Path) -> None:
 def test_engines_that_changed(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A sample is repeated: here, both runs."""
     by_others(ran)
-    said = "another version of the engines decided 2 readings, and this one repeated no sample"
+    said = "another version of the engines decided 2 readings, and this one repeated no sample: "
+    said += "--sample repeats one, and --refresh records it"
     assert main(["claims"]) == 15
-    assert f"{said} (--sample)\n" in capsys.readouterr().out
+    assert f"{said}\n" in capsys.readouterr().out
     assert main(["claims", "K1"]) == 0
-    assert f"note: {said.replace('2 readings', '1 readings')} (--sample)\n" in capsys.readouterr().err
+    assert f"note: {said.replace('2 readings', '1 readings')}\n" in capsys.readouterr().err
     assert main(["claims", "--sample"]) == 0
     out, err = capsys.readouterr()
     assert "these engines repeated 2 runs of another version, with the results of the ledger\n" in out
