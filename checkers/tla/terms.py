@@ -222,7 +222,6 @@ OPEN = ("if", "let", "exists", "forall", "lambda")
 """Expressions that go on as far to the right as they can."""
 JUNCTIONS = {"and": "/\\", "or": "\\/"}
 ASSOCIATIVE = (r"\cup", r"\cap", "+", r"\o")
-PREFIXES = ("SUBSET", "UNION", "DOMAIN")
 
 
 def _level(term: Term) -> int:
