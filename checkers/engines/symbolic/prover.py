@@ -137,7 +137,9 @@ class Prover:
 
     def _auto(self, claims: Claims, depth: int) -> None:
         """A short search for violations, then induction with lemmas, then Spacer if there is a budget."""
-        self._search(claims, depth)
+        self.say("search for violations")
+        if not self.scout.finds_nothing(depth, claims.names()):
+            self._search(claims, depth)
         if RAISES in self.results:
             return
         # A proof by lemmas is preferred to one by the end of all runs: it leaves a certificate.
