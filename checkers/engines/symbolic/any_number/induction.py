@@ -220,7 +220,7 @@ class AnyInduction:
         return state, core
 
     def _refuted_after(self, goal: AnyGoal, state: Structure) -> set[int]:
-        """Further lemmas that are false in the state after the step: of those that count no members, and no order is in.
+        """Further lemmas that are false in the state after the step: those about no number of members and no order.
 
         The state has the members that Z3's model names; how many others there are is not known.
         """

@@ -19,6 +19,24 @@ def test_kraft_with_nothing_but_min_isr_of_one_assumed() -> None:
     assert result.proof.any_number["free"]["min_isr"] == 1
 
 
+LOST = ["nothing_lost_by_a_completion", "nothing_lost_by_a_cancellation"]
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_by_kafkas_rules_with_the_fixes() -> None:
+    """The promises of K20 and K21."""
+    result = proof("kraft_kafka", "release=fixed", "unclean=off", properties=LOST)
+    assert {name: statuses(result)[name] for name in LOST} == dict.fromkeys(LOST, "proved")
+    assert result.proof is not None and "strays == NOTHING" in result.proof.lemmas
+
+
+def test_a_record_is_lost_by_kafkas_own_rules() -> None:
+    result = proof("kraft_kafka", "release=4.4", "unclean=off", properties=LOST[:1])
+    (found,) = [p for p in result.properties if p.name == LOST[0]]
+    assert found.status == "violated"
+    assert found.trace is not None and len(found.trace) == 7
+
+
 MUTANTS = [
     ("adding_not_awaited", "completion_needs_everything_added"),
     ("completion_without_min_isr", "completion_needs_min_isr"),
