@@ -132,7 +132,9 @@ def test_the_pages_of_models_have_the_claims(found: list[verdicts.Entry]) -> Non
         text = (folder / f"{entry.claim.id}.md").read_text(encoding="utf-8")
         assert text.startswith(f"# {entry.claim.id}: ") and f"\n> {entry.claim.statement}\n" in text
         rows = [line for line in text.splitlines() if line.startswith("| ")]
-        assert len(rows) == 1 + len(entry.answers)
+        quantified = len(entry.claim.quantifiers)
+        assert len(rows) == 1 + len(entry.answers) + quantified + (quantified > 0)
+        assert "nothing shows it" not in text
         assert f"| [{entry.claim.id}]({entry.claim.id}.md) | " in (folder / "README.md").read_text(encoding="utf-8")
 
 
