@@ -59,7 +59,7 @@ def test_nothing_is_left_open(found: list[verdicts.Entry]) -> None:
 
 
 def test_every_quantifier_has_a_cover_that_makes_it_more_than_one(found: list[verdicts.Entry]) -> None:
-    """Of one thing "all", "some" and "only" are the same. A quantifier without a cover names the bound, or the reason."""
+    """Of one thing "all" and "some" are the same. A quantifier without a cover names the bound, or the reason."""
     assert {e.claim.id: e.unshown() for e in found if e.unshown()} == {}
     named = [q for e in found for q in e.claim.quantifiers]
     assert (len(named), sum(not q.by for q in named)) == (NAMED, BECAUSE)
