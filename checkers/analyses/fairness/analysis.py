@@ -135,8 +135,8 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
         return FairnessAnalysis(tuple(needs.values()), exploration.stopped)
     try:
         with Ending() as ending:
-            threads = len(search.workers)
-            liveness = Liveness(bound, lowered, kernel, search.level_rows, search.allow, limits.clock.look, threads)
+            threads, names, rows = len(search.workers), list(needs), search.level_rows
+            liveness = Liveness(bound, lowered, kernel, rows, names, search.allow, limits.clock.look, threads)
             paths = exploration.paths()
             for claim in claims:
                 progress.proof(f"fairness that {claim.name} needs")
