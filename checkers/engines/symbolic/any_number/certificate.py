@@ -38,7 +38,7 @@ from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.operations import operation
 from reassure.spec.language.annotations import AnyNumber
-from reassure.spec.language.types import BoolType, IntType, SeqType, SetType, Type
+from reassure.spec.language.types import BoolType, EnumType, IntType, SeqType, SetType, Type
 from reassure.spec.semantics.interpreter import BoundModel
 
 KIND = "inductive-invariant-for-any-number"
@@ -118,8 +118,12 @@ def node_of(system: System, rows: list[list[Any]]) -> Node:
     """
     g, nodes = system.graph, list[Node]()
     types = {str(node.type): node.type for node in g.nodes()}
+    known = {(node.type, node.data) for node in g.nodes() if node.op == "const"}
     for op, type_text, its_rows, data in rows:
         args, kind = tuple(nodes[i] for i in its_rows), _type(type_text, types)
+        data = tuple(data) if isinstance(data, list) else data
+        if op == "const" and (kind, data) not in known and not _is_value(data, kind):
+            raise ValueError(f"{data} is no {type_text} that the model has")
         if op in LEAVES:
             node = LEAVES[op](g, data, kind)
         else:
@@ -133,11 +137,22 @@ def node_of(system: System, rows: list[list[Any]]) -> Node:
 
 
 LEAVES: dict[str, Callable[[Graph, Any, Any], Node]] = {
-    "const": lambda g, data, kind: g.const(tuple(data) if isinstance(data, list) else data, kind),
+    "const": lambda g, data, kind: g.const(data, kind),
     "var": lambda g, data, kind: g.var(data, kind),
     "config": lambda g, data, kind: g.config(data, kind.low),
     "bound": lambda g, data, kind: g.bound(data, kind),
 }
+
+
+def _is_value(data: Any, kind: Type) -> bool:
+    """Whether a constant has its type in every configuration. Not an id of a sort of any number: some have no such."""
+    if isinstance(kind, BoolType):
+        return type(data) is bool
+    if type(data) is not int:
+        return False
+    if isinstance(kind, IntType):
+        return kind.low <= data <= kind.high
+    return data == 0 if isinstance(kind, SetType) else isinstance(kind, EnumType) and 0 <= data < kind.count
 
 
 def _well_typed(system: System, node: Node) -> bool:
