@@ -11,6 +11,7 @@ from rich.text import Text
 
 from reassure.checkers.base.engine_results import CoverResult, ProofSummary
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus, bound_of
+from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.traces.format_value import as_python
 from reassure.checkers.traces.render import tell, tell_astray
@@ -101,7 +102,8 @@ def _what_next(result: CheckResult, state: Any, console: Console) -> None:
     console.print("  whether a run reaches this state:", style="bold")
     console.print(f"    {words}", style="dim")
     console.print("  if one does, the property is violated; if none does, write why as an @invariant of the model and")
-    console.print("  prove again: every invariant of the model is tried as a lemma")
+    more = "; more --budget tries more relations of fields" if result.stopped.reason is StopReason.BUDGET else ""
+    console.print(f"  prove again: every invariant of the model is tried as a lemma{more}")
 
 
 def _raised(answer: PropertyResult | CoverResult) -> bool:
@@ -238,7 +240,8 @@ def _actions(result: CheckResult, console: Console) -> None:
 
 def _proof(result: CheckResult, proof: ProofSummary, console: Console) -> None:
     if proof.lemmas:
-        console.print(f"\nan inductive invariant of {len(proof.lemmas)} lemmas", style="bold")
+        lemmas = len(proof.lemmas)
+        console.print(f"\nan inductive invariant of {lemmas} lemma{'s' * (lemmas != 1)}", style="bold")
         for text in proof.lemmas[:LEMMAS]:
             console.print(f"  {text}")
         if len(proof.lemmas) > LEMMAS:
