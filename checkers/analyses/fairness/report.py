@@ -30,7 +30,7 @@ def _verdict(p: PropertyNeeds, clipped: int) -> tuple[str, str]:
     if p.holds is None:
         return "undecided", "yellow"
     if p.vacuous:
-        return "vacuous: no reachable state satisfies its premise", "yellow"
+        return f"vacuous: {p.vacuous}", "yellow"
     if not p.holds:
         return "violated with every assumption as declared: `reassure check` shows the run", "bold red"
     return "holds within bounds" if clipped else "holds", "green"

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, UsageFailure
+from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.shared_options import OF_TRACE
 from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.console.files import model_to_execute
 from reassure.checkers.console.gate_kind import GateKind
 
@@ -36,6 +37,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
     if sha != proof.model_sha256:
         raise UsageFailure(f"{args.certificate} is of another text of {proof.model}")
+    for name, reason in vacuous_claims(bound, lowered).items():
+        if name in proof.properties:
+            raise Failure(Exit.VACUOUS, f"{args.certificate} is of {name}, which is vacuous: {reason}")
     if of_any_number is not None:
         verified = any_number.verify(of_any_number, bound, lambda what: None, lambda: None)
         for line in verified.wrong or any_number.summary(of_any_number, verified):
