@@ -15,10 +15,10 @@ from typing import Any
 from setuptools.command.sdist import sdist
 
 
-class SourceDistribution(sdist):
+class SourceDistribution(sdist):  # type: ignore[misc]
     """Writes the files by name, with the time of SOURCE_DATE_EPOCH (seconds since 1970; default: now) and no owner."""
 
-    def make_archive(self, base_name: Any, format: str, root_dir: Any = None, base_dir: Any = None, *_: Any) -> str:
+    def make_archive(self, base_name: Any, format: str, root_dir: Any = None, base_dir: Any = None, **_: Any) -> str:
         """Writes `base_name`.tar.gz of the folder `base_dir`; returns its path."""
         when = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
 
