@@ -28,8 +28,11 @@ class SourceDistribution(sdist):  # type: ignore[misc]
             return entry
 
         path = Path(f"{base_name}.tar.gz")
-        with path.open("wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=when) as packed:
-            with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
-                for part in sorted([Path(base_dir), *Path(base_dir).rglob("*")]):
-                    archive.add(part, recursive=False, filter=plain)
+        with (
+            path.open("wb") as file,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=when) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for part in sorted([Path(base_dir), *Path(base_dir).rglob("*")]):
+                archive.add(part, recursive=False, filter=plain)
         return str(path)
