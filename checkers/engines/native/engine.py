@@ -42,7 +42,14 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, sizes:
 
         def liveness() -> Liveness:
             return Liveness(
-                bound, lowered, kernel, search.level_rows, search.allow, limits.clock.look, len(search.workers)
+                bound,
+                lowered,
+                kernel,
+                search.level_rows,
+                temporal,
+                search.allow,
+                limits.clock.look,
+                len(search.workers),
             )
 
         runs = whole_runs(liveness, temporal, paths, options, progress)
