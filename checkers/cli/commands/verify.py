@@ -45,7 +45,7 @@ KIND = GateKind(by_digest=False)
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Checks the certificate, and prints what it proves or what is wrong with it."""
-    limits = Limits(args.budget, args.memory)
+    limits = _Limits(args.budget, args.memory)
     try:
         return _checked(args, console, limits)
     except Interrupted:  # Z3 says of lack of time that it was interrupted
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
 
 @dataclass
-class Limits:
+class _Limits:
     """What a check may take. seconds, memory: None for no limit."""
 
     budget: float | None
@@ -71,7 +71,7 @@ class Limits:
             raise budget_ended(self.budget)
 
 
-def _checked(args: argparse.Namespace, console: Console, limits: Limits) -> Exit:
+def _checked(args: argparse.Namespace, console: Console, limits: _Limits) -> Exit:
     from reassure.checkers.engines.symbolic import certificate
     from reassure.checkers.engines.symbolic.any_number import certificate as any_number
     from reassure.checkers.engines.symbolic.scout import Scout
@@ -108,7 +108,7 @@ def _checked(args: argparse.Namespace, console: Console, limits: Limits) -> Exit
 
 
 def _checked_for_any_number(
-    certificate: AnyCertificate, bound: BoundModel, smt2: Path | None, console: Console, limits: Limits
+    certificate: AnyCertificate, bound: BoundModel, smt2: Path | None, console: Console, limits: _Limits
 ) -> Exit:
     from reassure.checkers.engines.symbolic.any_number.certificate import summary, verify
     from reassure.checkers.engines.symbolic.any_number.obligations import one_file

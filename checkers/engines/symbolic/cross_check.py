@@ -18,6 +18,7 @@ from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant
 from reassure.checkers.engines.symbolic.solver import finite_domain_solver, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.frontend.lowered_model import Formula
 from reassure.spec.language.types import (
     BagType,
     EnumType,
@@ -93,22 +94,22 @@ class CrossCheck:
         satisfied = not self._possible(self.solver, z3.Not(premise))
         if reachable and not satisfied:
             raise Disagreement(f"a reachable state violates the proved invariants: {state}")
-        for name, f in self.claims.states.items():
-            self._compare_claim(name, state, self.machine.holds(f, 0), self.machine.defined(f, 0))
+        differences = [self._difference(name, f, state) for name, f in self.claims.states.items()]
+        if self._possible(self.solver, z3.Or(*(condition for condition, _ in differences))):
+            raise Disagreement(next(text for c, text in differences if self._possible(self.solver, c)))
         for step in self._steps(state):
             self._compare_step(state, step)
             if satisfied and not isinstance(step.after, Clipped):
                 self._satisfies(condition, step.after, f"the state after {step.action.name} from {state}")
 
-    def _compare_claim(self, name: str, state: Any, holds: z3.BoolRef, defined: z3.BoolRef) -> None:
+    def _difference(self, name: str, f: Formula, state: Any) -> tuple[z3.BoolRef, str]:
+        """A condition that is impossible if a claim is in Z3 as it is in Python; what it means if it is not."""
+        holds, defined = self.machine.holds(f, 0), self.machine.defined(f, 0)
         try:
             expected = self.bound.holds(self.properties[name], state)
         except ModelError:
-            if self._possible(self.solver, defined):
-                raise Disagreement(f"{name} raises in Python, not in Z3: {state}") from None
-            return
-        if self._possible(self.solver, z3.And(defined, holds != z3.BoolVal(expected))):
-            raise Disagreement(f"{name} is {expected} in Python, not in Z3: {state}")
+            return defined, f"{name} raises in Python, not in Z3: {state}"
+        return z3.And(defined, holds != z3.BoolVal(expected)), f"{name} is {expected} in Python, not in Z3: {state}"
 
     def _steps(self, state: Any) -> Iterator[Step]:
         """Some of Python's steps from a state."""

@@ -124,28 +124,32 @@ def written(node: Node) -> list[list[Any]]:
 
 
 def node_of(system: System, rows: list[list[Any]]) -> Node:
-    """The node of rows. Raises `LookupError`, `TypeError` or `ValueError` for rows that are no condition on a state.
+    """The node of rows. Raises `LookupError`, `TypeError` or `ValueError` for rows that are not a condition on a state.
 
     A type that a row gives is believed only where the model gives the same.
     """
     g, nodes = system.graph, list[Node]()
     types = _types(system)
+    known = {(node.type, node.data) for node in g.nodes() if node.op == "const"}
     for op, type_text, its_rows, data in rows:
         args, kind = tuple(nodes[i] for i in its_rows), _type(type_text, types)
-        if not _fits(system, op, kind, args, data):
-            raise ValueError(f"{type_text} is no type of {op} here")
+        data = tuple(data) if isinstance(data, list) else data
+        if op == "const" and (kind, data) not in known and not _constant(system, kind, data):
+            raise ValueError(f"{data} is no {type_text} that the model has")
+        if op != "const" and not _fits(system, op, kind, args, data):
+            raise ValueError(f"{type_text} is not a type of {op} here")
         if op in LEAVES:
             node = LEAVES[op](g, data, kind)
         else:
             node = operation(op).rebuild(g, SimpleNamespace(op=op, type=kind, data=data), args)
         nodes.append(node)
     if not isinstance(nodes[-1].type, BoolType) or nodes[-1].params:
-        raise ValueError("it is no condition")
+        raise ValueError("it is not a condition")
     return nodes[-1]
 
 
 LEAVES: dict[str, Callable[[Graph, Any, Any], Node]] = {
-    "const": lambda g, data, kind: g.const(tuple(data) if isinstance(data, list) else data, kind),
+    "const": lambda g, data, kind: g.const(data, kind),
     "var": lambda g, data, kind: g.var(data, kind),
     "config": lambda g, data, kind: g.config(data, kind.low),
     "bound": lambda g, data, kind: g.bound(data, kind),
@@ -162,8 +166,6 @@ def _fits(system: System, op: str, kind: Type, args: tuple[Node, ...], data: Any
             return (data, kind) in system.config
         case ("bound", []):
             return type(data) is int and unbounded(kind)
-        case ("const", []):
-            return _constant(system, kind, data)
         case ("not", [BoolType()]) | ("those", [BoolType()]):
             return op == "not" or (isinstance(kind, SetType) and unbounded(kind.item) and type(data) is int)
         case (("and" | "or"), [_, *_]):
@@ -231,7 +233,7 @@ def _alike(one: Type, other: Type) -> bool:
 def _constant(system: System, kind: Type, data: Any) -> bool:
     """Whether data are a constant of a type in every configuration."""
     if isinstance(kind, SeqType):
-        return isinstance(data, list) and all(_constant(system, kind.item, one) for one in data)
+        return isinstance(data, tuple) and all(_constant(system, kind.item, one) for one in data)
     if isinstance(kind, BoolType):
         return type(data) is bool
     if type(data) is not int:
@@ -330,7 +332,7 @@ def verify(
     goals = Goals(induction)
     unknown = sorted(set(certificate.properties) - set(goals.of))
     if unknown:
-        return Verified([f"{name} is no property of the model" for name in unknown])
+        return Verified([f"{name} is not a property of the model" for name in unknown])
     numbers = {lemma.node: len(own) + i for i, lemma in enumerate(lemmas)}
     first = [len(own) + i for i in range(len(lemmas))]
     for name, f in states.items():  # an invariant is proved as one of the lemmas

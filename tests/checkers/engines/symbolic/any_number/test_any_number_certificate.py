@@ -99,6 +99,18 @@ def test_a_lemma_that_is_not_true_is_refused(core: Path) -> None:
         [["var", "bool", [], "leader?"], ["var", "set of Broker", [], "isr"], ["member", "bool", [0, 1], None]],
         [["const", "bool", [], "x"]],
         [["const", "Broker", [], 9], ["var", "Broker", [], "leader"], ["eq", "bool", [0, 1], None]],
+        # ids that some configuration has not, or none has: what is true of them is true of anything
+        [["var", "Broker", [], "leader"], ["const", "Broker", [], 7], ["eq", "bool", [0, 1], None]],
+        [
+            ["var", "set of Broker", [], "isr"],
+            ["lowest", "Broker", [0], None],
+            ["const", "Broker", [], -1],
+            ["eq", "bool", [1, 2], None],
+            ["not", "bool", [3], None],
+        ],
+        [["var", "set of Broker", [], "isr"], ["const", "set of Broker", [], 1 << 70], ["eq", "bool", [0, 1], None]],
+        [["config", "int 1..1099511627776", [], "min_isr"], ["const", "int 1..2", [], 3], ["lt", "bool", [0, 1], None]],
+        [["const", "bool", [], 2]],
         [],
     ],
 )
