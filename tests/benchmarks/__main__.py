@@ -22,39 +22,17 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.engine_results import ProofSummary
 from reassure.checkers.base.memory import memory_of_machine
-from reassure.checkers.base.options import ProofOptions, SearchOptions
+from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.native.kernels.growing_table import GrowingTable
 from reassure.checkers.engines.native.kernels.state_table import BATCH, insert_all
 from reassure.checkers.engines.native.translator.native_function import native
+from tests.benchmarks import proofs
 from tests.benchmarks.commands import OWN, in_turn
 
 CORE5 = (1_989_040, 13_687_571)
-PROOFS = [
-    ("core", ["brokers=3"]),
-    ("core", ["brokers=5"]),
-    ("core", ["brokers=8"]),
-    ("core", ["brokers=12"]),
-    ("kraft", ["unclean=off"]),
-]
-ANY_NUMBER = [
-    ("core", [], []),
-    ("two_phase_commit", [], []),
-    ("kraft", ["unclean=off"], []),
-    (
-        "kraft_kafka",
-        ["unclean=off", "release=fixed"],
-        ["nothing_lost_by_a_completion", "nothing_lost_by_a_cancellation"],
-    ),
-]
-"""Models that are proved for any number of brokers or managers, with the properties (none: all)."""
-LONG_PROOFS = [("kraft", ["unclean=off", "brokers=4"]), ("kraft", ["unclean=off", "brokers=5"])]
-UNSEARCHED = [("core", ["brokers=8"]), ("core", ["brokers=12"]), ("kraft", ["unclean=off", "brokers=5"])]
-"""More states than a search here would end with."""
 OURS = 7
 """Our runs in each turn: they are short, and the first one waits for memory that the others left cold."""
 
@@ -143,7 +121,7 @@ def insert_rate() -> float:
 
 
 def main() -> None:
-    """Prints two tables."""
+    """Prints three tables."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--jar", type=Path, help="tla2tools.jar")
     parser.add_argument("--bench", type=Path, default=Path(__file__).parents[3] / "shared" / "bench")
@@ -210,38 +188,8 @@ def main() -> None:
             f"| {model} | {' '.join(chosen)} | {stats.distinct:,} | {stats.generated:,} | {stats.bytes_per_state} | "
             f"{seconds:.2f} | {stats.generated / seconds / 1e6:.1f} | {each:.0f} | {stats.memory / 2**20:.0f} |"
         )
-    print("\nproof and search: seconds in all for each, one process, compilation apart\n")
-    print("| model | configuration | proved | lemmas | prove s | distinct | search s |")
-    print("|---|---|---|---|---|---|---|")
-    for model, chosen in PROOFS if not args.long_proofs else [*PROOFS, *LONG_PROOFS]:
-        proof = CheckRequest(model, chosen, "prove:auto", SearchOptions(), proof=ProofOptions())
-        found, _ = run(proof, Progress(quiet=True))
-        proved = found.proof
-        assert isinstance(proved, ProofSummary)
-        done = sum(p.status in ("proved", "holds_within_bounds") for p in found.properties)
-        explicit, states = "-", "-"
-        if (model, chosen) not in UNSEARCHED:
-            seconds, stats = ours(model, chosen, 2)
-            explicit, states = f"{seconds:.2f}", f"{stats.distinct:,}"
-        print(
-            f"| {model} | {' '.join(chosen)} | {done} of {len(found.properties)} | {len(proved.lemmas)} | "
-            f"{found.stats.seconds['search']:.1f} | {states} | {explicit} |"
-        )
-    print("\nproof for any number: processor seconds in all for each, one process\n")
-    print("| model | set | proved | lemmas | s |")
-    print("|---|---|---|---|---|")
-    for model, chosen, properties in ANY_NUMBER:
-        options = SearchOptions(properties=properties)
-        began = time.process_time()
-        found, _ = run(
-            CheckRequest(model, chosen, "prove:any-number", options, proof=ProofOptions(any_number=True)),
-            Progress(quiet=True),
-        )
-        seconds = time.process_time() - began
-        assert found.proof is not None
-        asked = [p for p in found.properties if p.status is not PropertyStatus.NOT_CHECKED]
-        done = sum(p.status in ("proved", "holds_within_bounds") for p in asked)
-        print(f"| {model} | {' '.join(chosen)} | {done} of {len(asked)} | {len(found.proof.lemmas)} | {seconds:.1f} |")
+    print("")
+    proofs.table(print, long=args.long_proofs)
     if args.write:
         head = "# Measured\n\nWritten by `python -m tests.benchmarks --write`; one machine, one hour.\n\n"
         (Path(__file__).parent / "measured.md").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")

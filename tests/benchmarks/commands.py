@@ -41,15 +41,23 @@ class Checkout:
     words: tuple[str, ...]
     path: str = ""
 
-    def run(self, cache: Path, *command: str) -> Measured:
-        """Raises `RuntimeError` if the command neither passed nor found a violation."""
+    def run(self, cache: Path, *command: str, codes: tuple[int, ...] = (0, 12, 13)) -> Measured:
+        """Raises `RuntimeError` if the command ends with another exit code: it neither passed nor found a violation."""
         environment = {**os.environ, "REASSURE_CACHE": str(cache), "XDG_CACHE_HOME": str(cache)}
         environment["PYTHONPATH"] = self.path
-        return timed([*self.words, *command], self.folder, environment, codes=(0, 12, 13))[0]
+        return timed([*self.words, *command], self.folder, environment, codes)[0]
 
 
 OWN = Checkout(ROOT, (sys.executable, "-m", "reassure"), str(ROOT / "src"))
 """The checkout that this file is of."""
+
+
+def checkout(folder: Path) -> Checkout:
+    """A checkout with its environment. `SystemExit` if it has none."""
+    program = folder.resolve() / ".venv" / "bin" / "reassure"
+    if not program.is_file():
+        raise SystemExit(f"{program} is missing: `./run.sh --help` in {folder} makes it")
+    return Checkout(folder.resolve(), (str(program),))
 
 
 def median(measured: list[Measured]) -> Measured:
@@ -97,12 +105,7 @@ def main() -> None:
     parser.add_argument("--gate", action="store_true", help="also the whole gate, once, with an empty cache")
     parser.add_argument("--write", action="store_true", help="also write commands.md beside this file")
     args = parser.parse_args()
-    sides = [OWN]
-    if args.before is not None:
-        program = args.before.resolve() / ".venv" / "bin" / "reassure"
-        if not program.is_file():
-            parser.error(f"{program} is missing: `./run.sh --help` in {args.before} makes it")
-        sides.append(Checkout(args.before.resolve(), (str(program),)))
+    sides = [OWN, *([checkout(args.before)] if args.before is not None else [])]
     lines: list[str] = []
 
     def tell(line: str) -> None:

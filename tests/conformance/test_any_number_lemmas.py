@@ -3,6 +3,7 @@ means in one configuration what it means for any number."""
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 
 from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.engines.symbolic.any_number.certificate import node_of, written
 from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
 from reassure.checkers.engines.symbolic.any_number.instantiation import Instantiation
+from reassure.checkers.engines.symbolic.any_number.obligations import Quantified
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.engines.symbolic.cross_check import draw
@@ -108,3 +111,16 @@ def test_a_candidate_about_a_construct_means_the_same_at_three_members(name: str
     bound = of_construct(name, tmp_path)
     drawn, different = differing(BoundModel(bound.model, make_config(bound.model, {"nodes": 3})), 0.2)
     assert drawn and different == []
+
+
+@pytest.mark.parametrize("name", NAMES[::6], ids=[n.split(" |")[0].replace(" ", "") for n in NAMES[::6]])
+def test_a_certificate_has_every_candidate(name: str, tmp_path: Path) -> None:
+    """What is written as rows is read as the same node, also by a program that has not made it before."""
+    bound, rng = of_construct(name, tmp_path), random.Random(1)
+    system, other = system_of(bound), system_of(bound)
+    lemmas = candidates(system.lowered, lambda node: rng.random() < 0.01, system.type, [])
+    nodes = [lemma.node for lemma in lemmas] + [f.condition for f in system.lowered.state_formulas]
+    for node in nodes:
+        rows = json.loads(json.dumps(written(node)))
+        assert node_of(system, rows) is node
+        assert "(assert" in Quantified(other.graph).script(node_of(other, rows))

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_EACH, OF_TRACE
+from reassure.checkers.base.stop import Interrupted, budget_ended
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.console.files import model_to_execute
 from reassure.checkers.console.gate_kind import GateKind
+from reassure.spec.semantics.interpreter import BoundModel
+
+if TYPE_CHECKING:
+    from reassure.checkers.engines.symbolic.any_number.certificate import AnyCertificate
 
 OPTIONS = (
     Option("certificate FILE", "a certificate, written by prove --certificate FILE", Path),
@@ -39,15 +45,36 @@ KIND = GateKind(by_digest=False)
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Checks the certificate, and prints what it proves or what is wrong with it."""
+    limits = _Limits(args.budget, args.memory)
+    try:
+        return _checked(args, console, limits)
+    except Interrupted:  # Z3 says of lack of time that it was interrupted
+        limits.say("")
+        raise
+
+
+@dataclass
+class _Limits:
+    """What a check may take. seconds, memory: None for no limit."""
+
+    budget: float | None
+    memory: int | None
+    began: float = field(default_factory=time.monotonic)
+
+    def seconds(self) -> float | None:
+        """Those that are left."""
+        return None if self.budget is None else max(0.0, self.budget - (time.monotonic() - self.began))
+
+    def say(self, what: str) -> None:
+        """Raises `Interrupted` when the time is up."""
+        if self.budget is not None and self.seconds() == 0:
+            raise budget_ended(self.budget)
+
+
+def _checked(args: argparse.Namespace, console: Console, limits: _Limits) -> Exit:
     from reassure.checkers.engines.symbolic import certificate
     from reassure.checkers.engines.symbolic.any_number import certificate as any_number
-    from reassure.checkers.engines.symbolic.any_number.obligations import one_file
     from reassure.checkers.engines.symbolic.scout import Scout
-
-    began = time.monotonic()
-
-    def seconds_left() -> float | None:
-        return None if args.budget is None else max(0.0, args.budget - (time.monotonic() - began))
 
     data = certificate.contents(args.certificate)
     of_any_number = any_number.read(args.certificate, data) if data.get("kind") == any_number.KIND else None
@@ -64,25 +91,11 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         if name in proof.properties:
             raise Failure(Exit.VACUOUS, f"{args.certificate} is of {name}, which is vacuous: {reason}")
     if of_any_number is not None:
-        scripts: list[tuple[str, str]] = []
-        verified = any_number.verify(
-            of_any_number,
-            bound,
-            seconds=seconds_left,
-            memory=args.memory,
-            scripts=lambda name, script: scripts.append((name, script)) if args.smt2 else None,
-        )
-        for line in verified.wrong or any_number.summary(of_any_number, verified):
-            console.print(line)
-        if args.smt2 and scripts:
-            write_atomically(args.smt2, one_file(scripts))
-            console.print(f"goals: {args.smt2}", style="dim")
-        closed = all(verified.open_bounds.values())
-        return Exit.EXPECTATION if verified.wrong else Exit.OK if closed else Exit.INCONCLUSIVE
+        return _checked_for_any_number(of_any_number, bound, args.smt2, console, limits)
     assert isinstance(proof, certificate.Certificate)
-    wrong = certificate.verify(proof, lowered, seconds_left)
+    wrong = certificate.verify(proof, lowered, limits.seconds, limits.say)
     open_bounds = certificate.open_bounds(proof, lowered) if not wrong else {}
-    scout = Scout(bound, lowered)
+    scout = Scout(bound, lowered, say=limits.say)
     rows = scout.some(scout.reachable(), 200)
     wrong += certificate.refuted_by(proof, lowered, [scout.layout.decode(r.view("uint64")) for r in rows])
     for line in wrong:
@@ -92,3 +105,25 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     for line in certificate.summary(proof, len(rows), open_bounds):
         console.print(line)
     return Exit.OK if all(open_bounds.values()) else Exit.INCONCLUSIVE
+
+
+def _checked_for_any_number(
+    certificate: AnyCertificate, bound: BoundModel, smt2: Path | None, console: Console, limits: _Limits
+) -> Exit:
+    from reassure.checkers.engines.symbolic.any_number.certificate import summary, verify
+    from reassure.checkers.engines.symbolic.any_number.obligations import one_file
+
+    scripts: list[tuple[str, str]] = []
+
+    def keep(name: str, script: str) -> None:
+        if smt2 is not None:
+            scripts.append((name, script))
+
+    verified = verify(certificate, bound, limits.say, limits.seconds, limits.memory, keep)
+    for line in verified.wrong or summary(certificate, verified):
+        console.print(line)
+    if smt2 is not None and scripts:
+        write_atomically(smt2, one_file(scripts))
+        console.print(f"goals: {smt2}", style="dim")
+    closed = all(verified.open_bounds.values())
+    return Exit.EXPECTATION if verified.wrong else Exit.OK if closed else Exit.INCONCLUSIVE

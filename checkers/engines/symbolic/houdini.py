@@ -77,6 +77,7 @@ class Houdini:
         """For goals that are proved: the lemmas that they need."""
         self.goals: list[Preservation] = []
         """By lemma: that it is preserved."""
+        self._true_initially: set[int] = set()
         self._asked: set[int] = set()
         """Numbers of the lemmas that are goals in any case."""
         self._assume: list[z3.BoolRef] = []
@@ -174,14 +175,15 @@ class Houdini:
         return again
 
     def _drop_initially_false(self) -> None:
-        """Drops lemmas that an initial state refutes."""
-        while self.remaining:
+        """Drops lemmas that an initial state refutes, of those that were added since the last time."""
+        while fresh := self.remaining - self._true_initially:
             self._initially.push()
-            self._initially.add(z3.Or(*(self.goals[i].flag for i in self.remaining)))
+            self._initially.add(z3.Or(*(self.goals[i].flag for i in sorted(fresh))))
             refuted = satisfiable(self._initially, seconds=self.seconds_left())
             model = self._initially.model() if refuted else None
             self._initially.pop()
             if model is None:
+                self._true_initially |= fresh
                 return
             state = self.machine.decoded(0, model)
             if not self._drop(self.scout.row(state), state, state):

@@ -20,6 +20,7 @@ from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
+from reassure.checkers.engines.symbolic.any_number.instance import is_slot
 from reassure.checkers.engines.symbolic.any_number.instantiation import Searched, search_near
 from reassure.checkers.engines.symbolic.any_number.obligations import (
     Goals,
@@ -38,7 +39,18 @@ from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.operations import operation
 from reassure.spec.language.annotations import AnyNumber
-from reassure.spec.language.types import BoolType, EnumType, IntType, SeqType, SetType, Type
+from reassure.spec.language.types import (
+    BoolType,
+    EnumType,
+    IdType,
+    IntType,
+    MapType,
+    RecordType,
+    SeqType,
+    SetType,
+    Type,
+    unbounded,
+)
 from reassure.spec.semantics.interpreter import BoundModel
 
 KIND = "inductive-invariant-for-any-number"
@@ -117,19 +129,19 @@ def node_of(system: System, rows: list[list[Any]]) -> Node:
     A type that a row gives is believed only where the model gives the same.
     """
     g, nodes = system.graph, list[Node]()
-    types = {str(node.type): node.type for node in g.nodes()}
+    types = _types(system)
     known = {(node.type, node.data) for node in g.nodes() if node.op == "const"}
     for op, type_text, its_rows, data in rows:
         args, kind = tuple(nodes[i] for i in its_rows), _type(type_text, types)
         data = tuple(data) if isinstance(data, list) else data
-        if op == "const" and (kind, data) not in known and not _is_value(data, kind):
+        if op == "const" and (kind, data) not in known and not _constant(system, kind, data):
             raise ValueError(f"{data} is no {type_text} that the model has")
+        if op != "const" and not _fits(system, op, kind, args, data):
+            raise ValueError(f"{type_text} is not a type of {op} here")
         if op in LEAVES:
             node = LEAVES[op](g, data, kind)
         else:
             node = operation(op).rebuild(g, SimpleNamespace(op=op, type=kind, data=data), args)
-        if not _well_typed(system, node):
-            raise ValueError(f"{type_text} is not a type of {op} here")
         nodes.append(node)
     if not isinstance(nodes[-1].type, BoolType) or nodes[-1].params:
         raise ValueError("it is not a condition")
@@ -144,45 +156,106 @@ LEAVES: dict[str, Callable[[Graph, Any, Any], Node]] = {
 }
 
 
-def _is_value(data: Any, kind: Type) -> bool:
-    """Whether a constant has its type in every configuration. Not an id of a sort of any number: some have no such."""
+def _fits(system: System, op: str, kind: Type, args: tuple[Node, ...], data: Any) -> bool:
+    """Whether an operation may have these arguments, this result and these data: what does not fit would end Z3."""
+    kinds = [a.type for a in args]
+    match op, kinds:
+        case ("var", []):
+            return (dict(places(system)) | dict(system.scalars)).get(data) == kind
+        case ("config", []):
+            return (data, kind) in system.config
+        case ("bound", []):
+            return type(data) is int and unbounded(kind)
+        case ("not", [BoolType()]) | ("those", [BoolType()]):
+            return op == "not" or (isinstance(kind, SetType) and unbounded(kind.item) and type(data) is int)
+        case (("and" | "or"), [_, *_]):
+            return all(isinstance(k, BoolType) for k in kinds)
+        case (("eq" | "lt"), [one, other]):
+            whole = op == "eq" or isinstance(one, IntType | IdType | EnumType)
+            slots = [is_slot(a) for a in args]
+            return _alike(one, other) and whole and (all(slots) or not any(slots) or "const" in {a.op for a in args})
+        case ("ite", [BoolType(), one, other]):
+            return _alike(one, other)
+        case (("add" | "sub" | "mul" | "min" | "max"), [IntType(), IntType()]):
+            return True
+        case (("floordiv" | "mod"), [IntType(), IntType()]):
+            return args[1].op == "const" and bool(args[1].data > 0)
+        case ("member", [item, SetType() as its]):
+            return its.item == item
+        case ("single", [IdType() | EnumType()]) | ("card", [SetType()]):
+            return True
+        case (("union" | "inter" | "minus"), [SetType() as one, other]):
+            return one == other
+        case ("build", [_, *_]):
+            fixed = isinstance(kind, SetType) and not unbounded(kind.item) and len(args) == kind.item.count
+            return fixed and all(isinstance(k, BoolType) for k in kinds)
+        case (("lowest" | "highest"), [SetType() as its]):
+            return its.item == kind
+        case ("table", [value]):
+            return kind == MapType(kind.key, value) and type(data) is int if isinstance(kind, MapType) else False
+        case ("at", [MapType() as its, index]):
+            return its.key == index
+        case ("total", [SetType() as its, MapType(value=IntType()) as table]):
+            return its.item == table.key and isinstance(kind, IntType)
+        case ("record", [IntType()]):
+            slot = args[0]
+            return slot.op == "var" and any(slot.data.startswith(f"{p}#") and b.item == kind for p, b in system.bags)
+        case ("unpack", [RecordType()]):
+            return (dict(places(system)) | dict(system.scalars)).get(f"{args[0].args[0].data}.{data}") == kind
+        case ("seq_set", [SeqType() as its]):
+            return kind == SetType(its.item)
+        case ("seq_len", [SeqType() as its]):
+            return kind == IntType(0, its.length)
+        case ("seq_keep", [SeqType() as its, SetType() as kept]):
+            return kind == its and kept.item == its.item
+        case ("seq_first", [SeqType() as its, SetType() as fitting]):
+            return kind == its.item == fitting.item
+        case ("seq_get", [SeqType() as its, IntType()]):
+            return kind == its.item
+        case ("seq_cat", [SeqType() as one, SeqType() as other]):
+            return _alike(one, other) and _alike(one, kind)
+        case ("seq_sorted", [SetType() as its]):
+            return isinstance(kind, SeqType) and kind.item == its.item
+        case ("seq_of", [_, *_]):
+            return isinstance(kind, SeqType) and all(k == kind.item for k in kinds)
+    return False
+
+
+def _alike(one: Type, other: Type) -> bool:
+    """Whether values of two types can be compared."""
+    if isinstance(one, SeqType) and isinstance(other, SeqType):
+        return one.item == other.item
+    if isinstance(one, IntType) and isinstance(other, IntType):
+        return True
+    return one == other and not isinstance(one, MapType | RecordType)
+
+
+def _constant(system: System, kind: Type, data: Any) -> bool:
+    """Whether data are a constant of a type in every configuration."""
+    if isinstance(kind, SeqType):
+        return isinstance(data, tuple) and all(_constant(system, kind.item, one) for one in data)
     if isinstance(kind, BoolType):
         return type(data) is bool
     if type(data) is not int:
         return False
     if isinstance(kind, IntType):
         return kind.low <= data <= kind.high
-    return data == 0 if isinstance(kind, SetType) else isinstance(kind, EnumType) and 0 <= data < kind.count
+    item = kind.item if isinstance(kind, SetType) else kind
+    if not isinstance(item, IdType | EnumType):
+        return False
+    least = item.count
+    if isinstance(item, IdType) and unbounded(item):
+        least = dict(system.config).get(str(item.sort.size), IntType(1, 1)).low
+    return 0 <= data < least if item is kind else -(1 << least) <= data < 1 << least
 
 
-def _well_typed(system: System, node: Node) -> bool:
-    """Whether a node has the type that the model gives it, where the node does not follow from its arguments."""
-    kinds = dict(places(system)) | dict(system.scalars)
-    if node.op == "var":
-        return kinds.get(node.data) == node.type
-    if node.op == "config":
-        return (node.data, node.type) in system.config
-    if node.op == "record":
-        slot = node.args[0]
-        return slot.op == "var" and any(slot.data.startswith(f"{p}#") and b.item == node.type for p, b in system.bags)
-    if node.op == "unpack":
-        return kinds.get(f"{node.args[0].args[0].data}.{node.data}") == node.type
-    if node.op == "seq_set":
-        sequence = node.args[0].type
-        return isinstance(sequence, SeqType) and node.type == SetType(sequence.item)
-    if node.op == "seq_len":
-        sequence = node.args[0].type
-        return isinstance(sequence, SeqType) and node.type == IntType(0, sequence.length)
-    if node.op == "seq_keep":
-        return node.type == node.args[0].type
-    return node.op in FOLLOWING
-
-
-FOLLOWING = frozenset({
-    "const", "bound", "not", "and", "or", "eq", "lt", "ite", "add", "sub", "member", "single", "union", "inter",
-    "minus", "card", "lowest", "highest", "those", "table", "at",
-})  # fmt: skip
-"""Operations whose type follows from their arguments; a constant's is of no account."""
+def _types(system: System) -> dict[str, Type]:
+    """The types of what the model has and of sets of it, by their text."""
+    own = [kind for _, kind in places(system)] + [bag.item for _, bag in system.bags]
+    kinds = [*own, *(node.type for node in system.graph.nodes())]
+    kinds += [kind.item if isinstance(kind, SetType | SeqType) else kind for kind in kinds]
+    kinds += [SetType(kind) for kind in kinds if isinstance(kind, IdType | EnumType)]
+    return {str(kind): kind for kind in kinds}
 
 
 def _type(text: str, types: dict[str, Type]) -> Type:

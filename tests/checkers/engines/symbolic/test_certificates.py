@@ -118,6 +118,15 @@ def test_a_lemma_with_quoted_names_is_read() -> None:
     assert formulas_of(script) == ("( declare-fun |a (b@0| ( ) Bool )\n( assert ( or |a (b@0| ( = x#1 0 ) ) )")
 
 
+def test_options_of_verify(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A limit that a certificate has no use for is refused; without time there is no answer."""
+    for option in ("--memory=1M", "--smt2=goals.smt2"):
+        code, _, err = said(capsys, "verify", str(written), option)
+        assert (code, "are for certificates of proofs for any number" in err) == (64, True)
+    code, _, err = said(capsys, "verify", str(written), "--budget=0.001s")
+    assert (code, err) == (5, "reassure: the budget of 0.001 s ended\n")
+
+
 def test_a_certificate_that_nests_too_deeply(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "c.json"
     path.write_text("[" * 100_000)
