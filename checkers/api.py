@@ -14,8 +14,9 @@ Jugs(small=0, big=5)
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.properties_here import violated_here
 from reassure.spec.language.types import IdType, Type
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
-from reassure.spec.semantics.trace import Trace
+from reassure.spec.semantics.trace import Trace, from_itf, to_itf
 
 __all__ = [
     "CheckResult",
@@ -201,7 +202,8 @@ def check(
         symmetry: "on", "auto" or "any-order", as `reassure check --help` says; "off" visits every state.
 
     Returns:
-        Every property with its status and shortest trace; `exit()` is `Exit.OK` only if all was established.
+        Every property with its status and shortest trace, of which the states are of `model`; `exit()` is `Exit.OK`
+        only if all was established.
 
     Raises:
         Failure: the model or what is asked for is wrong, or an engine cannot run.
@@ -216,7 +218,14 @@ def check(
     if workers is not None:
         options.workers = workers
     pairs = [f"{key}={_setting(value)}" for key, value in loaded.settings.items()]
-    result, _ = run(CheckRequest(loaded.source, pairs, engine, options), Progress(quiet=True))
+    result, bound = run(CheckRequest(loaded.source, pairs, engine, options), Progress(quiet=True))
+    if result.identity.model_sha256 != loaded.digest:
+        raise Failure(Exit.SYSTEM, f"{loaded.source} was changed since it was loaded: load it again")
+    if bound.model is not loaded.bound.model:  # the file was imported again: its classes are others
+        for answer in result.answers:
+            if answer.trace is not None:
+                again = from_itf(json.loads(to_itf(answer.trace, bound)), loaded.bound)
+                answer.trace = replace(again, meta=answer.trace.meta)
     return result
 
 

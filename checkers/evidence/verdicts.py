@@ -16,7 +16,7 @@ from reassure.checkers.evidence.ledger import Ledger, Record, RecordedResult
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.subjects import Subjects
 from reassure.checkers.evidence.trace_store import TraceKey, is_sealed, paths, trace_files
-from reassure.spec.claims import ANY_NUMBER, PROOFS, Claim, Reading
+from reassure.spec.claims import ANY_NUMBER, PROOFS, Claim, Quantifier, Reading, judges
 from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.language.vocabulary import TEMPORAL
 from reassure.spec.semantics.interpreter import BoundModel
@@ -196,6 +196,26 @@ class Entry:
         if verdicts == {ReadingVerdict.VIOLATED}:
             return Standing.REFUTED
         return Standing.AMBIGUOUS if self.claim.ambiguous else Standing.PARTLY
+
+    def more_than_one(self, quantifier: Quantifier) -> ReadingAnswer | None:
+        """The reading that shows more than one thing: it reaches the cover, or goes through several cases."""
+        for answer in self.answers:
+            if (
+                answer.record is None
+                or answer.reading.column == "mutant"
+                or quantifier.by not in judges(answer.reading)
+            ):
+                continue
+            if answer.record.cases > 1 or (
+                quantifier.by in answer.results and answer.results[quantifier.by].status == REACHED
+            ):
+                return answer
+        return None
+
+    def unshown(self) -> list[str]:
+        """Quantifiers of the statement for which no reading shows more than one, and that name no reason."""
+        named = [q.says for q in self.claim.quantifiers if q.by and self.more_than_one(q) is None]
+        return self.claim.unnamed() + named
 
 
 def entries(chosen: list[Claim], ledger: Ledger) -> list[Entry]:

@@ -35,8 +35,11 @@ from reassure.checkers.console.gate_kind import GateKind
 from reassure.checkers.gate import values
 from reassure.checkers.gate.kinds import DEFAULT_KIND, KINDS, kind_of, options, schema_of, takes
 from reassure.checkers.gate.values import Schema, described, fits
+from reassure.spec.semantics.files import read_bytes
 
 VERDICT_NAMES = [*VERDICTS.values(), PASS_TO_DEPTH]
+LONGEST = 4 << 20
+"""Bytes of a file. One with 1,000 checks has half a MiB."""
 PROPERTIES = "properties"
 """The pin that is not a number: the digest of which properties and covers there are."""
 
@@ -167,12 +170,14 @@ def schema() -> Schema:
 def read(path: Path, engine: str | None = None) -> GateFile:
     """Reads a file; `Failure` names what is wrong with it. engine: of every search, whatever the file says."""
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = read_bytes(path, LONGEST).decode("utf-8")
         data = tomllib.loads(text)
     except OSError as error:
         raise Failure(Exit.USAGE, f"{path}: {error.strerror}{did_you_mean(path)}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise Failure(Exit.USAGE, f"{path} is not TOML: {error}") from None
+    except RecursionError:
+        raise Failure(Exit.USAGE, f"{path} cannot be read: it nests too deeply") from None
     unknown = sorted(set(data) - {"check", "budget"})
     entries = data.get("check", [])
     if unknown or not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):

@@ -54,8 +54,23 @@ def _page(entry: Entry, folder: Path) -> str:
         table(("reading", "verdict", "model and configuration, or function"), pages.reading_rows(entry, folder)),
         "",
     ]
+    if entry.claim.quantifiers:
+        lines += [table(("quantifier", "more than one"), _quantifiers(entry)), ""]
     notes = "".join(f"\n- *{name}*: {note}" for name, note in _notes(entry).items())
     return "\n".join(lines) + notes + "\n" * bool(notes)
+
+
+def _quantifiers(entry: Entry) -> list[tuple[str, str]]:
+    """Each "all", "some" or "only" of the statement, with the reading that has more than one of its things."""
+    rows = []
+    for q in entry.claim.quantifiers:
+        answer = entry.more_than_one(q)
+        text = q.because or f"nothing shows it: `{q.by}`"
+        if answer is not None:
+            how = f"{answer.record.cases:,} cases" if answer.record and answer.record.cases else "reached"
+            text = f"`{q.by}`: {how} ({pages.reading_name(answer)})"
+        rows.append((q.says, text))
+    return rows
 
 
 def _notes(entry: Entry) -> dict[str, str]:

@@ -32,6 +32,7 @@ Any Assert JavaTime Permutations Print PrintT RandomElement SortSeq TLCEval TLCG
 OF_EVERY_MODULE = """
 None Init Next Spec Step Fairness vars state Becomes StartsAs TypeOK InBounds Holds Min Max Sum Range Sorted Abs
 SequencesOf NoDeadlock StepOrEnd set sum item member First Seen OnState OnStep
+NextOrEnd
 """
 RESERVED = frozenset((KEYWORDS + OF_STANDARD_MODULES + OF_EVERY_MODULE).split())
 """Names that mean something in every module."""

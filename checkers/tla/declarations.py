@@ -208,7 +208,13 @@ class Declarations:
         return Term("prefix", (premise,), ("[]<>" if declared.kind == "recurrence" else "<>[]",))
 
     def _of_states(self, formula: Term) -> Term:
-        """A formula that mentions the variables: TLC's answer about `P ~> TRUE` is that it is violated."""
+        """A formula as a part of one about whole runs, as TLC reads it.
+
+        TLC's answer about `P ~> TRUE` is that it is violated. It evaluates the constant branches of an `IF` before the
+        search, those that are never taken too, and takes some products with a `LET` for constants.
+        """
+        if _has_branches_or_products(formula):
+            return quantified("exists", self.scope.bound_name("v"), Term("set", (atom("vars"),)), formula)
         bodies = {d.name: d.body for d in self.scope.definitions}
         pending, seen = [*used(formula)], {"state"}
         while pending:
@@ -255,6 +261,10 @@ class Declarations:
             term = self.scope.sets.typed(atom(variable), hints[name])
             (limited if has_bounds(hints[name]) else free).append(term)
         return free, limited
+
+
+def _has_branches_or_products(term: Term) -> bool:
+    return term.op == "if" or term.names == ("*",) or any(map(_has_branches_or_products, term.parts))
 
 
 __all__ = ["Declarations", "Formula"]

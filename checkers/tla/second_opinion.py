@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,8 @@ class Opinion:
     """Counterexamples of TLC that plain Python has executed."""
     seconds: float = 0.0
     """Of the search of all states, Java's start included."""
+    processor: float = 0.0
+    """Seconds of processor of that search."""
     reason: str = ""
     undecided: list[str] = field(default_factory=list)
     """Properties of which TLC did not finish a search of their own in time."""
@@ -81,7 +83,11 @@ class Opinion:
 def ask_tlc(
     result: CheckResult, bound: BoundModel, options: SearchOptions, tlc: TlcInstallation, progress: Progress
 ) -> Opinion:
-    """TLC's opinion of a search that is over. TLC has the search's budget for all its runs, and its memory for each."""
+    """TLC's opinion of a search that is over.
+
+    TLC has the search's budget for all its runs, and its memory for each. A limit of processor is for the search of
+    all states, and again for all other runs together.
+    """
     if not result.complete:
         return Opinion(reason=f"our own search is not complete: {result.stopped_because}")
     exported = export(bound)
@@ -111,12 +117,14 @@ class Asked:
         self.claims = {p.name: p for p in [*bound.properties, *bound.covers]}
         self.opinion = Opinion()
         self.began = time.monotonic()
+        self.processor = 0.0
+        """Seconds of processor of the runs that share a limit."""
         (folder / f"{exported.name}.tla").write_text(exported.text, encoding="utf-8")
 
     def run(self, module: str, text: str, lines: list[str], *options: str) -> TlcRun:
         """One run: of a module that extends the model's, with the lines of its configuration and TLC's options."""
         (self.folder / f"{module}.tla").write_text(text, encoding="utf-8")
-        head = cfg_head(self.exported.constants, "\n    None\n" in self.exported.text)
+        head = cfg_head(self.exported.constants, self.exported.nones)
         if any(line.startswith("INIT ") for line in lines):
             head = head[:-1]
         (self.folder / f"{module}.cfg").write_text("\n".join([*head, *lines, ""]), encoding="utf-8")
@@ -124,7 +132,20 @@ class Asked:
         left = None if budget is None else budget - (time.monotonic() - self.began)
         if left is not None and left <= 0:
             return TlcRun(0, False)
-        return run_tlc(self.tlc, self.folder, module, left, self.options.memory, *options)
+        tlc = self.tlc
+        if tlc.processor is not None:
+            if self.processor >= tlc.processor:
+                return TlcRun(0, False)
+            tlc = replace(tlc, processor=tlc.processor - self.processor)
+        run = run_tlc(tlc, self.folder, module, left, self.options.memory, *options)
+        self.processor += run.processor
+        return run
+
+    def limit(self) -> str:
+        """The time that a run has, in words."""
+        if self.tlc.processor is not None:
+            return f"{self.tlc.processor:g} s of processor"
+        return f"{self.options.budget:g} s"
 
     # -- the search ------------------------------------------------------------------------------------
 
@@ -186,13 +207,16 @@ class Asked:
             *(f"PROPERTY {first}" for first in on_step),
         ]
         run = self.run(HARNESS, self.harness(), lines, "-deadlock", "-continue")
-        opinion.seconds = run.seconds
-        if not run.finished:
-            so_far = f"; its last report was of {run.distinct:,} states" if run.distinct else ""
-            opinion.reason = f"TLC did not finish in {self.options.budget:g} s{so_far}"
-            return opinion
-        if not run.complete:
-            opinion.reason = f"TLC stopped: {run.error or run.first.violated}"
+        opinion.seconds, opinion.processor, self.processor = run.seconds, run.processor, 0.0
+        if not (run.finished and run.complete):
+            so_far = f"{run.generated:,} generated and {run.distinct:,} distinct states"
+            last = f"; its last report was of {so_far}" if run.distinct else ""
+            why = (
+                f"stopped: {(run.error or run.first.violated).removesuffix('.')}"
+                if run.finished
+                else f"did not finish in {self.limit()}"
+            )
+            opinion.reason = f"TLC {why}{last}"
             return opinion
         stats = self.result.stats
         opinion.rows += [
@@ -273,7 +297,9 @@ class Asked:
     def deadlock(self, answer: PropertyResult) -> None:
         """TLC's own search for a deadlock: it ends at the first."""
         bounds = ["CONSTRAINT InBounds"] if "\nInBounds ==" in self.exported.text else []
-        run = self.run(f"{HARNESS}Trace", self._extending(), ["INIT Init", "NEXT StepOrEnd", *bounds])
+        # With `vars`, since TLC refuses a `Next` that is a constant: that of a model without steps.
+        definition = "NextOrEnd == vars = vars /\\ StepOrEnd\n"
+        run = self.run(f"{HARNESS}Trace", self._extending(definition), ["INIT Init", "NEXT NextOrEnd", *bounds])
         if not run.finished:
             self.opinion.undecided.append("deadlock")
         elif run.complete:

@@ -265,6 +265,8 @@ def flat(term: Term) -> str:
             space = "" if symbol == ".." else " "
             if symbol == "..":
                 level = 14  # `0..(n - 1)` is how it is written
+            if symbol == "%":
+                level = 11  # its precedence overlaps with that of `-`: SANY refuses `a - b % c`
             return f"{_operand(parts[0], level, same)}{space}{symbol}{space}{_operand(parts[1], level)}"
         case "call":
             return f"{names[0]}({', '.join(map(flat, parts))})"
@@ -325,7 +327,9 @@ def _bracketed(term: Term) -> tuple[str, list[tuple[str, Term]], str]:
         case "filter":
             return f"{{{names[0]} \\in {_operand(parts[0], 5)} : ", [("", parts[1])], "}"
         case "image":
-            return "{", [("", atom(f"{flat(parts[1])} : {names[0]} \\in {flat(parts[0])}"))], "}"
+            # `{a \in b : x \in S}` would choose members of b.
+            element = _operand(parts[1], 5 if parts[1].names[:1] == (r"\in",) else -1)
+            return "{", [("", atom(f"{element} : {names[0]} \\in {flat(parts[0])}"))], "}"
         case "except" | "put":
             return f"[{flat(parts[0])} EXCEPT ", [(f"!{path} = ", p) for path, p in _changes(term)], "]"
     raise ValueError(term.op)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import resource
 import shutil
 import subprocess
 import time
@@ -21,7 +23,7 @@ ERRORS = ("1", "2")
 """Classes of messages about what is wrong."""
 COMPLETE, COUNTS, DEPTH, STATE, BACK, STUTTERS = "2193", "2199", "2194", "2217", "2122", "2218"
 PROGRESS = "2200"
-DISTINCT = re.compile(r"([\d,]+) distinct states found")
+SO_FAR = re.compile(r"([\d,]+) states generated.*?([\d,]+) distinct states found")
 BY_INITIAL_STATE = "2107"
 CONSTANT_FALSE = "constant"
 VIOLATIONS = {
@@ -39,10 +41,11 @@ SEEN = re.compile(r'<<"reassure", "([^"]+)", (\d+)>>')
 
 @dataclass(frozen=True)
 class TlcInstallation:
-    """A Java and a jar with TLC."""
+    """A Java and a jar with TLC. processor: seconds of processor that a run may use; None is no limit."""
 
     java: str
     jar: Path
+    processor: float | None = None
 
     @classmethod
     def find(cls, jar: Path | None) -> TlcInstallation:
@@ -89,11 +92,16 @@ class TlcTrace:
 
 @dataclass
 class TlcRun:
-    """What one run of TLC printed. complete: it searched every state, and went on after each violation."""
+    """What one run of TLC printed. complete: it searched every state, and went on after each violation.
+
+    generated, distinct: states; of its last report, if it was ended.
+    """
 
     seconds: float
     finished: bool
     text: str = ""
+    processor: float = 0.0
+    """Seconds of processor of all its threads."""
     generated: int = 0
     distinct: int = 0
     depth: int = 0
@@ -122,20 +130,33 @@ def run_tlc(
     budget: seconds. memory: bytes. options: of TLC: `-deadlock` to search for none, `-continue` after a violation.
     """
     heap = [f"-Xmx{max(memory >> 20, 64)}m"] if memory else []
+    limit = math.ceil(tlc.processor) if tlc.processor else 0
+    limited = ["sh", "-c", f'ulimit -t {limit}; exec "$@"', "tlc"] if limit else []
     with temporary_folder("tlc") as work:
         command = [
-            tlc.java, *heap, "-XX:+UseParallelGC", f"-Djava.io.tmpdir={work}", "-cp", str(tlc.jar), "tlc2.TLC", "-tool",
-            "-nowarning", *options, "-workers", "1", "-metadir", str(work),
+            *limited, tlc.java, *heap, "-XX:+UseSerialGC", f"-Djava.io.tmpdir={work}", "-cp", str(tlc.jar),
+            "tlc2.TLC", "-tool", "-nowarning", *options, "-workers", "1", "-metadir", str(work),
             "-config", f"{module}.cfg", f"{module}.tla",
         ]  # fmt: skip
-        began = time.monotonic()
+        began, used_before = time.monotonic(), processor_of_children()
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=budget, check=False)
         except subprocess.TimeoutExpired as expired:
             printed = expired.stdout or b""
             text = printed if isinstance(printed, str) else printed.decode(errors="replace")
-            return replace(read_run(text, time.monotonic() - began), finished=False, complete=False)
-        return read_run(done.stdout + done.stderr, time.monotonic() - began)
+            run = replace(read_run(text, time.monotonic() - began), finished=False, complete=False)
+        else:
+            run = read_run(done.stdout + done.stderr, time.monotonic() - began)
+    run.processor = processor_of_children() - used_before
+    if limit and run.processor > limit - 1 and not run.complete:
+        run.finished = False
+    return run
+
+
+def processor_of_children() -> float:
+    """The seconds of processor of all programs that this process has started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def read_run(text: str, seconds: float) -> TlcRun:
@@ -147,8 +168,8 @@ def read_run(text: str, seconds: float) -> TlcRun:
         numbers = [int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*", body)]
         if code == COUNTS and len(numbers) >= 2:
             run.generated, run.distinct = numbers[0], numbers[1]
-        elif code == PROGRESS and (found := DISTINCT.search(body)):
-            run.distinct = int(found[1].replace(",", ""))
+        elif code == PROGRESS and (found := SO_FAR.search(body)):
+            run.generated, run.distinct = (int(n.replace(",", "")) for n in found.groups())
         elif code == DEPTH:
             run.depth = numbers[0]
         elif code == COMPLETE:
@@ -167,7 +188,8 @@ def read_run(text: str, seconds: float) -> TlcRun:
             run.error = run.error or " ".join(body.split())
     if not run.complete and not run.traces and not run.error:
         lines = [line for line in text.splitlines() if line.strip()]
-        run.error = lines[-1] if lines else "TLC printed nothing"
+        raised = [line for line in lines if "Exception" in line or "Error" in line]
+        run.error = [*raised, *lines[-1:], "TLC printed nothing"][0]
     return run
 
 

@@ -58,7 +58,8 @@ def changes(before: Any, after: Any) -> list[Change]:
     paths += [k for k in old if k not in new]
     rows: list[Change] = []
     for path in paths:
-        if path in old and path in new and _of_records(old[path]) | _of_records(new[path]):
+        sets = isinstance(old.get(path), frozenset) and isinstance(new.get(path), frozenset)
+        if sets and _of_records(old[path] | new[path]):
             rows += [Change(path, text, "") for text in members(old[path] - new[path])]
             rows += [Change(path, "", text) for text in members(new[path] - old[path])]
         else:
@@ -66,9 +67,9 @@ def changes(before: Any, after: Any) -> list[Change]:
     return rows
 
 
-def _of_records(value: Any) -> bool:
-    """Whether a value is a set with records in it: messages, as a rule, each of which fills a line."""
-    return isinstance(value, frozenset) and any(hasattr(member, "__dataclass_fields__") for member in value)
+def _of_records(value: frozenset[Any]) -> bool:
+    """Whether there are records in a set: messages, as a rule, each of which fills a line."""
+    return any(hasattr(member, "__dataclass_fields__") for member in value)
 
 
 def members(value: frozenset[Any]) -> list[str]:

@@ -22,7 +22,7 @@ such order. Left out, beside what `zookeeper_cluster` leaves out: a target small
 
 from collections.abc import Callable
 
-from reassure import action, cover, replace, require
+from reassure import action, cover, every, replace, require
 from reassure.models.kip435_batching.reassignment_classic import (
     STEPS,
     led,
@@ -42,6 +42,7 @@ from reassure.models.kip435_batching.zookeeper_cluster import (
     Stored,
     leading_in,
     notice,
+    reconfigure,
     running_in,
 )
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
@@ -131,11 +132,34 @@ def preferred_leader_leads_first(before: Cluster, after: Cluster, part: Part) ->
     return p.target != () and p.leader == p.target[0] and before.memory[part].dropping == NOBODY
 
 
+@cover(when=lambda c: c.partitions > 1 and c.partitions_at_once > 1 and c.requests > 1)
+def several_partitions_move(s: Cluster, c: Config) -> bool:
+    """B7, of "every": more than one partition has a step going on."""
+    return running_in(s, c) > 1
+
+
+@cover(when=lambda c: c.replicas_at_once > 1 and c.wanted > 1 and c.brokers >= c.replication_factor + 2)
+def several_replicas_are_copied(s: Cluster, c: Config) -> bool:
+    """B8, of "everything new": more than one replica of a partition is being copied."""
+    return any(len(s.logs[x].fresh) > 1 for x in every(Part, c))
+
+
+@cover(on=reconfigure, when=lambda c: c.changes > 0)
+def changed_during_a_step(before: Cluster, after: Cluster, c: Config) -> bool:
+    """B6, of "only": a limit changes while a step goes on."""
+    return running_in(before, c) > 0
+
+
 STEPWISE = STEPS.without(
     "everything_is_copied_at_once", "one_is_still_catching_up", "leaving_replicas_stay_out", "new_replicas_stay_out"
 )
 """The existing algorithm but for what is said of it alone: a step is small here, and DR may come back until 8."""
 
 MODEL = STEPWISE.replacing(calculate, remember, lead, stop, notice).adding(
-    lead_again, preferred_leader_leads_first, *BATCHING
+    lead_again,
+    preferred_leader_leads_first,
+    several_partitions_move,
+    several_replicas_are_copied,
+    changed_during_a_step,
+    *BATCHING,
 )

@@ -1,9 +1,13 @@
-"""`kraft_kafka` with targets in any order: the first is the preferred leader, and a request may only reorder (K19)."""
+"""`kraft_kafka` with targets in any order: the first is the preferred leader, and a request may only reorder (K19).
+
+It has the property of whom a cancellation elects too (K9), which depends on the order.
+"""
 
 from reassure import Action, action, cover, require, step_property
 from reassure.models.kraft import kraft_kafka
 from reassure.models.kraft.kafka_answers import controller_answer as controller_answer
 from reassure.models.kraft.kraft_kafka import Config, Kafka, cancel, reassigned
+from reassure.models.kraft.properties import cancel_elects_from_the_isr
 from reassure.spec.kafka.partition import Replicas, ended, members, reassigning
 
 
@@ -47,4 +51,4 @@ def only_reordered(before: Kafka, after: Kafka) -> bool:
 
 
 MODEL = kraft_kafka.MODEL.replacing(start, retarget)
-MODEL = MODEL.adding(completion_is_in_the_order_asked_for, only_reordered)
+MODEL = MODEL.adding(completion_is_in_the_order_asked_for, cancel_elects_from_the_isr, only_reordered)

@@ -10,6 +10,10 @@
     ambiguous = false                       # true: the text has several meanings, or contradicts itself
     statement = "In our own words, one or two sentences."
     liveness = false                        # true: an engine for liveness decides it
+    quantifiers = [                         # every "all", "some", "only", ... of the statement
+      { says = "all added replicas", by = "a_cover_with_more_than_one" },
+      { says = "both epochs", because = "The two are named." },
+    ]
     [[claim.reading]]
     name = "as printed"                     # contradictory readings are separate entries
     model = "batching_literal"
@@ -47,6 +51,8 @@ PROOFS = ("prove", ANY_NUMBER)
 METHODS = ("check", *PROOFS, "enumerate")
 COLUMNS = ("document", "kafka", "mutant")
 EXPECTATIONS = ("holds", "violated")
+QUANTIFIED = re.compile(r"\b(all|any|both|each|every|everything|only|some)\b", re.IGNORECASE)
+"""What says of how many things a statement is. "No" and "never" are left out: one thing is enough to violate them."""
 
 
 class ClaimError(Exception):
@@ -81,6 +87,18 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Quantifier:
+    """What makes an "all" or "some" of a statement more than one: of one thing, all and some are the same."""
+
+    says: str
+    """Words of the statement, with the quantifier."""
+    by: str = ""
+    """A cover of a reading, which shows more than one; or a function of a reading, which goes through several cases."""
+    because: str = ""
+    """Why it needs none: what the number is, or what is not told apart."""
+
+
+@dataclass(frozen=True)
 class Claim:
     """A claim of a document, with its readings."""
 
@@ -97,15 +115,33 @@ class Claim:
     """No document says it: users ask for it, or the model needs an answer where the text has none."""
     ambiguous: bool = False
     """The text has several meanings, or contradicts itself: that is why readings differ."""
+    quantifiers: tuple[Quantifier, ...] = ()
 
     def digest(self) -> str:
-        """Changes when anything in the entry does."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        """Changes when anything does that a verdict depends on."""
+        entry = {key: value for key, value in asdict(self).items() if key != "quantifiers"}
+        return hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
+
+    def unnamed(self) -> list[str]:
+        """Quantifiers of the statement that are in none of `quantifiers`, each with the words after it."""
+        named = {
+            place
+            for q in self.quantifiers
+            for found in re.finditer(re.escape(q.says), self.statement)
+            for place in range(*found.span())
+        }
+        found = (m for m in QUANTIFIED.finditer(self.statement) if m.start() not in named)
+        return [" ".join(self.statement[m.start() :].split()[:4]) for m in found]
 
 
 def order(name: str) -> tuple[str, int]:
     """B2 comes before B10."""
     return name[:1], int(name[1:])
+
+
+def judges(reading: Reading) -> tuple[str, ...]:
+    """The names of what decides a reading: its properties, or its function without the module."""
+    return reading.properties if reading.function is None else (reading.function.partition(":")[2],)
 
 
 def files() -> list[Path]:
@@ -163,6 +199,13 @@ def _settings(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(v, str | int) for v in value.values())
 
 
+def _quantifiers(value: Any) -> bool:
+    """Each has words, and either what shows more than one or the reason why nothing does."""
+    return _tables(value) and all(
+        all(map(_text, q.values())) and set(q) in ({"says", "by"}, {"says", "because"}) for q in value
+    )
+
+
 def _function(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch(r"\w+(\.\w+)*:\w+", value) is not None
 
@@ -181,6 +224,7 @@ CLAIM_KEYS = {
     "ours": (lambda v: isinstance(v, bool), "true or false"),
     "ambiguous": (lambda v: isinstance(v, bool), "true or false"),
     "liveness": (lambda v: isinstance(v, bool), "true or false"),
+    "quantifiers": (_quantifiers, "a list of tables with says, and by or because"),
     "reading": (_tables, "a list of [[claim.reading]] tables, at least one"),
 }
 READING_KEYS = {
@@ -223,19 +267,25 @@ def _claim(entry: dict[str, Any], title: str, where: str, letter: str, wrong: li
         return None
     if not entry["id"].startswith(letter):
         wrong.append(f"{where}: claims of {letter}.toml are called {letter}1, {letter}2, ...")
+    statement = " ".join(entry["statement"].split())
     named = [r.name for r in readings if r is not None]
     for name in sorted({n for n in named if named.count(n) > 1}):
         wrong.append(f"{where}: two readings are called {name!r}")
+    made = tuple(Quantifier(**q) for q in entry.get("quantifiers", ()))
+    wrong += [f"{where}: the statement does not say {q.says!r}" for q in made if q.says not in statement]
+    judging = {name for r in readings if r is not None for name in judges(r)}
+    wrong += [f"{where}: no reading has {q.by}" for q in made if q.by and q.by not in judging]
     return Claim(
         id=entry["id"],
         document=entry["document"],
-        statement=" ".join(entry["statement"].split()),
+        statement=statement,
         readings=tuple(r for r in readings if r is not None),
         liveness=entry.get("liveness", False),
         title=title,
         lines=entry.get("lines", ""),
         ours=entry.get("ours", False),
         ambiguous=entry.get("ambiguous", False),
+        quantifiers=made,
     )
 
 

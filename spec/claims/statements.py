@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure.spec import claims
-from reassure.spec.claims import Claim, ClaimError, Reading
+from reassure.spec.claims import Claim, ClaimError, judges
 
 KEYS = {"at": str, "says": str, "claims": list, "by": list, "open": str}
 
@@ -104,8 +104,3 @@ def _faults(entry: dict[str, Any], by_id: dict[str, Claim]) -> list[str]:
     if not cited and not entry.get("open"):
         faults.append("neither judged by a claim, nor said why not (open)")
     return faults
-
-
-def judges(reading: Reading) -> tuple[str, ...]:
-    """The names of what decides a reading: its properties, or its function without the module."""
-    return reading.properties if reading.function is None else (reading.function.partition(":")[2],)

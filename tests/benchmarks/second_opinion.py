@@ -1,8 +1,9 @@
 """The page of second opinions: every check of the project's gate file, by our engine and by TLC.
 
 `python -m tests.benchmarks.second_opinion --jar FILE` runs what has no answer yet in the answers beside this module,
-what has one about an earlier text of its model, then what TLC did not finish in less time, and writes the page;
-`--again` forgets the answers first. TLC takes longer than our engine by some orders of magnitude.
+what has one about an earlier text of its model, and what TLC did not finish in less time, and writes the page:
+checks that have been the same before first, small ones before large ones. `--again` forgets the answers first;
+`--total` ends it. All times are of processors, so that other programs of the machine change them little.
 """
 
 from __future__ import annotations
@@ -49,9 +50,13 @@ HEAD = """# Second opinions by TLC
 Each `check` of [the gate file](../../gate.toml), by our engine with one thread, and by TLC with one worker on the
 module that `reassure export` writes. "same" says that the numbers of distinct and generated states, the depth and the
 answer on every property and cover are equal, and that plain Python executes each counterexample that TLC prints
-([how](../how-to/tla.md)). TLC has {seconds:g} s for a check: it searches once for all properties of states and steps
-and their counterexamples, once for deadlocks, and once for the properties of whole runs. The times are of the first of
-these, Java's start included, and of our search with its compilation, on two cores that other programs used too.
+([how](../how-to/tla.md)).
+
+TLC has {seconds:g} s of processor for its search of all states, which is about all properties of states and steps, and
+{seconds:g} s more for all its other runs together: a search for deadlocks, and searches for properties of whole runs
+and for counterexamples that the first one does not print. Java has {memory:g} GiB. The times are seconds of processor,
+of all threads: ours of the whole check, TLC's of its search of all states with Java's start. Where there are none, the
+limit was 120 s of the clock for everything, on two cores that many other programs used.
 `python -m tests.benchmarks.second_opinion` writes this page; the classes of this TLC are of {tlc}. An answer with
 "earlier text" was given before the model, or what its claims say, was changed for the last time.
 
@@ -66,11 +71,20 @@ SMALL = """
 ## Properties of whole runs
 
 TLC evaluates `ENABLED` of a large action slowly, so that it does not decide these properties in the larger
-configurations. Each of them is compared in a small one too.
+configurations. Each model has them in a small one too:
 
-| check | distinct states | properties | outcome |
-|---|---|---|---|
+| check | distinct states | outcome |
+|---|---|---|
 """
+
+EACH = """
+Each property of whole runs of each model of the gate file, with TLC's verdict in the largest configuration in which it
+gave one:
+
+| model | property | kind | both say | distinct states |
+|---|---|---|---|---|
+"""
+KINDS = {"leads_to": "leads to", "recurrence": "infinitely often", "persistence": "eventually always"}
 
 
 def checks() -> list[Check]:
@@ -100,25 +114,29 @@ def of_whole_runs() -> list[CheckRequest]:
 
 def answer_of(request: CheckRequest, tlc: TlcInstallation, seconds: float) -> Answer:
     """Both answers."""
-    request.options = replace(request.options, budget=seconds, memory=MEMORY, workers=1)
+    request.options = replace(request.options, budget=None, memory=MEMORY, workers=1)
+    began = time.process_time()
     result, bound = run(request, Progress(quiet=True))
-    stats = result.stats
-    ours = sum(stats.seconds[name] for name in ("compile", "search"))
     answer: Answer = {
-        "model_sha256": digest_of(request), "distinct": stats.distinct, "ours": round(ours, 2), "seconds": seconds,
+        "model_sha256": digest_of(request), "distinct": result.stats.distinct, "processor": seconds,
+        "ours": round(time.process_time() - began, 2),
     }  # fmt: skip
     try:
-        opinion = ask_tlc(result, bound, request.options, tlc, Progress(quiet=True))
+        opinion = ask_tlc(result, bound, request.options, replace(tlc, processor=seconds), Progress(quiet=True))
     except Failure as failure:
         return {**answer, "outcome": f"refused: {failure}"}
-    answer |= {"tlc": round(opinion.seconds, 1), "answers": len(opinion.rows), "executed": opinion.traces}
+    of_runs = {p.name for p in bound.properties if p.temporal}
+    answer |= {
+        "tlc": round(opinion.processor, 1), "answers": len(opinion.rows), "executed": opinion.traces,
+        "runs": {row.about: row.theirs for row in opinion.rows if row.about in of_runs and row.same},
+    }  # fmt: skip
     if opinion.differences:
         rows = "; ".join(f"{r.about}: ours {r.ours}, TLC's {r.theirs}" for r in opinion.differences)
         return {**answer, "outcome": f"different: {rows}"}
     if opinion.reason:
         return {**answer, "outcome": opinion.reason}
     if opinion.undecided:
-        return {**answer, "outcome": f"same; no answer in {seconds:g} s: {', '.join(opinion.undecided)}"}
+        return {**answer, "outcome": f"same; not decided in {seconds:g} s more: {', '.join(opinion.undecided)}"}
     return {**answer, "outcome": "same"}
 
 
@@ -129,8 +147,8 @@ def digest_of(request: CheckRequest) -> str:
 
 def final(answer: Answer, request: CheckRequest, seconds: float) -> bool:
     """Whether neither the model's text nor more time would change an answer."""
-    is_final = answer["outcome"] == "same" or answer.get("seconds", 0) >= seconds
-    return is_final and answer.get("model_sha256") == digest_of(request)
+    enough = answer.get("processor", 0) >= (0.1 if answer["outcome"] == "same" else seconds)
+    return enough and answer.get("model_sha256") == digest_of(request)
 
 
 def page(data: dict[str, Any]) -> str:
@@ -147,8 +165,8 @@ def page(data: dict[str, Any]) -> str:
         cells = [
             f"`{key_of(check)}`",
             "" if distinct is None else f"{distinct:,}",
-            f"{answer['ours']:.2f} s" if "ours" in answer else "",
-            f"{answer['tlc']:.1f} s" if "tlc" in answer else "",
+            f"{answer['ours']:.2f} s" if "processor" in answer else "",
+            f"{answer['tlc']:.1f} s" if "processor" in answer and "tlc" in answer else "",
             str(answer.get("answers") or ""),
             str(answer.get("executed") or ""),
             answer["outcome"].replace("|", "\\|") + " (earlier text)" * earlier[-1],
@@ -168,18 +186,42 @@ def page(data: dict[str, Any]) -> str:
     small = []
     for request in of_whole_runs():
         answer = data["whole_runs"].get(key_of(request), {"outcome": NOT_RUN, "distinct": 0})
-        names = ", ".join(request.options.properties)
-        small.append(f"| `{key_of(request)}` | {answer['distinct']:,} | {names} | {answer['outcome']} |\n")
-    head = HEAD.format(seconds=data["seconds"], tlc=data["tlc"], summary=summary)
-    return head + "".join(rows) + SMALL + "".join(small)
+        small.append(f"| `{key_of(request)}` | {answer['distinct']:,} | {answer['outcome']} |\n")
+    each = [
+        f"| {model} | {name} | {KINDS[kind]} | {verdict} | {f'{distinct:,}' if distinct else ''} |\n"
+        for (model, name), (kind, verdict, distinct) in of_each(data).items()
+    ]
+    head = HEAD.format(seconds=data["seconds"], memory=MEMORY / (1 << 30), tlc=data["tlc"], summary=summary)
+    return head + "".join(rows) + SMALL + "".join(small) + EACH + "".join(each)
+
+
+def of_each(data: dict[str, Any]) -> dict[tuple[str, str], tuple[str, str, int]]:
+    """By model and property of whole runs: its kind, TLC's verdict where it agrees with ours ("" if there is none),
+    and the distinct states of the largest configuration with one.
+    """
+    found: dict[tuple[str, str], tuple[str, str, int]] = {}
+    asked = [(data["answers"], check.request()) for check in checks()]
+    asked += [(data["whole_runs"], request) for request in of_whole_runs()]
+    for answers, request in asked:
+        answer = answers.get(key_of(request), {})
+        for claim in plain(request.model, request.set)[0].properties:
+            if claim.temporal and request.options.wants(claim.name):
+                before = found.setdefault((request.model, claim.name), (claim.kind, "", 0))
+                verdict = answer.get("runs", {}).get(claim.name, "")
+                if verdict and answer["distinct"] > before[2]:
+                    found[request.model, claim.name] = (claim.kind, verdict, answer["distinct"])
+    return dict(sorted(found.items()))
 
 
 def main() -> None:
     """Runs what is missing, and writes the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jar", type=Path, help="tla2tools.jar (default: the variable TLA2TOOLS)")
-    parser.add_argument("--seconds", type=float, default=120, help="limit of each run of TLC (default: 120)")
-    parser.add_argument("--total", type=float, help="begin no check after so many seconds (default: no limit)")
+    parser.add_argument(
+        "--seconds", type=float, default=120, help="TLC's limit of processor for its search, and for the rest"
+    )
+    parser.add_argument("--total", type=float, help="begin no check after so many seconds of the clock")
+    parser.add_argument("--large", action="store_true", help="begin with those that TLC did not finish")
     parser.add_argument("--again", action="store_true", help="forget the answers that there are")
     args = parser.parse_args()
     tlc, began = TlcInstallation.find(args.jar), time.monotonic()
@@ -189,10 +231,16 @@ def main() -> None:
     data |= {"seconds": args.seconds, "tlc": tlc.version()}
     asked_for = {key_of(check) for check in checks()}
     data["answers"] = {key: answer for key, answer in data["answers"].items() if key in asked_for}
+
+    def cost(check: Check) -> tuple[int, int]:
+        """Those that were the same first, then those that were partly, small ones before large ones."""
+        before = data["answers"].get(key_of(check), {})
+        kind, size = before.get("outcome", ""), before.get("distinct") or pinned(check) or 0
+        rank = 0 if kind in ("same", "") else 1 if kind.startswith("same") else 2
+        return (-rank if args.large else rank), size
+
     asked = [(data["whole_runs"], request) for request in of_whole_runs()]
-    asked += [
-        (data["answers"], check.request()) for check in sorted(checks(), key=lambda c: key_of(c) in data["answers"])
-    ]
+    asked += [(data["answers"], check.request()) for check in sorted(checks(), key=cost)]
     for answers, request in asked:
         if args.total is not None and time.monotonic() - began > args.total:
             break

@@ -82,3 +82,17 @@ def test_a_result_is_neither_true_nor_false() -> None:
     with pytest.raises(TypeError, match=r"compare result.exit\(\) with Exit.OK"):
         assert result
     assert result.exit() is reassure.Exit.SAFETY
+
+
+def test_traces_are_of_the_model_that_was_loaded(tmp_path: Path) -> None:
+    """`check` imports a file again; the states that it returns are of the classes that the caller has."""
+    path = tmp_path / "jugs.py"
+    path.write_text((Path(__file__).parents[2] / "models/examples/die_hard.py").read_text(encoding="utf-8"))
+    model = reassure.load(path)
+    (found,) = [p for p in reassure.check(model, engine="reference").properties if p.trace is not None]
+    assert found.trace is not None and found.trace.meta["property"] == found.name
+    for before, step, after in zip(found.trace.states, found.trace.steps[1:], found.trace.states[1:], strict=False):
+        assert model.take(before, step.action, **step.params) == after
+    path.write_text(path.read_text(encoding="utf-8").replace("big=5", "big=4"), encoding="utf-8")
+    with pytest.raises(reassure.Failure, match="was changed since it was loaded: load it again"):
+        reassure.check(model, engine="reference")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
+from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.cli.main import main
 from tests.fuzz.brute import Graph, deadlock, declared_fairness, first_hit, violated_by_a_fair_run
 from tests.fuzz.subject import Subject
@@ -85,6 +86,11 @@ class Frame:
         """Expressions over a state `s`, or over a step: calls of the model's functions that are there for that."""
         calls = {"ask0": "ask0(s, c)", "ask1": "ask1(s, c)", "ask2": "ask2(before, after, c)"}
         return [call for name, call in calls.items() if name in self.names]
+
+    @cached_property
+    def silent(self) -> set[str]:
+        """The properties that say nothing by their text, which a search does not see."""
+        return set(vacuous_claims(self.subject.bound, self.subject.lowered))
 
     @property
     def names(self) -> dict[str, Any]:

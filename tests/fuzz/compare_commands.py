@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.spec.semantics.interpreter import ModelError
 from tests.fuzz import command_answers as answers
 from tests.fuzz import command_files as files
@@ -46,9 +45,9 @@ def compared(name: str, subject: Subject) -> Iterator[Difference]:
         return  # other comparisons look at what raises
     if whole is None or facts is None:
         return
-    facts.vacuous |= set(vacuous_claims(subject.bound, subject.lowered))  # by their text, which a search does not see
     with tempfile.TemporaryDirectory(prefix="reassure-fuzz-") as folder:
         frame = Frame(subject, whole, facts, Path(folder), random.Random(subject.seed))
+        facts.vacuous |= frame.silent
         try:
             for kind, detail in {**COMMANDS, **OF_SPARK}[name](frame):
                 yield Difference(name, kind, f"{detail}; {frame.last}")

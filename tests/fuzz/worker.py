@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import multiprocessing
+import os
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -71,6 +72,7 @@ def judged(source: Source, seed: int, checks: list[str], folder: Path, number: i
 
 
 def _serve(pipe: Connection) -> None:
+    os.setsid()  # what ends the run by a signal to its group leaves no half answer of a command
     folder = Path(tempfile.mkdtemp(prefix="reassure-fuzz-"))
     sys.path.append(str(folder))
     numbers = itertools.count()

@@ -62,7 +62,8 @@ def values(g: Graph, node: Node, instance: Instance) -> Iterator[Node]:
     elif isinstance(kind, BoolType):
         yield node
     elif isinstance(kind, SeqType):
-        yield g.eq(node, g.const(tuple(int(i) for there, i in instance(node) if there), kind))
+        items = tuple(int(i) for there, i in instance(node) if there)
+        yield from (g.eq(node, g.const(order, kind)) for order in dict.fromkeys((items, items[::-1])))
     else:
         value = int(instance(node))
         yield g.eq(node, g.num(value) if isinstance(kind, IntType) else g.const(value, kind))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reassure.checkers.gate import gate_file
 from reassure.checkers.kafka.audit import log_files
 from reassure.spec.semantics import files
 from tests.helpers.command import said
@@ -17,6 +18,7 @@ WORDS = {
     "plan": ["plan", "--cluster", "{}", "--current", "{}", "--proposed", "{}"],
     "audit": ["audit", "{}"],
     "validate": ["validate", "die_hard", "{}"],
+    "gate": ["gate", "{}"],
 }
 """By command: a command line that reads a file which others may have written."""
 
@@ -25,7 +27,7 @@ WORDS = {
 def test_what_is_too_long_is_refused_in_one_line(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for module, name in ((files, "LONGEST"), (files, "LONGEST_LINE"), (log_files, "LONGEST")):
+    for module, name in ((files, "LONGEST"), (files, "LONGEST_LINE"), (log_files, "LONGEST"), (gate_file, "LONGEST")):
         monkeypatch.setattr(module, name, 1 << 20)
     endless = Path("/dev/zero")  # a file that says that it has no bytes
     code, out, err = said(capsys, *(word.format(endless) for word in WORDS[command]))
@@ -36,7 +38,14 @@ def test_what_is_too_long_is_refused_in_one_line(
 
 NESTED = "[" * 100_000
 DIGITS = '{"schema": ' + "9" * 5_000 + "}"
-HOSTILE = {"nested": NESTED, "digits": DIGITS, "an object that nests": f'{{"a": {NESTED}', "half a letter": "\ud800"}
+HOSTILE = {
+    "nested": NESTED,
+    "digits": DIGITS,
+    "an object that nests": f'{{"a": {NESTED}',
+    "half a letter": "\ud800",
+    "TOML that nests": f"budget = {NESTED}",
+    "TOML with digits": "budget = " + "9" * 5_000,
+}
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -15,6 +15,8 @@ import numpy as np
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import Ending, Stop, StopReason
+from reassure.checkers.base.terminal import counted
+from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.counterexample import Paths
@@ -68,7 +70,8 @@ class PropertyNeeds:
     name: str
     holds: bool | None = None
     """Whether it holds with every assumption as declared; None: it was not decided."""
-    vacuous: bool = False
+    vacuous: str = ""
+    """Why it says nothing, if it does."""
     weakenings: tuple[Weakening, ...] = ()
     enough: tuple[Assumption, ...] | None = None
     """Assumptions under which alone it holds, none of which can be dropped from among them."""
@@ -115,13 +118,14 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
     Raises `ModelError` if the model raises in one of them.
     """
     claims = [p for p in bound.properties if p.temporal and options.wants(p.name)]
+    vacuous = vacuous_claims(bound, lowered)
     needs = {claim.name: PropertyNeeds(claim.name) for claim in claims}
     assumptions, layout = assumptions_of(bound.model), state_layout(bound)
     kernel = compiled(lowered, layout, parameters=needs_parameters(assumptions))
     search, limits = Search(kernel, max(1, options.workers), options.memory), Limits.of(options)
 
     def look(left: int) -> None:
-        progress.proof(f"{search.distinct:,} states")
+        progress.proof(counted(search.distinct, "state"))
 
     exploration = explore(bound, kernel, Start.of(bound, layout), search, limits, look)
     if exploration.stopped.reason is StopReason.RAISED:
@@ -138,7 +142,7 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
             paths = exploration.paths()
             for claim in claims:
                 progress.proof(f"fairness that {claim.name} needs")
-                for so_far in _decided(liveness, claim, assumptions, paths):
+                for so_far in _decided(liveness, claim, assumptions, paths, vacuous.get(claim.name, "")):
                     needs[claim.name] = so_far
     except RaisedAt as raised:
         state = layout.decode(raised.row.view(np.uint64))
@@ -147,14 +151,21 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
     return FairnessAnalysis(tuple(needs.values()), stopped, exploration.distinct, exploration.clipped_steps)
 
 
-def _decided(liveness: Liveness, prop: Property, assumptions: Assumptions, paths: Paths) -> Iterator[PropertyNeeds]:
-    """The needs of a property, as far as they are decided; again after each weakening."""
+def _decided(
+    liveness: Liveness, prop: Property, assumptions: Assumptions, paths: Paths, vacuous: str
+) -> Iterator[PropertyNeeds]:
+    """The needs of a property, as far as they are decided; again after each weakening.
+
+    vacuous: why its text says nothing, if so.
+    """
     region, concerned = liveness.region(prop, assumptions)
     holds = liveness.violating_run(prop, region, assumptions, paths) is None
-    rows = list(weakenings(assumptions)) if holds and concerned else []
-    needs = PropertyNeeds(prop.name, holds, not concerned, tuple(rows))
+    if holds and not concerned:
+        vacuous = vacuous or "no reachable state satisfies its premise"
+    rows = list(weakenings(assumptions)) if holds and not vacuous else []
+    needs = PropertyNeeds(prop.name, holds, vacuous, tuple(rows))
     yield needs
-    if not holds or not concerned:
+    if not holds or vacuous:
         return
     for number, weakening in enumerate(rows):
         others = replaced(assumptions, weakening.assumption.action, weakening.instead)

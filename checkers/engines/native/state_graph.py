@@ -16,6 +16,7 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
+from reassure.checkers.base.terminal import counted
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
@@ -178,7 +179,7 @@ def reachable_graph(
     search = Search(kernel, max(1, options.workers), options.memory)
 
     def look(left: int) -> None:
-        progress.proof(f"{search.distinct:,} states")
+        progress.proof(f"{counted(search.distinct, 'state')}")
 
     def until() -> Stop | None:
         if enough is None or search.distinct < enough:
@@ -218,7 +219,7 @@ def _listed(exploration: Exploration, progress: Progress) -> StateGraph:
     counts, targets, steps = [], [], []
     held, limit = 0, MemoryLimit.of(None)
     for low in range(0, len(rows), piece):
-        progress.proof(f"steps of {low:,} of {len(rows):,} states")
+        progress.proof(f"steps of {low:,} of {counted(len(rows), 'state')}")
         successors, per_state = edge_list(kernel, rows[low : low + piece], total)
         counts.append(per_state)
         targets.append(numbers_of(successors))

@@ -2,7 +2,7 @@
 
     states/      id, level; parent (id), action and params, the step by which a shortest path comes here; and a column
                  for each field (`id_` and so on if it has such a name): sets and sequences are arrays, records
-                 structs, maps maps
+                 structs, maps maps; Parquet has no record without fields, which is `true`
     edges/       source and target (ids), action, params, level of the source: every step taken
     levels/, properties/   what the run says of them
 
@@ -112,7 +112,7 @@ class Tables:
 
     def fields(self, rows: Rows) -> dict[str, pa.Array]:
         """The fields of these states, by column."""
-        whole = self.state.array(rows).flatten()
+        whole = self.state.array(rows).flatten() if self.state.shape.names else []
         return {f"{n}_" if n.lower() in OWN else n: a for n, a in zip(self.state.shape.names, whole, strict=True)}
 
     def step(self, actions: Any, words: Rows) -> dict[str, pa.Array]:
@@ -164,6 +164,8 @@ def shape_of(kind: Type) -> Shape:
 
 def _array(shape: Shape, stored: Iterator[Any], n: int) -> pa.Array:
     """The values whose stored numbers come next, as `checkers.encoding.state_layout` puts them in order."""
+    if shape.kind is RecordType and not shape.names:
+        return pa.array(np.ones(n, np.bool_))
     if shape.kind is RecordType:
         arrays = [_array(inner, stored, n) for inner in shape.inner]
         return pa.StructArray.from_arrays(arrays, names=list(shape.names))

@@ -101,34 +101,41 @@ def read(path: Path, data: dict[str, Any] | None = None) -> Certificate:
     return certificate
 
 
+SAYS_NOTHING = "(set-info :status unknown)"
+"""The command that Z3 writes into every script."""
 READ = ("declare-fun", "declare-const", "define-fun", "assert")
 """The commands of a script that are read. Others are instructions to a solver: some of them write files."""
-TOKEN = re.compile(r'"(?:[^"]|"")*"|\|[^|]*\||;[^\n]*|[()]|[^\s()";|]+|\s+|.', re.DOTALL)
+TOKEN = re.compile(r"(?P<name>\|[^|\\]*\||[\w~!@$%^&*+<>=.?/#-]+|[()])|\s+|;[^\n]*|(?P<other>.)", re.DOTALL)
+"""A name, number or bracket; what stands between them; anything else.
+
+Solvers read escaped bars, strings, keywords and comments over several lines in different ways: there are none.
+"""
 
 
 def formulas_of(script: str) -> str:
     """The declarations, definitions and assertions of an SMT-LIB script. `ValueError` for any other command.
 
-    `set-info` says nothing, and is left out.
+    A space stands between any two of its names: a solver reads the same ones.
     """
     commands: list[list[str]] = []
     depth = 0
-    for token in TOKEN.findall(script):
-        if token.isspace() or token[0] == ";":
-            token = " "
+    for found in TOKEN.finditer(script.replace(SAYS_NOTHING, "")):
+        if found["other"] is not None:
+            raise ValueError(f"{found['other']!r} is in no lemma")
+        token = found["name"]
+        if token is None:
+            continue
         if depth == 0 and token == "(":
             commands.append([])
-        elif depth == 0 and token != " ":
+        elif depth == 0:
             raise ValueError(f"{token} stands outside of a command")
         depth += {"(": 1, ")": -1}.get(token, 0)
-        if commands:
-            commands[-1].append(token)
+        commands[-1].append(token)
     if depth:
         raise ValueError("a bracket is not closed")
-    heads = [next((token for token in command[1:] if token != " "), "") for command in commands]
-    if other := sorted(set(heads) - {*READ, "set-info"}):
+    if other := sorted({command[1] for command in commands} - set(READ)):
         raise ValueError(f"{', '.join(other)}: a lemma has only {', '.join(READ)}")
-    return "\n".join("".join(c).strip() for head, c in zip(heads, commands, strict=True) if head in READ)
+    return "\n".join(" ".join(command) for command in commands)
 
 
 def lemmas_of(certificate: Certificate, machine: Machine) -> list[Invariant]:
@@ -174,7 +181,7 @@ def verify(
 
 
 def open_bounds(certificate: Certificate, lowered: LoweredModel) -> dict[str, bool]:
-    """Bounds that the lemmas do not keep every step within, and whether they are declared: such steps are no steps."""
+    """Bounds that the lemmas do not keep every step within, and whether they are declared: such steps are excluded."""
     machine = Machine(lowered)
     lemmas, bounds = lemmas_of(certificate, machine), dict[str, bool]()
     declared = _declared(lowered)

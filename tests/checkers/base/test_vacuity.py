@@ -100,6 +100,29 @@ MODEL = core.MODEL.adding(nothing, few, same, comes)
     )
 
 
+SAYS_NOTHING = """
+@invariant
+def nothing(s: Partition) -> bool:
+    return True
+
+@leads_to(lambda s: True)
+def comes(s: Partition) -> bool:
+    return s.leader is None
+
+MODEL = core.MODEL.adding(nothing, comes)
+"""
+
+
+def test_fairness_and_verify_call_it_vacuous_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, file = variant(tmp_path, SAYS_NOTHING), str(tmp_path / "c.json")
+    code, out, _ = said(capsys, "fairness", model)
+    assert (code, f"comes  vacuous: {TRUE_OF_EVERYTHING}" in out) == (16, True)
+    for options in ([], ["--any-number"]):
+        assert said(capsys, "prove", model, "--property=nothing", "--certificate", file, *options)[0] == 16
+        code, _, err = said(capsys, "verify", file, "--model", model)
+        assert (code, f"is of nothing, which is vacuous: {TRUE_OF_EVERYTHING}" in err) == (16, True)
+
+
 NEVER = """
 MODEL = core.MODEL.replacing(replace(leader_in_isr, when={}))
 """

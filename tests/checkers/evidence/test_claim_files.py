@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reassure.checkers.evidence import pages as ledger_page
 from reassure.checkers.evidence import verdicts
+from reassure.checkers.evidence.ledger import Record, RecordedResult
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.spec import claims
 from tests.helpers.claim_text import CASES, CLAIM, READING
+
+HOLDS = verdicts.ReadingVerdict.HOLDS
 
 
 def of(text: str, folder: Path, name: str = "K.toml") -> list[claims.Claim]:
@@ -92,6 +96,40 @@ def test_claims_are_read(tmp_path: Path) -> None:
     assert (cases.method, cases.function, cases.model) == ("enumerate", "models.examples:all_of_them", None)
 
 
+QUANTIFIED = CLAIM.replace("Something.", "All replicas, only some of them.")
+SHOWN = 'quantifiers = [{ says = "All replicas", by = "a_move_ends" }, { says = "only some", because = "A bound." }]'
+
+
+def test_quantifiers_are_named(tmp_path: Path) -> None:
+    """A verdict does not depend on what is said of them."""
+    reading = READING.replace('"leader_is_in_sync"', '"leader_is_in_sync", "a_move_ends"')
+    (silent,), (claim,) = of(QUANTIFIED + reading, tmp_path), of(QUANTIFIED + SHOWN + reading, tmp_path)
+    assert (silent.unnamed(), claim.unnamed()) == (
+        ["All replicas, only some", "only some of them.", "some of them."],
+        [],
+    )
+    assert silent.digest() == claim.digest()
+    all_replicas, some = claim.quantifiers
+    assert (all_replicas.by, some.because) == ("a_move_ends", "A bound.")
+
+    def shown(status: str, column: str = "document", cases: int = 0) -> list[str]:
+        record = Record("", "", "", "", cases=cases)
+        answer = verdicts.ReadingAnswer(
+            replace(claim.readings[0], column=column), RunSpec.of(claim.readings[0]), record, HOLDS
+        )
+        answer.results["a_move_ends"] = RecordedResult("cover", status)
+        return verdicts.Entry(claim, [answer]).unshown()
+
+    assert shown("reached") == shown("holds", cases=2) == []
+    assert (
+        shown("not_reached")
+        == shown("holds")
+        == shown("reached", "mutant")
+        == shown("holds", cases=1)
+        == ["All replicas"]
+    )
+
+
 def test_claims_are_ordered_by_number(tmp_path: Path) -> None:
     text = "".join(CLAIM.replace("K1", f"K{n}") + READING for n in (10, 9))
     assert [c.id for c in of(text, tmp_path)] == ["K9", "K10"]
@@ -115,6 +153,10 @@ def test_a_digest_changes_with_the_entry(tmp_path: Path) -> None:
         (CLAIM + "reading = []", "reading is a list of [[claim.reading]] tables, at least one, not []"),
         (CLAIM + 'liveness = "no"' + READING, "K.toml, K1: liveness is true or false, not 'no'"),
         (CLAIM + "weight = 1" + READING, "K.toml, K1: unknown key weight"),
+        (CLAIM + "quantifiers = []" + READING, "quantifiers is a list of tables with says, and by or because, not []"),
+        (CLAIM + 'quantifiers = [{ says = "Some" }]' + READING, "a list of tables with says, and by or because"),
+        (QUANTIFIED + SHOWN + READING, "K.toml, K1: no reading has a_move_ends"),
+        (CLAIM + SHOWN + READING, "K.toml, K1: the statement does not say 'All replicas'"),
         (CLAIM.replace("K1", "k1") + READING, "id is an id such as B4, not 'k1'"),
         (CLAIM.replace("K1", "B1") + READING, "K.toml, B1: claims of K.toml are called K1, K2"),
         (CLAIM.replace('document = "a.txt"', "") + READING, "K.toml, K1: document is missing"),

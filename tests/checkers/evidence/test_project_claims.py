@@ -21,6 +21,9 @@ from tests.helpers.html_page import read_page
 
 NUMBERS = {"K": 24, "B": 18, "I": 9, "T": 14, "R": 12, "X": 3}
 """How many claims there are, by document."""
+SEVERAL = {"K1", "K2", "K3", "K5", "K7", "K8", "K9", "K12", "K13", "K14", "K15"}
+NAMED, BECAUSE = 54, 16
+"""How many quantifiers the statements have, and how many of them have a reason instead of a cover or of cases."""
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +57,23 @@ def test_nothing_is_left_open(found: list[verdicts.Entry]) -> None:
     for entry in found:
         for answer in entry.answers:
             assert answer.verdict not in ("open", "not-checked"), f"{entry.claim.id}, {answer.reading.name}"
+
+
+def test_every_quantifier_has_a_cover_that_makes_it_more_than_one(found: list[verdicts.Entry]) -> None:
+    """Of one thing "all" and "some" are the same. A quantifier without a cover names the bound, or the reason."""
+    assert {e.claim.id: e.unshown() for e in found if e.unshown()} == {}
+    named = [q for e in found for q in e.claim.quantifiers]
+    assert (len(named), sum(not q.by for q in named)) == (NAMED, BECAUSE)
+
+
+def test_claims_of_several_added_replicas_are_proved_for_any_number_of_brokers(found: list[verdicts.Entry]) -> None:
+    """And searched with four brokers, where two can be added at once, and with three replicas."""
+    brokers, replicas = {"brokers": 4, "unclean": "off"}, {"replication_factor": 3, "initial_isr": 0}
+    for entry in (e for e in found if e.claim.id in SEVERAL):
+        held = [a.reading for a in entry.answers if a.verdict == "holds" and a.reading.column == "document"]
+        assert [r.set for r in held if r.method == claims.ANY_NUMBER] == [{"unclean": "off"}], entry.claim.id
+        searched = [r.set for r in held if r.method == "check"]
+        assert brokers in searched and brokers | replicas in searched, entry.claim.id
 
 
 def test_functions_still_say_what_the_ledger_says(found: list[verdicts.Entry]) -> None:
@@ -123,7 +143,9 @@ def test_the_pages_of_models_have_the_claims(found: list[verdicts.Entry]) -> Non
         text = (folder / f"{entry.claim.id}.md").read_text(encoding="utf-8")
         assert text.startswith(f"# {entry.claim.id}: ") and f"\n> {entry.claim.statement}\n" in text
         rows = [line for line in text.splitlines() if line.startswith("| ")]
-        assert len(rows) == 1 + len(entry.answers)
+        quantified = len(entry.claim.quantifiers)
+        assert len(rows) == 1 + len(entry.answers) + quantified + (quantified > 0)
+        assert "nothing shows it" not in text
         assert f"| [{entry.claim.id}]({entry.claim.id}.md) | " in (folder / "README.md").read_text(encoding="utf-8")
 
 

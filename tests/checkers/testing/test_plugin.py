@@ -70,7 +70,7 @@ def test_a_model_is_a_file_of_tests(pytester: pytest.Pytester) -> None:
     lines = [line for line in ran.stdout.lines if line.startswith(("PASSED", "FAILED"))]
     assert [line.split(" - ")[0] for line in lines] == [
         "PASSED jugs.py::search",
-        "PASSED jugs.py::deadlock",
+        "PASSED jugs.py::no_deadlock",
         "PASSED jugs.py::both_empty",
         "FAILED jugs.py::goal_not_reached",
         "FAILED jugs.py::never_full",
@@ -247,10 +247,13 @@ MODEL = stops.MODEL.replacing(up)
 '''
 
 
+@pytest.mark.parametrize("fair", [', fair="weak"', ""])
 @pytest.mark.parametrize("order", [("stops.py", "sooner.py"), ("sooner.py", "stops.py")])
-def test_a_model_and_its_variant_in_one_run(order: tuple[str, str], pytester: pytest.Pytester) -> None:
-    """The run that never ends is told of both, though the variant imports the model again."""
-    pytester.makepyfile(stops=STOPS, sooner=STOPS_SOONER)
+def test_a_model_and_its_variant_in_one_run(order: tuple[str, str], fair: str, pytester: pytest.Pytester) -> None:
+    """The run that never ends is told of both, though the model is imported again; also if it stops where it could go
+    on, as nothing is fair.
+    """
+    pytester.makepyfile(stops=STOPS.replace(', fair="weak"', fair), sooner=STOPS_SOONER.replace(', fair="weak"', fair))
     ran = pytester.runpytest_subprocess(*ON, "--reassure", *order)
     told = "\n".join(ran.outlines)
     assert "INTERNAL" not in told and "ModelError" not in told

@@ -12,7 +12,18 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.gate import gate_file
 from reassure.checkers.tla.module import comment, export
-from reassure.checkers.tla.terms import FALSE, TRUE, Term, atom, block, choose, disjunction, flat, without_constants
+from reassure.checkers.tla.terms import (
+    FALSE,
+    TRUE,
+    Term,
+    atom,
+    block,
+    choose,
+    disjunction,
+    flat,
+    infix,
+    without_constants,
+)
 from tests.helpers.command import said
 from tests.helpers.model_text import PRELUDE
 from tests.helpers.tlc_jar import tlc
@@ -147,6 +158,31 @@ def test_long_lists_of_names_and_records_are_broken() -> None:
     assert block(Term("tuple"), -3) == ["<<>>"]
     step = Term("prefix", (disjunction([atom("p"), atom("q")]),), ("ENABLED",))
     assert flat(step) == "ENABLED (p \\/ q)"
+
+
+def test_what_sany_would_read_otherwise_has_parentheses() -> None:
+    """The precedence of `%` overlaps with that of `-`; `{a \\in b : x \\in S}` chooses members of b."""
+    a, b, two = atom("a"), atom("b"), atom("2")
+    assert flat(infix("%", infix("-", two, a), two)) == "(2 - a) % 2"
+    assert flat(infix("-", two, infix("%", a, two))) == "2 - (a % 2)"
+    assert flat(infix("*", infix("%", a, two), two)) == "(a % 2) * 2"
+    assert flat(Term("image", (b, infix(r"\in", TRUE, a)), ("n",))) == r"{(TRUE \in a) : n \in b}"
+    assert flat(Term("image", (b, infix("+", a, two)), ("n",))) == r"{a + 2 : n \in b}"
+
+
+@pytest.mark.parametrize(
+    ("premise", "written"),
+    [
+        ("s.number == 3", "ends == (number = 3) ~> goal\n"),
+        ("s.number * 2 == 4", "ends == (\\E v \\in {vars} : number * 2 = 4) ~> goal\n"),
+        ("True", "ends == (vars = vars) ~> goal\n"),
+    ],
+)
+def test_premises_are_as_tlc_reads_them(premise: str, written: str, tmp_path: Path) -> None:
+    """TLC takes a product for a constant where a `LET` is in it, and evaluates constant branches before it searches."""
+    claim = f"\n@leads_to(goal=goal)\ndef ends(s: State) -> bool:\n    return {premise}\n"
+    helper = "\ndef goal(s: State) -> bool:\n    return s.number == 0\n" + claim
+    assert f"\n{written}" in exported("return replace(s, number=0)", tmp_path, PRELUDE + helper)
 
 
 def test_comments_are_filled() -> None:

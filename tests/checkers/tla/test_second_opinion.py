@@ -6,20 +6,24 @@ from __future__ import annotations
 import json
 import stat
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.model.emit_nodes import OPERATIONS
 from reassure.checkers.tla import second_opinion
 from reassure.checkers.tla.second_opinion import evaluated_once
-from reassure.checkers.tla.tlc import TlcInstallation, TlcRun, TlcTrace, read_run
+from reassure.checkers.tla.tlc import TlcInstallation, TlcRun, TlcTrace, read_run, run_tlc
 from reassure.checkers.tla.tlc_values import Unreadable, read_value
 from reassure.spec.language.values import Map
 from tests.helpers.command import said
+from tests.helpers.runs import checked as checked_model
 from tests.helpers.tlc_jar import tlc
 
 SEARCH = """@!@!@STARTMSG 2185:0 @!@!@
@@ -328,6 +332,55 @@ def test_a_budget_is_for_all_runs_together(
     assert "TLC did not finish in time: deadlock" in out.splitlines()
     code, out, _ = said(capsys, *words, "100s")
     assert (code, budgets) == (0, [60, 100, 39])
+
+
+PROGRESS = """@!@!@STARTMSG 2200:0 @!@!@
+Progress(4) at 2026-01-01 00:01:00: 1,385 states generated (1,385 s/min), 222 distinct states found, 178 on queue.
+@!@!@ENDMSG 2200 @!@!@
+"""
+
+
+def test_a_limit_of_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends a run, however long that takes by the clock; the run says how far it came."""
+    installed(tmp_path, monkeypatch, PROGRESS)
+    java = tmp_path / "bin" / "java"
+    java.write_text(java.read_text() + "while :; do :; done\n")
+    run = run_tlc(replace(TlcInstallation.find(None), processor=0.2), tmp_path, "x", None)
+    assert (run.finished, run.complete, run.generated, run.distinct) == (False, False, 1385, 222)
+    assert 0.9 < run.processor < 1.5
+    java.write_text(java.read_text().replace("while :; do :; done", "sleep 0.1; kill -9 $$"))
+    run = run_tlc(replace(TlcInstallation.find(None), processor=9), tmp_path, "x", None)
+    assert (run.finished, run.complete, run.error) == (True, False, "@!@!@ENDMSG 2200 @!@!@")
+
+
+def test_runs_after_the_search_share_a_limit_of_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits, right = [], second_opinion.run_tlc
+    installed(tmp_path, monkeypatch, SEARCH, TRACE)
+
+    def run(tlc: TlcInstallation, *more: Any) -> TlcRun:
+        limits.append(tlc.processor)
+        return replace(right(tlc, *more), processor=50)
+
+    monkeypatch.setattr(second_opinion, "run_tlc", run)
+    result, bound = checked_model("die_hard", [], "native")
+    for processor, expected in ((120, [120, 120, 70]), (50, [50, 50])):
+        limits.clear()
+        tlc = replace(TlcInstallation.find(None), processor=processor)
+        opinion = second_opinion.ask_tlc(result, bound, SearchOptions(), tlc, Progress(quiet=True))
+        assert (limits, opinion.processor) == (expected, 50)
+        assert opinion.undecided == (["deadlock"] if processor == 50 else [])
+
+
+def test_what_ends_the_search_early_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memory = "@!@!@STARTMSG 1001:1 @!@!@\nJava ran out of memory.\n@!@!@ENDMSG 1001 @!@!@\n"
+    code, out, _ = checked(tmp_path, monkeypatch, capsys, search=PROGRESS + memory, trace="")
+    report = "its last report was of 1,385 generated and 222 distinct states"
+    assert (code, out.splitlines()[-1]) == (
+        12,
+        f"no second opinion: TLC stopped: Java ran out of memory; {report}",
+    )
 
 
 def test_an_incomplete_search_gets_none(

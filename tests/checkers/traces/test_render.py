@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from io import StringIO
 from pathlib import Path
@@ -218,6 +219,9 @@ def test_messages_come_and_go(tmp_path: Path) -> None:
     assert [c.line for c in story.changes(before, made.Post(frozenset(), before.up))] == [
         "sent: - (to 1, body 1)",
         "sent: - (to 2, body 1)",
+    ]
+    assert story.changes(replace(before, sent=None), before) == [
+        story.Change("sent", "none", "{(to 1, body 1), (to 2, body 1)}")
     ]
 
 

@@ -21,7 +21,7 @@ from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.solver import satisfiable, unanswered
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.node_order import arguments_first
-from reassure.spec.language.types import IntType
+from reassure.spec.language.types import IntType, SeqType
 
 AT_ONCE = 6
 """Candidates that are told to a solver at a time."""
@@ -152,6 +152,7 @@ class AnyInduction:
         self._goals: dict[int, list[AnyGoal]] = {}
         self.actions = [self._actions_that_change(lemma.node) for lemma in self.lemmas]
         """By lemma: the number of actions that change what it is about."""
+        self.ordered = [i for i, lemma in enumerate(self.lemmas) if _of_order(lemma.node)]
 
     def _actions_that_change(self, node: Node) -> int:
         about = {one for one in arguments_first([node]) if one.op == "var"}
@@ -206,8 +207,11 @@ class AnyInduction:
             if initial:
                 return []
             others = (i for i in sorted(remaining, key=cost) if i not in session.flags)
-            false = (i for i in others if not state.holds(self.lemmas[i].node))
-            return [(i, self.lemmas[i].node) for i in islice(false, AT_ONCE)]
+            false = list(islice((i for i in others if not state.holds(self.lemmas[i].node)), AT_ONCE))
+            if not false and _of_order(goal.condition):
+                others = (i for i in self.ordered if i in remaining and i not in session.flags)
+                false = list(islice(others, AT_ONCE))
+            return [(i, self.lemmas[i].node) for i in false]
 
         state, core = session.possible(goal.condition, remaining.__contains__, untold, cost)
         for i in core:
@@ -216,7 +220,7 @@ class AnyInduction:
         return state, core
 
     def _refuted_after(self, goal: AnyGoal, state: Structure) -> set[int]:
-        """Further lemmas that are false in the state after the step: of those that do not count members.
+        """Further lemmas that are false in the state after the step: those about no number of members and no order.
 
         The state has the members that Z3's model names; how many others there are is not known.
         """
@@ -225,7 +229,8 @@ class AnyInduction:
         if goal.session not in self.steps:  # an initial state may name so many members that all its values take minutes
             return set()
         after = state.after(self.system, move)
-        return {i for i in self.remaining if not self.lemmas[i].node.counts and not after.holds(self.lemmas[i].node)}
+        known = self.remaining.difference(self.ordered)
+        return {i for i in known if not self.lemmas[i].node.counts and not after.holds(self.lemmas[i].node)}
 
     def _drop(self, gone: set[int]) -> list[AnyGoal]:
         """Drops lemmas; the goals that relied on one are open again."""
@@ -246,3 +251,9 @@ class AnyInduction:
                 used.add(i)
                 todo += self.goals_of(i)
         return sorted(used)
+
+
+def _of_order(node: Node) -> bool:
+    """Whether a condition depends on the order of a sequence, which a small state does not know."""
+    nodes = arguments_first([node])
+    return any(n.op == "seq_first" or (n.op == "eq" and isinstance(n.args[0].type, SeqType)) for n in nodes)

@@ -110,6 +110,61 @@ def test_states_and_edges(model: str, pairs: list[str], options: dict[str, Any],
     }
 
 
+WITHOUT_FIELDS = """
+from dataclasses import dataclass
+from typing import Annotated
+from reassure import MaxSize, Model, action, initial, replace
+
+@dataclass(frozen=True)
+class Config:
+    pass
+
+@dataclass(frozen=True)
+class Empty:
+    pass
+
+@dataclass(frozen=True)
+class State:
+    one: Empty
+    some: Empty | None
+    many: Annotated[frozenset[Empty], MaxSize(1)]
+
+@initial
+def start() -> State:
+    return State(Empty(), None, frozenset())
+
+@action(who="x")
+def put(s: State, it: Empty) -> State:
+    return replace(s, some=it, many=frozenset({it}))
+
+MODEL = Model.of(__name__, state=State, config=Config)
+"""
+
+
+def test_a_record_without_fields_is_true(tmp_path: Path) -> None:
+    """Parquet has none; a state without fields has no columns of its own."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    from reassure.checkers.encoding.state_layout import state_layout
+    from reassure.checkers.engines.spark.datasets import Columns, Tables
+
+    def rows(text: str, name: str) -> dict[str, Any]:
+        path = tmp_path / f"{name}.py"
+        path.write_text(text, encoding="utf-8")
+        bound, _ = bind(load(str(path)), {})
+        layout, (_, _, first) = state_layout(bound), next(iter(bound.initial_states()))
+        packed = [layout.encode(state) for state in (first, *(step.after for step in bound.steps(first)))]
+        columns = Tables(Columns.of(layout), (), ()).fields(np.array(packed, np.uint64).view(np.int64))
+        pyarrow.parquet.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
+        return dict(pyarrow.parquet.read_table(tmp_path / f"{name}.parquet").to_pydict())
+
+    assert rows(WITHOUT_FIELDS, "fields") == {"one": [True, True], "some": [None, True], "many": [[], [True]]}
+    bare = re.sub("    (one|some|many): .*\n", "", WITHOUT_FIELDS).replace("class State:", "class State:\n    pass")
+    bare = re.sub(r"return replace.*", "return s", bare).replace("State(Empty(), None, frozenset())", "State()")
+    assert rows(bare, "bare") == {}
+
+
 class TestQuery:
     def ask(self, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
         return said(capsys, "query", *words)

@@ -110,6 +110,45 @@ def test_what_is_true_and_not_inductive_has_a_step_that_breaks_it(tmp_path: Path
     assert result.exit() is Exit.INCONCLUSIVE
 
 
+ORDER = """
+@dataclass(frozen=True)
+class State:
+    listed: Annotated[tuple[Node, ...], MaxLen("nodes")]
+    before: Annotated[tuple[Node, ...], MaxLen("nodes")]
+    added: Nodes
+
+@initial
+def start(c: Config) -> State:
+    return State((), (), NOBODY)
+
+@action(who="tester")
+def add(s: State, node: Node) -> State:
+    require(node not in s.listed)
+    return replace(s, listed=s.listed + (node,), added=s.added | {node})
+
+@action(who="tester")
+def agree(s: State) -> State:
+    return replace(s, before=s.listed, added=NOBODY)
+
+@action(who="tester")
+def give_up(s: State) -> State:
+    return replace(s, listed=tuple(n for n in s.listed if n not in s.added), added=NOBODY)
+
+@invariant
+def as_before(s: State) -> bool:
+    return s.added != NOBODY or s.listed == s.before
+"""
+
+
+def test_a_lemma_about_an_order_is_tried_although_a_small_state_does_not_know_the_order(tmp_path: Path) -> None:
+    prelude = model_text.PRELUDE[: model_text.PRELUDE.index("@dataclass(frozen=True)\nclass State")]
+    path = tmp_path / "order.py"
+    path.write_text(prelude + ORDER + "\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
+    result = proof(str(path))
+    assert statuses(result) == {"as_before": "proved"}
+    assert result.proof is not None and "listed without added == before" in result.proof.lemmas
+
+
 REFUSED = """
 @action(who="tester")
 def act(s: State, c: Config) -> State:
