@@ -34,6 +34,7 @@ SIZES = [
     ("core_liveness", ["brokers=5"]),
     ("kraft", []),
     ("kraft", ["disturbances=2"]),
+    ("kraft", ["brokers=5"]),
     ("kraft_kafka", []),
     ("batching", []),
 ]

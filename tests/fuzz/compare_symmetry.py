@@ -51,11 +51,9 @@ def states_of(result: CheckResult) -> int:
 
 
 def decided(result: CheckResult | str) -> Any:
-    """All that renaming does not change: properties of whole runs are left to the whole search."""
+    """All that renaming does not change."""
     if isinstance(result, str):
         return result
-    properties = [
-        (p.name, p.status, p.depth, p.trace and len(p.trace)) for p in result.properties if not p.temporal
-    ]  # fmt: skip
+    properties = [(p.name, p.status, p.depth, p.trace and len(p.trace)) for p in result.properties]
     covers = [(c.name, c.depth, c.trace and len(c.trace)) for c in result.covers]
     return properties, covers, result.complete, result.stopped.reason, result.stats.clipped > 0

@@ -36,17 +36,17 @@ from reassure.spec.semantics.interpreter import Clipped
 Check = Callable[[Prepared, SearchOptions, Progress], EngineResult]
 PAYS = 4
 """Ids that may take each other's names, at least, where a search of classes is quicker."""
-OF_WHOLE_RUNS = "about whole runs, which take the graph of all states: leave out --symmetry"
 OPEN = PropertyFact(Evidence.OPEN, note="with the order of ids forgotten it is open, and not all states were searched")
 HOLDS = PropertyFact(Evidence.EVERY_STATE)
 
 
 @dataclass
 class Undecided:
-    """What a search with the order of ids forgotten does not decide. everything: since the model may raise."""
+    """What a search of classes does not decide. everything: since the model may raise."""
 
     levels: dict[str, int] = field(default_factory=dict)
-    """By claim: the level of the hit that no run of the model was found for; 0 where there may be one without a hit."""
+    """By claim: the level of the hit that no run of the model was found for; 0 where there may be one without a hit,
+    and of properties about whole runs."""
     everything: bool = False
 
 
@@ -98,12 +98,13 @@ def check(
     del exploration, paths, search  # before another search, which may take as much memory
     if result is None:
         return _decided_by(whole, prepared, options, progress, summary, began)
+    if result.complete:  # what is about whole runs takes the graph of all states
+        undecided.levels |= dict.fromkeys(temporal_claims(bound, options), 0)
     if undecided.levels and decidable:
         result = _completed(result, undecided, whole, prepared, _remaining(options, began), progress)
     elif undecided.levels:
         result = replace(result, facts={**result.facts, **dict.fromkeys(undecided.levels, OPEN)})
-    note = PropertyFact(Evidence.LEFT_OUT, note=OF_WHOLE_RUNS)
-    return replace(result, facts={**result.facts, **dict.fromkeys(temporal_claims(bound, options), note)})
+    return result
 
 
 def _explored(
@@ -226,23 +227,23 @@ def _completed(
     search of classes decided stays, and the run is not complete.
     """
     began, names, exact = time.monotonic(), set(undecided.levels), None
+    properties = state_claims(prepared.bound, options)
     depth = max(undecided.levels.values())
     if depth and (options.depth is None or depth < options.depth):
         nearby = {name for name, level in undecided.levels.items() if level}
         exact = _asked(nearby, whole, prepared, replace(options, depth=depth), progress, result)
-        result = _taken_over(result, exact, nearby)
+        result = _taken_over(result, exact, nearby, properties)
         shown = {*exact.facts, *(cover.name for cover in exact.covers if cover.reached)}
         names -= nearby if exact.complete else shown
     if names and (exact is None or exact.complete or exact.stopped.reason is StopReason.DEPTH):
         exact = _asked(names, whole, prepared, _remaining(options, began), progress, result)
-        result = _taken_over(result, exact, names)
+        result = _taken_over(result, exact, names, properties)
     assert exact is not None
     to_depth = exact.stopped.reason is StopReason.DEPTH
     if not names or exact.complete or (to_depth and not result.complete):
         return result
     facts = dict(result.facts)
     if not to_depth:
-        properties = state_claims(prepared.bound, options)
         facts |= dict.fromkeys((names & properties) - facts.keys(), OPEN)
         if result.complete:
             facts |= dict.fromkeys(properties - facts.keys(), HOLDS)
@@ -265,11 +266,18 @@ def _noted(asked: list[str], options: SearchOptions, exact: EngineResult) -> dic
     return {"asked": asked, "depth": options.depth, "distinct": distinct, "complete": complete}
 
 
-def _taken_over(result: EngineResult, exact: EngineResult, names: set[str]) -> EngineResult:
-    """The result with the violations and covers that a search of all states found, and what it decided."""
+def _taken_over(result: EngineResult, exact: EngineResult, names: set[str], properties: frozenset[str]) -> EngineResult:
+    """The result with the violations and covers that a search of all states found, and what it decided.
+
+    properties: those of states and steps. After a complete search, what ends the run is what ended the decision of
+    those about whole runs.
+    """
     facts = {**result.facts, **exact.facts}
+    assert isinstance(result.summary, SearchResult) and isinstance(exact.summary, SearchResult)
     if exact.complete:
-        facts |= dict.fromkeys(names - facts.keys(), HOLDS)
+        facts |= dict.fromkeys((names & properties) - facts.keys(), HOLDS)
+        result.summary.fairness = exact.summary.fairness
     reached = {cover.name: cover for cover in exact.covers}
     covers: tuple[CoverResult, ...] = tuple(reached.get(c.name, c) if c.name in names else c for c in result.covers)
-    return replace(result, facts=facts, covers=covers, raised=exact.raised)
+    stopped = exact.stopped if exact.complete and result.complete else result.stopped
+    return replace(result, facts=facts, covers=covers, raised=exact.raised, stopped=stopped)

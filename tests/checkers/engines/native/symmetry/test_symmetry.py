@@ -222,6 +222,15 @@ def free_again(s: State) -> bool:
     assert [(p.name, p.status) for p in found.properties] == [(p.name, p.status) for p in whole.properties]
     asked = searched(model, "auto", properties=["holder_is_in"])
     assert asked.stats.distinct < whole.stats.distinct
+    decided_there = searched(model, "on")
+    assert decided(decided_there) == decided(whole)
+    assert [(p.name, p.trace) for p in decided_there.properties if p.temporal] == [
+        (p.name, p.trace) for p in whole.properties if p.temporal
+    ]
+    assert decided_there.search is not None and decided_there.search.fairness == whole.search.fairness
+    assert decided_there.search.symmetry["all_states"] == [
+        {"asked": ["free_again"], "depth": None, "distinct": whole.stats.distinct, "complete": True}
+    ]
 
 
 def test_rolling_upgrade() -> None:
