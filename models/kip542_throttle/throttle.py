@@ -6,7 +6,8 @@ reassigns B. If `second`, partition C moves to broker 3 as well, led by 2. In ev
 `produce`; a fetch gets a response of up to `response` units, or nothing because a limit is used up.
 
 The reassignment rates can be changed at any time for any broker and side; the general replication rate stays as
-configured, equal on all brokers. A limit is enforced as KIP-73 does, by asking before a response whether it is used up.
+configured, equal on all brokers. A limit is enforced as KIP-73 does, by asking before a response whether it is used up;
+Kafka's quota manager lets through one response more (claim T14).
 A log keeps `log` units, so that nobody is further behind.
 
 Left out: how windows are averaged; several brokers' clocks; the cost of client traffic.

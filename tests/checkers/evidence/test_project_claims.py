@@ -21,6 +21,7 @@ from tests.helpers.html_page import read_page
 
 NUMBERS = {"K": 24, "B": 18, "I": 9, "T": 14, "R": 12, "X": 3}
 """How many claims there are, by document."""
+SEVERAL = {"K1", "K2", "K3", "K5", "K7", "K8", "K9", "K12", "K13", "K14", "K15"}
 NAMED, BECAUSE = 54, 16
 """How many quantifiers the statements have, and how many of them have a reason instead of a cover or of cases."""
 
@@ -63,6 +64,16 @@ def test_every_quantifier_has_a_cover_that_makes_it_more_than_one(found: list[ve
     assert {e.claim.id: e.unshown() for e in found if e.unshown()} == {}
     named = [q for e in found for q in e.claim.quantifiers]
     assert (len(named), sum(not q.by for q in named)) == (NAMED, BECAUSE)
+
+
+def test_claims_of_several_added_replicas_are_proved_for_any_number_of_brokers(found: list[verdicts.Entry]) -> None:
+    """And searched with four brokers, where two can be added at once, and with three replicas."""
+    brokers, replicas = {"brokers": 4, "unclean": "off"}, {"replication_factor": 3, "initial_isr": 0}
+    for entry in (e for e in found if e.claim.id in SEVERAL):
+        held = [a.reading for a in entry.answers if a.verdict == "holds" and a.reading.column == "document"]
+        assert [r.set for r in held if r.method == claims.ANY_NUMBER] == [{"unclean": "off"}], entry.claim.id
+        searched = [r.set for r in held if r.method == "check"]
+        assert brokers in searched and brokers | replicas in searched, entry.claim.id
 
 
 def test_functions_still_say_what_the_ledger_says(found: list[verdicts.Entry]) -> None:
