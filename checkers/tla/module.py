@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -38,13 +39,15 @@ from reassure.checkers.tla.terms import (
 )
 from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.language.annotations import resolve
-from reassure.spec.language.types import IntType
+from reassure.spec.language.types import BoolType, EnumType, IntType
 from reassure.spec.semantics.interpreter import BoundModel
 
-STEP_OR_END = (
-    "In place of Next, without -deadlock and with the constraint InBounds, TLC searches for deadlocks faster than by "
-    "NoDeadlock."
-)
+STEP_OR_END = "In place of Next, without -deadlock{}, TLC searches for deadlocks faster than by NoDeadlock."
+STANDARD = {
+    "Integers": "", "Sequences": r"\b(?:Seq|Len|Append|Head|Tail|SubSeq|SelectSeq)\(|\\o\b",
+    "FiniteSets": r"\b(?:Cardinality|IsFiniteSet)\(",
+}  # fmt: skip
+"""The standard modules, by what a module that needs them has in its text."""
 WIDTH = 99
 """Columns of the module."""
 TRANSLATORS = Translators(translate, define)
@@ -141,9 +144,13 @@ class ModuleWriter:
             ends = [declared.on_state_of(t.function) for t in model.terminals]
             step = "Step" if limited else "Next"
             enabled = Term("prefix", (atom(step),), ("ENABLED",))
-            self.add("NoDeadlock", disjunction([*ends, enabled]), "A run ends only where it may.")
-            unchanged = Term("unchanged", (), ("vars",))
-            self.add("StepOrEnd", disjunction([atom(step), conjunction([disjunction(ends), unchanged])]), STEP_OR_END)
+            self.add(
+                "NoDeadlock", disjunction([*ends, enabled]), "A run ends only where it may." if ends else "No run ends."
+            )
+            if ends:
+                ended = conjunction([disjunction(ends), Term("unchanged", (), ("vars",))])
+                note = STEP_OR_END.format(" and with the constraint InBounds" if limited else "")
+                self.add("StepOrEnd", disjunction([atom(step), ended]), note)
             names["deadlock"] = "NoDeadlock"
         constants = self.constants()
         text = self.text()
@@ -207,7 +214,7 @@ class ModuleWriter:
         lines = [f"{' MODULE ' + self.model.name + ' ':-^{WIDTH}}"]
         doc = inspect.getdoc(sys.modules.get(self.model.module)) if self.model.module in sys.modules else ""
         lines += comment(doc or "")
-        lines += ["EXTENDS Integers, Sequences, FiniteSets", ""]
+        at_extends = len(lines)
         lines += self._declared("CONSTANTS", constants)
         lines += self._assumptions()
         lines += self._declared("VARIABLES", variables)
@@ -224,6 +231,9 @@ class ModuleWriter:
             if definition.name in (definitions[0].name, *self.opening):
                 lines += ["-" * WIDTH, ""]
             lines += self._definition(definition)
+        body = "\n".join(line for line in lines[at_extends:] if not line.lstrip().startswith(r"\*"))
+        extended = [name for name, operators in STANDARD.items() if re.search(operators, body)]
+        lines[at_extends:at_extends] = [f"EXTENDS {', '.join(extended)}", ""]
         return "\n".join([*lines, "=" * WIDTH, ""])
 
     def _needs(self, mentioned: frozenset[str]) -> set[str]:
@@ -292,21 +302,19 @@ class ModuleWriter:
         """The ranges of the constants."""
         hints, parts = hints_of(self.model.config), []
         for name, tla_name in self.scope.constants.items():
-            kind = resolve(hints[name], self.bound.config)
-            if isinstance(kind, IntType):
+            kind, value = resolve(hints[name], self.bound.config), constant(getattr(self.bound.config, name))
+            assert value
+            if self.scope.computed:
+                parts.append(infix("=", atom(tla_name), value[0]))
+            elif isinstance(kind, IntType):
                 low, high = (constant(n) for n in (kind.low, kind.high))
                 assert low and high
                 parts.append(infix(r"\in", atom(tla_name), infix("..", low[0], high[0])))
-            elif self.scope.computed:
-                found = constant(getattr(self.bound.config, name))
-                assert found
-                parts.append(infix("=", atom(tla_name), found[0]))
-        if self.scope.computed:
-            parts = []
-            for name, tla_name in self.scope.constants.items():
-                found = constant(getattr(self.bound.config, name))
-                assert found
-                parts.append(infix("=", atom(tla_name), found[0]))
+            elif isinstance(kind, BoolType):
+                parts.append(infix(r"\in", atom(tla_name), atom("BOOLEAN")))
+            elif isinstance(kind, EnumType):
+                members = tuple(atom(f'"{m.name}"') for m in kind.sort)
+                parts.append(infix(r"\in", atom(tla_name), Term("set", members)))
         if not parts:
             return []
         return [*hanging("ASSUME ", block(conjunction(parts), 90)), ""]
@@ -350,15 +358,23 @@ def cfg_head(constants: dict[str, str], nones: Iterable[str]) -> list[str]:
 
 
 def comment(text: str) -> list[str]:
-    """A docstring as a comment."""
+    """A docstring as a comment; dots that lead to a word at the end of a line become brackets."""
     paragraphs: list[str] = []
     for line in inspect.cleandoc(text).splitlines() if text else []:
-        goes_on = paragraphs and paragraphs[-1] and line and not line.startswith((" ", "- ", "* "))
-        if goes_on:
-            paragraphs[-1] += f" {line}"
+        is_item = paragraphs and paragraphs[-1].startswith(ITEMS)
+        goes_on = paragraphs and paragraphs[-1] and line and not line.startswith(ITEMS)
+        if goes_on and (is_item or not line.startswith(" ")):
+            paragraphs[-1] += f" {line.strip()}"
         else:
             paragraphs.append(line)
-    return [rf"\* {part}".rstrip() for one in paragraphs for part in textwrap.wrap(one, WIDTH - 7) or [""]]
+    lines = []
+    for one in (re.sub(r" \.{3,} (.*)$", r" (\1)", paragraph) for paragraph in paragraphs):
+        indent = "  " if one.startswith(ITEMS) else ""
+        lines += textwrap.wrap(one, WIDTH - 7, subsequent_indent=indent) or [""]
+    return [rf"\* {line}".rstrip() for line in lines]
+
+
+ITEMS = ("- ", "* ")
 
 
 def annotation(head: str, *items: str) -> list[str]:

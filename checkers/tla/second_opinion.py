@@ -298,7 +298,8 @@ class Asked:
         """TLC's own search for a deadlock: it ends at the first."""
         bounds = ["CONSTRAINT InBounds"] if "\nInBounds ==" in self.exported.text else []
         # With `vars`, since TLC refuses a `Next` that is a constant: that of a model without steps.
-        definition = "NextOrEnd == vars = vars /\\ StepOrEnd\n"
+        next_ = next(n for n in ("StepOrEnd", "Step", "Next") if f"\n{n} ==" in self.exported.text)
+        definition = f"NextOrEnd == vars = vars /\\ {next_}\n"
         run = self.run(f"{HARNESS}Trace", self._extending(definition), ["INIT Init", "NEXT NextOrEnd", *bounds])
         if not run.finished:
             self.opinion.undecided.append("deadlock")

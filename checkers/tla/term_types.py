@@ -216,8 +216,8 @@ class Inference:
                 return self.all(parts[1:], names)
             case "let":
                 inner = dict(names)
-                for name, value in zip(words, parts, strict=False):
-                    inner[name] = self.of(value, inner)
+                for name, part in zip(words, parts, strict=False):
+                    inner[name] = self.of(part, inner)
                 return self.of(parts[-1], inner)
             case "exists" | "forall":
                 return self.all(parts[-1:], self.bound(term, names), BOOL)
@@ -247,8 +247,8 @@ class Inference:
                 return set_of(self.of(parts[1], self.bound(term, names)))
             case "except":
                 whole = self.of(parts[0], names)
-                for name, value in zip(words, parts[1:], strict=True):
-                    self.same(self.field(whole, name), self.of(value, names))
+                for name, part in zip(words, parts[1:], strict=True):
+                    self.same(self.field(whole, name), self.of(part, names))
                 return whole
             case "put":
                 whole = self.of(parts[0], names)

@@ -145,7 +145,7 @@ def replaced(body: Term, name: str, value: Term) -> Term:
 
 
 def without_constants(term: Term) -> Term:
-    """A formula with `\\/`, `/\\` and `=>` in place of branches that are `TRUE` or `FALSE`.
+    """A formula with `\\/`, `/\\` and `=>` in place of branches that are `TRUE` or `FALSE`, and of `~a \\/ b`.
 
     Not for what stands in an action: TLC would take a disjunction for several ways.
     """
@@ -153,6 +153,8 @@ def without_constants(term: Term) -> Term:
         return Term(term.op, (*term.parts[:-1], without_constants(term.parts[-1])), term.names)
     if term.op == "infix" and term.names[0] == "=>":
         return Term("infix", (term.parts[0], without_constants(term.parts[1])), term.names)
+    if term.op == "or" and len(term.parts) == 2 and term.parts[0].op == "not":
+        return implies(term.parts[0].parts[0], without_constants(term.parts[1]))
     if term.op in ("and", "or"):
         return _junction(term.op, map(without_constants, term.parts), truth(term.op == "and"), truth(term.op == "or"))
     if term.op != "if":

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import z3
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.encoding.state_layout import layout_of
 from reassure.checkers.engines.native.liveness.decide import Liveness
 from reassure.checkers.engines.native.model.emit_loops import LoopEmitter
@@ -19,6 +23,10 @@ from reassure.checkers.engines.native.model.emit_nodes import OPERATIONS, NodeEm
 from reassure.checkers.engines.native.model.loop_form import LoopGuard, nodes_of, statements
 from reassure.checkers.engines.native.model.model_kernel import model_kernel
 from reassure.checkers.engines.reference.search import ReferenceSearch
+from reassure.checkers.engines.spark.distributed_search import DistributedRun
+from reassure.checkers.engines.spark.tasks import Sent
+from reassure.checkers.engines.symbolic.cross_check import CrossCheck
+from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.tla import second_opinion
 from reassure.checkers.tla.second_opinion import ComparedAnswer, ask_tlc
 from reassure.checkers.tla.tlc import TlcInstallation, TlcRun
@@ -27,6 +35,7 @@ from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.operations import LEAVES
 from reassure.spec.language.types import BoolType
 from tests.fuzz.second_opinion import TlcServer, outcomes
+from tests.helpers import spark_runs
 from tests.helpers.command import said
 from tests.helpers.model_text import PRELUDE
 from tests.helpers.runs import checked
@@ -62,7 +71,10 @@ def noticed(model: str, tlc: TlcInstallation, engine: str = "native") -> list[Co
     """What differs, or the exit code with which our own search ends."""
     options = SearchOptions()
     try:
-        result, bound = checked(model, [], engine)
+        if engine == "spark":
+            result, bound = spark_runs.checked(model, [], spark_runs.far()), prepare(model, []).bound
+        else:
+            result, bound = checked(model, [], engine)
         return ask_tlc(result, bound, options, tlc, Progress(quiet=True)).differences
     except Failure as failure:
         return failure.code
@@ -172,6 +184,74 @@ def test_a_fault_in_the_search_of_plain_python_is_noticed(
     method, model, wrong, about = FAULTS_OF_PLAIN_PYTHON[fault]
     monkeypatch.setattr(ReferenceSearch, method, wrong(getattr(ReferenceSearch, method)))
     assert {row.about for row in differences(model, jar, "reference")} == about
+
+
+FAULTS_OF_SPARK: dict[str, tuple[str, str, Callable[[Any], Any], set[str]]] = {
+    # what is wrong: method, model, what is in its place, some of what differs
+    "the last piece of a level is forgotten": (
+        "pieces", "core", lambda right: lambda self, level: right(self, level)[:-1] or right(self, level),
+        {"distinct states", "generated states"},
+    ),
+    "a task's counts of steps are forgotten": (
+        "_expanded", "core",
+        lambda right: lambda *given: ([o for o in right(*given)[0] if not isinstance(o, Sent) or o.raised], 0),
+        {"generated states"},
+    ),
+    "what a level violates is forgotten": (
+        "_expanded", "die_hard",
+        lambda right: lambda *given: ([_without_flags(o) for o in right(*given)[0]], 0), {"goal_not_reached"},
+    ),
+}  # fmt: skip
+
+
+def _without_flags(output: Any) -> Any:
+    return replace(output, flags=output.flags * 0) if isinstance(output, Sent) else output
+
+
+@spark_runs.needs_spark
+def test_without_a_fault_spark_and_tlc_agree(jar: TlcInstallation) -> None:
+    assert [noticed(model, jar, "spark") for model in ("core", "die_hard")] == [[], []]
+
+
+@spark_runs.needs_spark
+@pytest.mark.parametrize("fault", FAULTS_OF_SPARK)
+def test_a_fault_in_the_search_of_spark_is_noticed(
+    fault: str, jar: TlcInstallation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method, model, wrong, about = FAULTS_OF_SPARK[fault]
+    monkeypatch.setattr(DistributedRun, method, wrong(getattr(DistributedRun, method)))
+    assert about <= {row.about for row in differences(model, jar, "spark")}
+
+
+def proofs_that_tlc_refutes(model: str, method: str, tlc: TlcInstallation) -> tuple[set[str], set[str]]:
+    """What a proof claims of a model, and what of it is violated for TLC."""
+    request = CheckRequest(model, [], f"prove:{method}", SearchOptions())
+    answers = run(request, Progress(quiet=True))[0].properties
+    proved = {answer.name for answer in answers if answer.status is PropertyStatus.PROVED}
+    result, bound = checked(model, [], "native")
+    rows = ask_tlc(result, bound, SearchOptions(), tlc, Progress(quiet=True)).rows
+    return proved, {row.about for row in rows if row.about in proved and row.theirs != "holds"}
+
+
+def test_without_a_fault_tlc_refutes_no_proof(jar: TlcInstallation) -> None:
+    assert proofs_that_tlc_refutes("die_hard", "induction", jar) == (set(), set())
+    proved = {"isr_within_replicas", "isr_never_empty", "leader_in_isr"}
+    assert proofs_that_tlc_refutes("core", "pdr", jar) == (proved, set())
+
+
+def test_a_proof_that_forgets_the_steps_is_noticed(jar: TlcInstallation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the comparison with plain Python, and by TLC without it."""
+    right = Machine.steps
+
+    def without_steps(self: Machine, k: int) -> list[Any]:
+        return [replace(step, taken=z3.BoolVal(False)) for step in right(self, k)]
+
+    monkeypatch.setattr(Machine, "steps", without_steps)
+    with pytest.raises(Failure) as failure:
+        proofs_that_tlc_refutes("die_hard", "induction", jar)
+    assert failure.value.code is Exit.DISAGREE
+    monkeypatch.setattr(CrossCheck, "run", lambda *_: None)
+    assert proofs_that_tlc_refutes("die_hard", "induction", jar) == ({"goal_not_reached"}, {"goal_not_reached"})
 
 
 def test_deadlocks_that_are_not_looked_for_are_noticed(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from reassure.checkers.base.prepare import plain
-from tests.benchmarks.second_opinion import ANSWERS, PAGE, checks, key_of, of_whole_runs, page, pinned
+from tests.benchmarks.second_opinion import ANSWERS, PAGE, checks, key_of, of_each, of_whole_runs, page, pinned
 
 WRITE = "python -m tests.benchmarks.second_opinion --jar tla2tools.jar"
 
@@ -44,3 +44,4 @@ def test_every_property_of_whole_runs_is_compared() -> None:
         if data["whole_runs"].get(key_of(request), {"outcome": ""})["outcome"] == "same":
             answered |= {(request.model, name) for name in request.options.properties}
     assert asked - answered == set(), WRITE
+    assert [about for about, (_, verdict, _) in of_each(data).items() if not verdict] == [], WRITE

@@ -22,6 +22,7 @@ from reassure.checkers.tla.terms import (
     disjunction,
     flat,
     infix,
+    negation,
     without_constants,
 )
 from tests.helpers.command import said
@@ -142,6 +143,8 @@ def test_branches_that_are_constant_are_conjunctions_and_disjunctions() -> None:
         "a \\/ b", "~a /\\ b", "a => b", "a /\\ b", "IF a THEN b ELSE c",
     ]  # fmt: skip
     assert choose(a, TRUE, b).op == "if"
+    assert flat(without_constants(disjunction([negation(a), choose(b, TRUE, c)]))) == "a => b \\/ c"
+    assert flat(without_constants(disjunction([negation(a), b, c]))) == "~a \\/ b \\/ c"
 
 
 def test_long_lists_of_names_and_records_are_broken() -> None:
@@ -185,6 +188,23 @@ def test_premises_are_as_tlc_reads_them(premise: str, written: str, tmp_path: Pa
     assert f"\n{written}" in exported("return replace(s, number=0)", tmp_path, PRELUDE + helper)
 
 
+def test_a_module_says_what_its_constants_may_be(tmp_path: Path) -> None:
+    """Numbers, truth values and members of enumerations; it extends the modules that it needs."""
+    prelude = PRELUDE.replace("    flag: bool = False\n", "    flag: bool = False\n    paint: Colour = Colour.RED\n")
+    text = exported("return replace(s, number=0)", tmp_path, prelude)
+    assert 'ASSUME Nodes \\in 1..6 /\\ Flag \\in BOOLEAN /\\ Paint \\in {"RED", "GREEN"}\n' in text
+    assert "EXTENDS Integers, Sequences, FiniteSets\n" in text
+    assert "EXTENDS Integers\n" in export(prepare("two_phase_commit", []).bound).text
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_where_a_run_may_end(ends: bool, tmp_path: Path) -> None:
+    terminal = "\n@terminal\ndef over(s: State) -> bool:\n    return s.number == 5\n" if ends else ""
+    text = exported("return replace(s, number=0)", tmp_path, PRELUDE + terminal)
+    assert ("StepOrEnd == Step \\/ (number = 5 /\\ UNCHANGED vars)\n" in text) == ends
+    assert ("* No run ends.\nNoDeadlock == ENABLED Step\n" in text) == (not ends)
+
+
 def test_comments_are_filled() -> None:
     doc = """One line
     and another.
@@ -192,7 +212,9 @@ def test_comments_are_filled() -> None:
     - an item
       that goes on
     """
-    assert comment(doc) == ["\\* One line and another.", "\\*", "\\* - an item", "\\*   that goes on"]
+    assert comment(doc) == ["\\* One line and another.", "\\*", "\\* - an item that goes on"]
+    assert comment("* " + "word " * 20 + "........ B4")[1:] == ["\\*   word word (B4)"]
+    assert comment("Text:\n    code = 1\n    code = 2\nEnd.")[1:] == ["\\*     code = 1", "\\*     code = 2 End."]
     assert max(map(len, comment("word " * 60))) <= 95
 
 

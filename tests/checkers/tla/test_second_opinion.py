@@ -18,6 +18,7 @@ from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.model.emit_nodes import OPERATIONS
 from reassure.checkers.tla import second_opinion
+from reassure.checkers.tla.module import export
 from reassure.checkers.tla.second_opinion import evaluated_once
 from reassure.checkers.tla.tlc import TlcInstallation, TlcRun, TlcTrace, read_run, run_tlc
 from reassure.checkers.tla.tlc_values import Unreadable, read_value
@@ -381,6 +382,26 @@ def test_what_ends_the_search_early_is_said(
         12,
         f"no second opinion: TLC stopped: Java ran out of memory; {report}",
     )
+
+
+@pytest.mark.parametrize(("model", "expected"), [("intermediate_half_open", "StepOrEnd"), ("core", "Next")])
+def test_where_a_run_may_end_is_no_deadlock(
+    model: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`Step` alone, which stands before `StepOrEnd` in the module, ends nowhere."""
+    bound, texts = prepare(model, []).bound, []
+
+    def run(_: TlcInstallation, folder: Path, module: str, *__: Any) -> TlcRun:
+        texts.append((folder / f"{module}.tla").read_text())
+        return TlcRun(0, False)
+
+    monkeypatch.setattr(second_opinion, "run_tlc", run)
+    result: Any = None
+    tlc = TlcInstallation("java", tmp_path)
+    asked = second_opinion.Asked(result, bound, SearchOptions(), tlc, export(bound), tmp_path)
+    asked.deadlock(result)
+    (text,) = texts
+    assert f"NextOrEnd == vars = vars /\\ {expected}\n" in text
 
 
 def test_an_incomplete_search_gets_none(

@@ -4,7 +4,7 @@
 \* The protocol that three other checkers also have (`Core.tla`, `core.m`, `core.pml`), so that
 \* answers and speed can be compared: 1,668 distinct states with 3 brokers, 68,064 with 4,
 \* 1,989,040 with 5.
-EXTENDS Integers, Sequences, FiniteSets
+EXTENDS Integers, FiniteSets
 
 CONSTANTS
     \* @type: Int;

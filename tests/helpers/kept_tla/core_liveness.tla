@@ -5,7 +5,7 @@
 \* Fencing has no limit here. `a_leader_comes_back` needs weak fairness of `unfence` for each
 \* broker: with fairness for some broker, another one may be fenced and unfenced for ever.
 \* `a_pending_reassignment_ends` is violated.
-EXTENDS Integers, Sequences, FiniteSets
+EXTENDS Integers, FiniteSets
 
 CONSTANTS
     \* @type: Int;

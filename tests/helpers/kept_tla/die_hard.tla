@@ -3,7 +3,7 @@
 \*
 \* A toy with an answer known by hand: 16 reachable states, and the shortest way to four
 \* gallons takes six steps.
-EXTENDS Integers, Sequences, FiniteSets
+EXTENDS Integers
 
 CONSTANTS
     \* @type: Int;
@@ -68,11 +68,7 @@ Spec == Init /\ [][Next]_vars
 \* Its counterexample is the solution of the puzzle.
 goal_not_reached == big # Goal
 
-\* A run ends only where it may.
+\* No run ends.
 NoDeadlock == ENABLED Step
-
-\* In place of Next, without -deadlock and with the constraint InBounds, TLC searches for
-\* deadlocks faster than by NoDeadlock.
-StepOrEnd == Step
 
 ===================================================================================================

@@ -13,7 +13,7 @@
 \*
 \* Left out: targets (a second context with the same flag is the first one, changed); an old
 \* controller that still writes.
-EXTENDS Integers, Sequences, FiniteSets
+EXTENDS Integers, FiniteSets
 
 CONSTANTS
     \* @type: Int;
@@ -39,7 +39,11 @@ CONSTANTS
     \* Where an optional set is not there; a model value.
     NoSet
 
-ASSUME Submissions \in 0..4 /\ Loads \in 0..4
+ASSUME /\ Submissions \in 0..4
+       /\ Loads \in 0..4
+       /\ Tied \in BOOLEAN
+       /\ AnyIsSome \in BOOLEAN
+       /\ OneByOne \in BOOLEAN
 
 VARIABLES
     \* @type: Str;
@@ -322,7 +326,7 @@ always_a_new_controller_loads_the_same == [][a_new_controller_loads_the_same]_va
 something_is_loaded ==
     load_partitions =>
         (LET noted == stored # None \/ file # None \/ contexts # NONE
-         IN  ~noted \/ contexts' # NONE)
+         IN  noted => contexts' # NONE)
 
 always_something_is_loaded == [][something_is_loaded]_vars
 

@@ -5,7 +5,7 @@
 \* After "Consensus on Transaction Commit" (Gray and Lamport). Messages are never lost and stay
 \* in the set once sent. A toy with known counts: 288 distinct states with 3 resource managers,
 \* 8,832 with 5.
-EXTENDS Integers, Sequences, FiniteSets
+EXTENDS Integers
 
 CONSTANTS
     \* @type: Int;
@@ -120,11 +120,7 @@ everybody_aborts == \A m \in Manager : managers[m] = "ABORTED"
 
 never_everybody_aborts == ~everybody_aborts
 
-\* A run ends only where it may.
+\* No run ends.
 NoDeadlock == ENABLED Next
-
-\* In place of Next, without -deadlock and with the constraint InBounds, TLC searches for
-\* deadlocks faster than by NoDeadlock.
-StepOrEnd == Next
 
 ===================================================================================================
