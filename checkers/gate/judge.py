@@ -89,9 +89,8 @@ def _judge_violations(check: Check, record: RunRecord) -> list[Problem]:
         problems.append(Problem(Exit.EXPECTATION, f"not violated: {name}", name))
     for name, states in expected.items():
         if states is not None and name in fallen and fallen[name] != states:
-            problems.append(
-                Problem(Exit.DRIFT, f"{name}: a trace of {counted(fallen[name], 'state')}, pinned {states}", name)
-            )
+            found = counted(fallen[name] or 0, "state")
+            problems.append(Problem(Exit.DRIFT, f"{name}: a trace of {found}, pinned {states}", name))
     return problems
 
 

@@ -134,6 +134,7 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
         )
     if not exploration.complete:
         return FairnessAnalysis(tuple(needs.values()), exploration.stopped)
+    search.release_table()
     try:
         with Ending() as ending:
             threads, names, rows = len(search.workers), list(needs), search.level_rows

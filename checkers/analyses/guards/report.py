@@ -34,7 +34,7 @@ def report_guards(bound: BoundModel, analysis: GuardAnalysis, console: Console) 
         row = Text(f"  {g.text}")
         row.append("\n    ")
         row.append(g.verdict, style="green" if g.verdict == "load-bearing" else "yellow")
-        if g.falls:
+        if g.falls and g.depth is not None:
             row.append(f": {', '.join(g.falls)}, trace of {counted(g.depth, 'state')}")
             if g.trace is not None:
                 for line in in_a_row(g.trace.steps[1:]):

@@ -72,7 +72,7 @@ def _say_more(count: int, noun: str, console: Console, written: WrittenSuite) ->
 def exit_of(graph: StateGraph, chosen: Selection, cover: str) -> Exit:
     """Whether the suite is all that was asked for: 5 where more may be reachable, 16 for a cover that nothing reaches.
 
-    Goals beyond the length that the user allows are no failure, and neither are actions that no state enables.
+    Goals beyond the length that the user allows are not a failure, and neither are actions that no state enables.
     """
     if not graph.complete:
         return Exit.INCONCLUSIVE

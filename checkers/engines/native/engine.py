@@ -39,6 +39,7 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, sizes:
     exploration = explore(bound, kernel, start, search, limits, reporting(search, start, progress))
     stats, paths, runs = exploration.stats, exploration.paths(), None
     if temporal and exploration.complete:
+        search.release_table()
 
         def liveness() -> Liveness:
             return Liveness(

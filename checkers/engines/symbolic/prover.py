@@ -3,7 +3,7 @@
 A method (bounded search, k-induction, induction with lemmas, property-directed reachability) returns an answer for each
 claim. A counterexample is replayed in plain Python before it is reported. A proof counts when it has been checked: what
 it rests on is settled by a fresh solver, and the formulas are compared with plain Python on drawn states. Steps that
-leave a bound are no steps here: that none is reachable is proved too, or said not to be.
+leave a bound are excluded: that none is reachable is proved too, or the report says that it is not.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def written(node: Node) -> list[list[Any]]:
 
 
 def node_of(system: System, rows: list[list[Any]]) -> Node:
-    """The node of rows. Raises `LookupError`, `TypeError` or `ValueError` for rows that are no condition on a state.
+    """The node of rows. Raises `LookupError`, `TypeError` or `ValueError` for rows that are not a condition on a state.
 
     A type that a row gives is believed only where the model gives the same.
     """
@@ -129,10 +129,10 @@ def node_of(system: System, rows: list[list[Any]]) -> Node:
         else:
             node = operation(op).rebuild(g, SimpleNamespace(op=op, type=kind, data=data), args)
         if not _well_typed(system, node):
-            raise ValueError(f"{type_text} is no type of {op} here")
+            raise ValueError(f"{type_text} is not a type of {op} here")
         nodes.append(node)
     if not isinstance(nodes[-1].type, BoolType) or nodes[-1].params:
-        raise ValueError("it is no condition")
+        raise ValueError("it is not a condition")
     return nodes[-1]
 
 
@@ -259,7 +259,7 @@ def verify(
     goals = Goals(induction)
     unknown = sorted(set(certificate.properties) - set(goals.of))
     if unknown:
-        return Verified([f"{name} is no property of the model" for name in unknown])
+        return Verified([f"{name} is not a property of the model" for name in unknown])
     numbers = {lemma.node: len(own) + i for i, lemma in enumerate(lemmas)}
     first = [len(own) + i for i in range(len(lemmas))]
     for name, f in states.items():  # an invariant is proved as one of the lemmas

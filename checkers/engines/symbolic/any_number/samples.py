@@ -1,4 +1,4 @@
-"""Reachable states of configurations near the one at hand, as columns: what is false in one of them is no lemma."""
+"""Reachable states of configurations near the one at hand, as columns: what is false in one of them is not a lemma."""
 
 from __future__ import annotations
 
