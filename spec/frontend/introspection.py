@@ -37,7 +37,7 @@ def _parsed(text: str) -> tuple[ast.Module, list[str]]:
 
 def _text(function: FunctionType, path: str) -> str:
     """The text that a function was compiled from, if its module's loader keeps it: its file may be another by now."""
-    loader = function.__globals__.get("__loader__")
+    loader: Any = function.__globals__.get("__loader__")
     if getattr(loader, "path", None) == path and hasattr(loader, "get_source"):
         text = loader.get_source(loader.name)
         if text is not None:
