@@ -38,7 +38,16 @@ from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.operations import operation
 from reassure.spec.language.annotations import AnyNumber
-from reassure.spec.language.types import BoolType, EnumType, IntType, SeqType, SetType, Type
+from reassure.spec.language.types import (
+    BoolType,
+    EnumType,
+    IdType,
+    IntType,
+    MapType,
+    SeqType,
+    SetType,
+    Type,
+)
 from reassure.spec.semantics.interpreter import BoundModel
 
 KIND = "inductive-invariant-for-any-number"
@@ -126,6 +135,8 @@ def node_of(system: System, rows: list[list[Any]]) -> Node:
             raise ValueError(f"{data} is no {type_text} that the model has")
         if op in LEAVES:
             node = LEAVES[op](g, data, kind)
+        elif not _fits(op, [a.type for a in args]):
+            raise ValueError(f"{op} is not of {', '.join(str(a.type) for a in args)}")
         else:
             node = operation(op).rebuild(g, SimpleNamespace(op=op, type=kind, data=data), args)
         if not _well_typed(system, node):
@@ -142,6 +153,26 @@ LEAVES: dict[str, Callable[[Graph, Any, Any], Node]] = {
     "config": lambda g, data, kind: g.config(data, kind.low),
     "bound": lambda g, data, kind: g.bound(data, kind),
 }
+
+
+KINDS: dict[str, type[Type]] = {"bool": BoolType, "int": IntType, "set": SetType, "seq": SeqType, "table": MapType}
+"""By the kinds of signatures. The others are of any type."""
+
+
+def _fits(op: str, types: list[Type]) -> bool:
+    """Whether an operation is defined on arguments of these types."""
+    named = operation(op).signature.partition(" -> ")[0].split(", ")
+    kinds = [k.removesuffix("...") for k in named] * (len(types) if named[-1].endswith("...") else 1)
+    if len(kinds) != len(types) or not all(map(isinstance, types, (KINDS.get(k, Type) for k in kinds))):
+        return False
+    alike = types[1:] if op == "ite" else types if op in ("eq", "lt", "union", "inter", "minus") else []
+    if op == "member" and isinstance(types[1], SetType):
+        alike = [types[0], types[1].item]
+    if op == "at" and isinstance(types[0], MapType):
+        alike = [types[0].key, types[1]]
+    if op == "lt" and not isinstance(types[0], IntType | IdType | EnumType):
+        return False
+    return len({IntType if isinstance(t, IntType) else t for t in alike}) <= 1
 
 
 def _is_value(data: Any, kind: Type) -> bool:
