@@ -71,9 +71,10 @@ def binary_op(context: Context, node: ast.BinOp) -> Sym:
     g, op = context.graph, node.op
     if isinstance(a, Poison) or isinstance(b, Poison):
         return POISON
-    if isinstance(a, Bag | Loose) or isinstance(b, Bag | Loose):
+    legal = not any(isinstance(x, Empty) and (type(op) in OF_SETS) == x.sequence for x in (a, b))
+    if legal and (isinstance(a, Bag | Loose) or isinstance(b, Bag | Loose)):
         return _record_sets(context, node, a, b)
-    if isinstance(a, Empty) or isinstance(b, Empty):
+    if legal and (isinstance(a, Empty) or isinstance(b, Empty)):
         if isinstance(a, Empty) and isinstance(b, Empty) and a.sequence == b.sequence:
             return a
         a = empty_like(g, b, a.sequence) if isinstance(a, Empty) else a
@@ -114,6 +115,8 @@ def _scalars(context: Context, node: ast.BinOp, a: Scalar, b: Scalar) -> Node | 
 def _record_sets(context: Context, node: ast.BinOp, a: Sym, b: Sym) -> Sym:
     """`a op b` where one of them is a set of records."""
     op = node.op
+    if type(op) not in OF_SETS:
+        raise context.refuse(node, "this operator on sets of records", "use `|`, `-` or `&`")
     if isinstance(a, Empty):
         return b if isinstance(op, ast.BitOr | ast.BitXor) else a
     if isinstance(b, Empty):
@@ -162,6 +165,8 @@ def _restricted(context: Context, a: Bag | Loose, b: Bag | Loose, inside: bool) 
     return keep(g, a, conditions)
 
 
+OF_SETS = (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
+"""The operators on sets; of sequences there is `+` alone."""
 ARITHMETIC: dict[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "sub",

@@ -44,6 +44,8 @@ CHECKS = tuple(EVERY)
 LANGUAGE = "reassure"
 FOR_COMMANDS = 2
 """One of so many models has what commands are asked about: fair actions, properties of whole runs, expressions."""
+TOGETHER = 7
+"""One of so many models has a widened state, terminal states and step properties that watch fields."""
 ALIKE = 3
 """One of so many models has ids that are alike, and can be renamed; every second of these reads their order."""
 
@@ -78,6 +80,7 @@ def main() -> int:
         while time.monotonic() < end:
             checks = [c for c in only if given.model is not None or number % every[c] == 0]
             taste = {"alike": number % ALIKE == 0, "in_order": number % (2 * ALIKE) == 0}
+            taste |= {"together": number % TOGETHER == 0}
             source = generate(number, LANGUAGE, **taste, commands=number % FOR_COMMANDS == 1)
             answer = worker.judge(source, number, checks)
             models += 1

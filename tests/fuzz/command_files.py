@@ -114,9 +114,10 @@ def graph(f: Frame) -> Found:
     initial = sum(node["initial"] for node in data["nodes"])
     if initial != g.level.count(1):
         yield "other initial states", initial
-    dead = [n for n, row in enumerate(g.edges) if not row and not bound.is_terminal(g.states[n])]
-    if sum(node["deadlock"] for node in data["nodes"]) != (len(dead) if bound.model.deadlock else 0):
-        yield "other deadlocks", len(dead)
+    rest = [n for n, row in enumerate(g.edges) if not row and bound.model.deadlock]
+    dead = sum(not bound.is_terminal(g.states[n]) for n in rest)
+    if sum(node["deadlock"] for node in data["nodes"]) != dead:
+        yield "other deadlocks", dead
     told: Counter[str] = Counter()
     for node in data["nodes"]:
         told.update(node["violates"])

@@ -43,8 +43,8 @@ def compared(name: str, subject: Subject) -> Iterator[Difference]:
         facts = None if whole is None else facts_of(whole)
     except ModelError:
         return  # other comparisons look at what raises
-    if whole is None or facts is None:
-        return
+    if whole is None or facts is None or not (facts.hits or facts.runs):
+        return  # too large, or nothing is claimed: every command says so before it begins
     with tempfile.TemporaryDirectory(prefix="reassure-fuzz-") as folder:
         frame = Frame(subject, whole, facts, Path(folder), random.Random(subject.seed))
         facts.vacuous |= frame.silent

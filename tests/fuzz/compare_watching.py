@@ -21,12 +21,19 @@ def watching(subject: Subject) -> Iterator[Difference]:
         for step in subject.lowered.actions
     }
     names = [f.name for f in fields(subject.bound.model.state)]
+    claims = [p for p in subject.bound.properties if p.watches]
     for state in subject.states[:STATES]:
         try:
             steps = [s for s in subject.bound.steps(state) if not isinstance(s.after, Clipped)]
         except ModelError:
             continue
         for step in steps:
+            for claim in claims:
+                concerned = subject.bound.concerns(claim, step.action)
+                changed = [n for n in claim.watches or () if getattr(state, n) != getattr(step.after, n)]
+                if changed and not concerned:
+                    yield Difference("watching", "a watched field changes", f"{step.action.name} changes {changed}")
+                    return
             for name in names:
                 if getattr(state, name) != getattr(step.after, name) and name not in foreseen[step.action.name]:
                     yield Difference("watching", "unforeseen change", f"{step.action.name} changes {name}: {state}")

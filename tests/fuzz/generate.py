@@ -70,6 +70,8 @@ class Writer(Bodies):
         self.view: Record | None = None
         self.actions: dict[str, list[tuple[str, Kind]]] = {}
         self.tagged: set[str] = set()
+        self.untagged = ""
+        """The text of the actions without a tag."""
 
     # -- types ---------------------------------------------------------------------------------------------
 
@@ -356,7 +358,9 @@ class Writer(Bodies):
         given: list[tuple[str, Kind, str | None]] = [("before", over, None), ("after", over, None)]
         roll = rng.random()
         about = rng.choice(list(self.actions))
-        if roll < 0.35:
+        if self.taste.together and self.tagged and word == "step_property" and over is self.state:
+            options.append(f'tags=["t"], watches=["{self.watched()}"]')
+        elif roll < 0.35:
             options.append(f"on={about}")
             for n, k in self.actions[about]:
                 if self.chance(0.6):
@@ -376,6 +380,11 @@ class Writer(Bodies):
             )
             return text.replace(f"def {name}(", f"def {name}(action: Action, ")
         return self.function(name, given, Bool(), body, f"@{word}{f'({chr(44).join(options)})' if options else ''}\n")
+
+    def watched(self) -> str:
+        """A field that actions without the tag do not name as one that they change, if there is one."""
+        names = [f.name for f in self.state.fields]
+        return self.rng.choice([n for n in names if f"{n}=" not in self.untagged] or names)
 
     def asks(self) -> list[str]:
         """Functions that are no part of the model: of a state, and of a step."""
@@ -411,7 +420,7 @@ class Writer(Bodies):
         self.declare_items()
         self.numeric_fields = ["limit", f"{self.sorts[0].name.lower()}_count"]
         self.declare_records()
-        self.widened = "State" if self.chance(0.12) else ""
+        self.widened = "State" if self.chance(0.12) or self.taste.together else ""
         parts = [f'class {s.name}(Id, size="{s.name.lower()}_count", first={s.first}): ...' for s in self.sorts]
         parts += [
             "\n".join([f"class {e.name}(Enum):", *(f'    {m} = "{m.lower()}"' for m in e.members)]) for e in self.enums
@@ -424,11 +433,17 @@ class Writer(Bodies):
         parts += [self.initial(f"start{i}") for i in range(rng.choice((1, 1, 1, 2)))]
         if self.chance(0.3):
             parts.append(self.view_text())
-        parts += [self.action(f"a{i}") for i in range(rng.choice((3, 4, 5) if self.simple else (1, 2, 2, 3, 4)))]
+        actions = [self.action(f"a{i}") for i in range(rng.choice((3, 4, 5) if self.simple else (1, 2, 2, 3, 4)))]
+        self.untagged = "".join(
+            text for name, text in zip(self.actions, actions, strict=True) if name not in self.tagged
+        )
+        parts += actions
         kinds = ("invariant", "invariant", "step_property", "cover", "step_cover", "terminal", "leads_to")
         chosen = ["invariant", *rng.choices(kinds, k=rng.choice((1, 2, 3, 4)))]
         if self.taste.commands:
             chosen += ["leads_to", rng.choice(("leads_to", "infinitely_often", "eventually_always"))]
+        if self.taste.together:
+            chosen += ["terminal", "step_property"]
         self.taste = replace(self.taste, in_order=False)
         parts += [self.claim(kind, f"{kind}{i}") for i, kind in enumerate(chosen)]
         parts += self.asks() if self.taste.commands else []
@@ -469,6 +484,6 @@ class Writer(Bodies):
 def generate(seed: int, language: str, stem: str | None = None, **taste: bool) -> Source:
     """The model of a seed. language: the package to import the vocabulary from.
 
-    taste: alike, in_order, commands, as of `Taste`; claims do not read the order of ids that are alike.
+    taste: alike, in_order, commands, together, as of `Taste`; claims do not read the order of ids that are alike.
     """
     return Writer(random.Random(seed), language, **taste).model(stem or f"fuzz_{seed}")

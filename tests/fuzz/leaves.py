@@ -49,6 +49,8 @@ class Taste:
     """Although ids are alike, their order is read."""
     commands: bool = False
     """Many actions are fair, properties of whole runs are claimed, and functions are there to be asked for."""
+    together: bool = False
+    """A state that is widened, states in which a run may end, and step properties that watch fields."""
 
     @property
     def order_is_read(self) -> bool:

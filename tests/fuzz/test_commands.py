@@ -24,6 +24,7 @@ from reassure.checkers.analyses.validate import steppers
 from reassure.checkers.base import result
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.engines.spark import sql
 from reassure.checkers.explorer import view
 from reassure.checkers.gate import judge
 from reassure.checkers.traces import replay
@@ -31,6 +32,7 @@ from tests.fuzz import hostile_plans
 from tests.fuzz.compare_commands import COMMANDS
 from tests.fuzz.generate import generate
 from tests.fuzz.worker import Answer, judged
+from tests.helpers.spark_runs import needs_spark
 
 pytestmark = pytest.mark.usefixtures("quick_kernels")
 LANGUAGE = "reassure"
@@ -130,6 +132,15 @@ def test_a_fault_of_a_command_is_seen(name: str, folder: Path) -> None:
 
 def test_every_command_has_a_fault() -> None:
     assert {name.partition(":")[0] for name in FAULTS} == set(COMMANDS)
+
+
+@needs_spark
+@pytest.mark.slow
+def test_a_row_that_sql_leaves_out_is_seen(folder: Path) -> None:
+    right = sql._frame
+    assert answer(FIXED[1], ["query"], folder).differences == ()
+    with patch.object(sql, "_frame", lambda *given: right(*given).limit(1)):
+        assert {d[1] for d in answer(FIXED[1], ["query"], folder).differences} == {"another answer to SQL"}
 
 
 def test_hostile_plans_are_refused_in_one_line() -> None:

@@ -111,6 +111,12 @@ def test_a_lemma_that_is_not_true_is_refused(core: Path) -> None:
         [["var", "set of Broker", [], "isr"], ["const", "set of Broker", [], 1 << 70], ["eq", "bool", [0, 1], None]],
         [["config", "int 1..1099511627776", [], "min_isr"], ["const", "int 1..2", [], 3], ["lt", "bool", [0, 1], None]],
         [["const", "bool", [], 2]],
+        # operations on what they are not defined on
+        [["var", "set of Broker", [], "isr"], ["not", "bool", [0], None]],
+        [["var", "Broker", [], "leader"], ["not", "bool", [0], None]],
+        [["var", "Broker", [], "leader"], ["member", "bool", [0, 0], None]],
+        [["var", "set of Broker", [], "isr"], ["lt", "bool", [0, 0], None]],
+        [["var", "set of Broker", [], "isr"], ["var", "Broker", [], "leader"], ["eq", "bool", [0, 1], None]],
         [],
     ],
 )
