@@ -56,6 +56,19 @@ class PropertyStatus(StrEnum):
     NOT_CHECKED = "not_checked"
 
 
+def in_words(kind: str, status: str) -> str:
+    """The status of a property of a kind. A deadlock does not hold or fail: it is found, or there is none."""
+    words = status.replace("_", " ")
+    if kind != "deadlock":
+        return words
+    return {"violated": "found", "proved": "none, proved"}.get(words, words.replace("holds", "none"))
+
+
+def in_a_list(name: str) -> str:
+    """The name of a property in a list of what was checked, where "deadlock" alone reads as if there was one."""
+    return "no deadlock" if name == "deadlock" else name
+
+
 @dataclass
 class PropertyResult:
     """One property's result. depth: levels to the violation, the initial states being level 1."""

@@ -164,7 +164,7 @@ PROVE = (
     *common("prove only these properties of states and steps; of covers, look for these by random walks"),
     Option(
         "--method",
-        "how to prove; auto: bounded search, then induction with lemmas (default: auto)",
+        "how to prove; auto: induction, bounded search, then induction with lemmas (default: auto)",
         choices=METHODS,
         default="auto",
         always=True,

@@ -40,6 +40,11 @@ def message(text: str) -> str:
     return printable("\n".join(cut))
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, such as "1 state" or "1,200 states"."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 class Console(rich.console.Console):
     """A console that prints each text as it is and breaks lines between words in a terminal and nowhere else.
 

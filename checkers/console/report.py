@@ -10,8 +10,9 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.base.engine_results import CoverResult, ProofSummary
-from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus, bound_of
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus, bound_of, in_a_list, in_words
+from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.traces.format_value import as_python
 from reassure.checkers.traces.render import tell, tell_astray
 from reassure.spec.semantics.interpreter import BoundModel
@@ -101,7 +102,8 @@ def _what_next(result: CheckResult, state: Any, console: Console) -> None:
     console.print("  whether a run reaches this state:", style="bold")
     console.print(f"    {words}", style="dim")
     console.print("  if one does, the property is violated; if none does, write why as an @invariant of the model and")
-    console.print("  prove again: every invariant of the model is tried as a lemma")
+    more = "; more --budget tries more relations of fields" if result.stopped.reason is StopReason.BUDGET else ""
+    console.print(f"  prove again: every invariant of the model is tried as a lemma{more}")
 
 
 def _raised(answer: PropertyResult | CoverResult) -> bool:
@@ -126,16 +128,16 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
     console.print("\nproperties", style="bold")
     for p in listed:
         row = Text(f"  {p.name:{width}}  ")
-        row.append(_status(p), style=STYLES.get(p.status, "yellow"))
+        row.append(in_words(p.kind, p.status), style=STYLES.get(p.status, "yellow"))
         if p.trace is not None:
-            row.append(f", trace of {len(p.trace)} states")
+            row.append(f", trace of {counted(len(p.trace), 'state')}")
         if p.note and p.note not in shared:
             row.append(f" ({p.note})", style="dim")
         console.print(row)
     for note, names in shared.items():
         console.print(f"  {', '.join(names)}: {note}", style="dim")
     for status in dict.fromkeys(p.status for p in folded):
-        alike = ["no deadlock" if p.kind == "deadlock" else p.name for p in folded if p.status is status]
+        alike = [in_a_list(p.name) for p in folded if p.status is status]
         row = Text(f"  {len(alike)} of {len(result.properties)} ")
         row.append(status.replace("_", " ").replace("holds", "hold"), style=STYLES[status])
         row.append(f": {_names(alike, console)}", style="dim")
@@ -148,14 +150,6 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
     for base in dict.fromkeys(result.replaced.values()):
         names = [name for name, of in result.replaced.items() if of == base]
         console.print(f"  declared otherwise than in {base}: {', '.join(names)}", style="dim")
-
-
-def _status(p: PropertyResult) -> str:
-    """The status of a property in words. A deadlock is none that holds, but one that is found or not."""
-    words = p.status.replace("_", " ")
-    if p.kind != "deadlock":
-        return words
-    return {"violated": "found", "proved": "none, proved"}.get(words, words.replace("holds", "none"))
 
 
 def _names(names: list[str], console: Console) -> str:
@@ -238,7 +232,8 @@ def _actions(result: CheckResult, console: Console) -> None:
 
 def _proof(result: CheckResult, proof: ProofSummary, console: Console) -> None:
     if proof.lemmas:
-        console.print(f"\nan inductive invariant of {len(proof.lemmas)} lemmas", style="bold")
+        lemmas = len(proof.lemmas)
+        console.print(f"\nan inductive invariant of {lemmas} lemma{'s' * (lemmas != 1)}", style="bold")
         for text in proof.lemmas[:LEMMAS]:
             console.print(f"  {text}")
         if len(proof.lemmas) > LEMMAS:
@@ -312,9 +307,9 @@ def _numbers(result: CheckResult, console: Console) -> None:
         depths = {f"{c['from']}-{c['to']}": c["walks"] for c in result.simulation.lengths}
         if depths:
             _shares("states of a walk", depths, console)
-        clipped = f"; {s.clipped:,} steps clipped at a bound were not taken" if s.clipped else ""
+        clipped = f"; not taken: {counted(s.clipped, 'step')} clipped at a bound" if s.clipped else ""
         walks = result.simulation.walks
-        text = f"\n{walks:,} walks, {s.generated:,} steps, about {s.distinct:,} distinct states{clipped}"
+        text = f"\n{walks:,} walks, {counted(s.generated, 'step')}, about {s.distinct:,} distinct states{clipped}"
         console.print(text)
         console.print(f"{s.seconds['search']:.2f} s on {s.workers} threads", style="dim")
         console.print(f"stopped because {result.stopped_because}")
@@ -327,7 +322,7 @@ def _numbers(result: CheckResult, console: Console) -> None:
         text += f", {s.frontier:,} left to expand"
     if s.clipped:
         where = ", ".join(f"{path} {n:,}" for path, n in s.clipped_at.items())
-        text += f"; {s.clipped:,} steps clipped at a bound ({where})"
+        text += f"; {counted(s.clipped, 'step')} clipped at a bound ({where})"
     console.print(text)
     if result.search is not None and result.search.symmetry:
         _classes(result.search.symmetry, console)

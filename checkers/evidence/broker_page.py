@@ -60,7 +60,7 @@ def recorded_assumptions(path: Path = ASSUMPTIONS) -> list[Assumption]:
         return [Assumption(**each) for each in json.loads(path.read_text(encoding="utf-8"))]
     except (ValueError, TypeError):
         raise Failure(
-            Exit.SYSTEM, f"{path} is no file of assumptions: write it by `reassure kafka cluster --assumptions`"
+            Exit.SYSTEM, f"{path} is not a file of assumptions: write it by `reassure kafka cluster --assumptions`"
         ) from None
 
 

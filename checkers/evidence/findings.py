@@ -163,7 +163,7 @@ def recorded(path: Path = CONFIRMED) -> FindingsRecord:
         return FindingsRecord(runs, finding_tests.read(data["tests"]), with_fixes)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Failure(
-            Exit.SYSTEM, f"{path} is no file of confirmations: write it by `reassure kafka findings`"
+            Exit.SYSTEM, f"{path} is not a file of confirmations: write it by `reassure kafka findings`"
         ) from None
 
 

@@ -103,7 +103,9 @@ def read(paths: LedgerPaths | None = None) -> Ledger:
         return Ledger(paths=paths)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         name = paths.ledger.name
-        raise Failure(Exit.USAGE, f"{name} is no ledger ({error}); `reassure claims --refresh` needs it gone") from None
+        raise Failure(
+            Exit.USAGE, f"{name} is not a ledger ({error}); `reassure claims --refresh` needs it gone"
+        ) from None
 
 
 def write(ledger: Ledger) -> None:

@@ -76,7 +76,7 @@ def measured(path: Path = MEASURED) -> list[Measurement]:
         return [Measurement(**{**m, "runs": tuple(MeasuredRun(**run) for run in m["runs"])}) for m in data]
     except (ValueError, KeyError, TypeError):
         raise Failure(
-            Exit.SYSTEM, f"{path} is no file of measurements: write it by `reassure kafka cluster --findings`"
+            Exit.SYSTEM, f"{path} is not a file of measurements: write it by `reassure kafka cluster --findings`"
         ) from None
 
 

@@ -114,7 +114,7 @@ def outcomes(section: Section) -> dict[str, Any]:
         if not isinstance(data["release"], str) or not isinstance(data["patches"], list):
             raise TypeError
     except (OSError, ValueError, KeyError, TypeError):
-        text = f"{section.path} is no record of compared patches: write it by `{section.command}`"
+        text = f"{section.path} is not a record of compared patches: write it by `{section.command}`"
         raise SystemFailure(text) from None
     return dict(data)
 

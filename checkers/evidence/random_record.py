@@ -70,7 +70,8 @@ def recorded_random_runs(path: Path = RANDOM_RUNS) -> list[RandomRecord]:
         return [RandomRecord(**each) for each in json.loads(path.read_text(encoding="utf-8"))]
     except (ValueError, TypeError):
         raise Failure(
-            Exit.SYSTEM, f"{path} is no file of random runs: write it by `reassure kafka cluster --random N --out FILE`"
+            Exit.SYSTEM,
+            f"{path} is not a file of random runs: write it by `reassure kafka cluster --random N --out FILE`",
         ) from None
 
 

@@ -18,6 +18,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.terminal import counted
 from reassure.checkers.engines.native.state_graph import StateGraph, reachable_graph
 from reassure.checkers.explorer.loaded import Loaded, ModelSource
 from reassure.checkers.explorer.view import guard_json, starts, view
@@ -69,7 +70,9 @@ def one_file(
     for one in paths:
         _add_path(data, one, loaded)
     every = (
-        f"every one of {graph.count:,} states and {graph.edge_count:,} steps" if graph.complete else "no other state"
+        f"every one of {counted(graph.count, 'state')} and {counted(graph.edge_count, 'step')}"
+        if graph.complete
+        else "no other state"
     )
     what = f"{len(paths)} path{'s' * (len(paths) != 1)} with pictures, and {every}"
     return _page(bound.model.name, data), what
@@ -97,7 +100,7 @@ def _space(graph: StateGraph, loaded: Loaded, progress: Progress) -> dict[str, A
     numbers = {action.name: i for i, action in enumerate(bound.model.actions)}
     shown: list[dict[str, str]] = []
     for n in range(graph.count):
-        progress.proof(f"writing {n:,} of {graph.count:,} states")
+        progress.proof(f"writing {n:,} of {counted(graph.count, 'state')}")
         now = {name: plain(value) for name, value in flat(graph.state(n)).items()}
         edge = int(graph.parents[n])
         before = shown[int(graph.sources[edge])] if edge >= 0 else {}

@@ -12,6 +12,7 @@ from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult
+from reassure.checkers.base.terminal import counted
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.traces.named_path import named_path, to_text
@@ -128,7 +129,7 @@ def _state_at(model: str, settings: list[str], options: SearchOptions, expressio
     from reassure.checkers.analyses.find.analysis import find
 
     answer = find(model, settings, expression, options, progress, weigh_guards=False)
-    states = f"{answer.result.stats.distinct:,} states"
+    states = counted(answer.result.stats.distinct, "state")
     message: Message = {"expression": expression, "path": None, "reasons": answer.reasons}
     if answer.trace is not None:
         message["path"] = to_text(named_path(answer.trace, answer.bound))
@@ -143,6 +144,6 @@ def _state_at(model: str, settings: list[str], options: SearchOptions, expressio
     if answer.exit is Exit.MODEL:
         return message | {"state": "unknown", "text": f"unknown: something raises first, in a search of {states}"}
     clipped = answer.result.stats.clipped
-    more = f"; {clipped:,} steps leave a bound" if clipped else ""
+    more = f"; {counted(clipped, 'step')} beyond a bound" if clipped else ""
     why = answer.result.stopped_because
     return message | {"state": "unknown", "text": f"unknown: not found among {states}{more}; stopped because {why}"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.console.code_hosts import add_to_summary, annotation, in_actions
 from reassure.checkers.gate.locations import Locations
 from reassure.checkers.gate.run_gate import GateReport
@@ -34,7 +34,7 @@ def summary(report: GateReport) -> str:
         lines.append(f"| {mark} | {_cell(check.name)} | {outcome.record['verdict']}{outcome.counts} | {remark} |")
     for check, outcome in report.answered:
         if outcome.story is not None:
-            head = f"{check.name}: {outcome.story.property}, {outcome.story.states} states"
+            head = f"{check.name}: {outcome.story.property}, {counted(outcome.story.states, 'state')}"
             lines += ["", f"<details><summary>{_cell(head)}</summary>", "", "````text", outcome.story.text, "````", ""]
             lines += [f"Again: `{check.repro()}`", "", "</details>"]
     return "\n".join(lines) + "\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from reassure.checkers.base.exit_codes import VERDICTS
+from reassure.checkers.base.result import in_words
+from reassure.checkers.base.terminal import counted
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.run_check import CheckOutcome
 from reassure.checkers.gate.run_gate import GateReport
@@ -48,8 +50,8 @@ def _properties(outcome: CheckOutcome) -> str:
     """The result of each property and cover."""
     rows = []
     for p in outcome.record["properties"]:
-        states = f"{p['depth']} states" if p["depth"] else ""
-        rows.append((p["name"], p["kind"], str(p["status"]).replace("_", " "), states))
+        states = counted(p["depth"], "state") if p["depth"] else ""
+        rows.append((p["name"], p["kind"], in_words(p["kind"], p["status"]), states))
     for c in outcome.record["covers"]:
         rows.append((c["name"], "cover", f"reached at depth {c['depth']}" if c["reached"] else "not reached", ""))
     return table((), rows) if rows else ""

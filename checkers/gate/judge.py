@@ -9,6 +9,7 @@ from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.result import RAISES, PropertyStatus
 from reassure.checkers.base.run_record import RunRecord
 from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.terminal import counted
 from reassure.checkers.gate.gate_file import PROPERTIES, Check
 
 UNDECIDED = (PropertyStatus.UNKNOWN, PropertyStatus.NOT_CHECKED)
@@ -88,12 +89,13 @@ def _judge_violations(check: Check, record: RunRecord) -> list[Problem]:
         problems.append(Problem(Exit.EXPECTATION, f"not violated: {name}", name))
     for name, states in expected.items():
         if states is not None and name in fallen and fallen[name] != states:
-            problems.append(Problem(Exit.DRIFT, f"{name}: a trace of {fallen[name]} states, pinned {states}", name))
+            found = counted(fallen[name] or 0, "state")
+            problems.append(Problem(Exit.DRIFT, f"{name}: a trace of {found}, pinned {states}", name))
     return problems
 
 
 def _violated(name: str, states: int | None) -> str:
-    return f"violated: {name}" + (f", trace of {states} states" if states else "")
+    return f"violated: {name}" + (f", trace of {counted(states, 'state')}" if states else "")
 
 
 def _judge_covers(check: Check, record: RunRecord) -> list[Problem]:
@@ -138,7 +140,9 @@ def _judge_undecided(check: Check, record: RunRecord) -> list[Problem]:
         problems += [Problem(Exit.VACUOUS, f"{name} is vacuous", name) for name in vacuous]
     beyond = record["stats"].get("undeclared", 0)
     if beyond and not check.given.get("accept_clipping"):
-        problems.append(Problem(Exit.INCONCLUSIVE, f"{beyond:,} steps leave bounds that the model does not declare"))
+        problems.append(
+            Problem(Exit.INCONCLUSIVE, f"bounds that the model does not declare are left by {counted(beyond, 'step')}")
+        )
     return problems
 
 

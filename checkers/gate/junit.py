@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
-from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.base.result import PropertyStatus, in_a_list
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem
 from reassure.checkers.gate.run_check import CheckOutcome
@@ -49,7 +49,7 @@ def _suite(check: Check, outcome: CheckOutcome | None, path: Path) -> ElementTre
     suite.append(_facts(check, outcome))
     numbers = dict.fromkeys((*COUNTED, PASSED), 0)
     for name in _cases(check, outcome):
-        case = ElementTree.SubElement(suite, "testcase", classname=f"{path.stem}.{check.name}", name=name)
+        case = ElementTree.SubElement(suite, "testcase", classname=f"{path.stem}.{check.name}", name=in_a_list(name))
         case.set("time", f"{outcome.seconds if outcome and name == VERDICT_CASE else 0.0:.3f}")
         numbers["tests"] += 1
         numbers[_failure_element(case, name, check, outcome)] += 1

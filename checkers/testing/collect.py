@@ -62,11 +62,13 @@ class ModelTests(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         bound = self.model.bound
-        names = [p.name for p in bound.properties] + ["deadlock"] * bound.model.deadlock
-        names += [c.name for c in bound.covers]
         yield ModelTest.from_parent(self, name=WHOLE)
-        for name in names:
-            yield ModelTest.from_parent(self, name=name)
+        for prop in bound.properties:
+            yield ModelTest.from_parent(self, name=prop.name)
+        if bound.model.deadlock:
+            yield ModelTest.from_parent(self, name="no_deadlock", about="deadlock")
+        for cover in bound.covers:
+            yield ModelTest.from_parent(self, name=cover.name)
         for claim in bound.not_applicable:
             yield ModelTest.from_parent(self, name=claim.name, applies=never_applies(claim, bound.model))
 
@@ -98,9 +100,10 @@ class ModelTest(ToldTest):
 
     parent: ModelTests
 
-    def __init__(self, *, applies: bool = True, **options: Any) -> None:
+    def __init__(self, *, applies: bool = True, about: str = "", **options: Any) -> None:
+        """about: the property or cover, if that is not the test's name."""
         super().__init__(**options)
-        self.applies = applies
+        self.applies, self.about = applies, about or self.name
 
     def runtest(self) -> None:
         if not self.applies:
@@ -110,7 +113,7 @@ class ModelTest(ToldTest):
             raised = [p for p in result.properties if p.status is PropertyStatus.RAISED]
             problem = wrong(raised[0], self.parent.model.bound) if raised else remaining(result)
         else:
-            problem = wrong({r.name: r for r in result.answers}[self.name], self.parent.model.bound)
+            problem = wrong({r.name: r for r in result.answers}[self.about], self.parent.model.bound)
         if problem:
             raise ModelCheckFailed(f"{problem}\nagain: {result.repro}")
 

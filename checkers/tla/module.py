@@ -6,6 +6,7 @@ import ast
 import inspect
 import sys
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
 from reassure.checkers.tla.apalache import ApalacheTypes
@@ -66,6 +67,8 @@ class TlaModule:
     computed: tuple[str, ...] = ()
     formulas: dict[str, str] = field(default_factory=dict)
     """Of properties over steps and covers, the temporal formula that TLC checks."""
+    nones: tuple[str, ...] = ()
+    """The constants for optionals that are not there, one for each type; for TLC, one model value."""
 
 
 def export(bound: BoundModel) -> TlaModule:
@@ -88,6 +91,8 @@ class ModuleWriter:
         self.roots: list[str] = []
         self.opening: list[str] = []
         """The definitions before which the module has a line."""
+        self.nones: dict[str, str] = {}
+        """The constants for optionals that are not there, with their types."""
 
     def write(self) -> TlaModule:
         """The module and its configuration."""
@@ -141,9 +146,11 @@ class ModuleWriter:
             self.add("StepOrEnd", disjunction([atom(step), conjunction([disjunction(ends), unchanged])]), STEP_OR_END)
             names["deadlock"] = "NoDeadlock"
         constants = self.constants()
+        text = self.text()
         return TlaModule(
-            model.name, self.text(), self.cfg(constants, names, temporal, formulas), constants, names,
+            model.name, text, self.cfg(constants, names, temporal, formulas), constants, names,
             dict(scope.variables), frozenset(over_steps), frozenset(temporal), tuple(sorted(scope.computed)), formulas,
+            tuple(self.nones),
         )  # fmt: skip
 
     def add(self, name: str, body: Term, doc: str = "") -> None:
@@ -183,15 +190,27 @@ class ModuleWriter:
         """The module."""
         scope = self.scope
         definitions = self.needed()
-        everything = [*(d.body for d in definitions), *([] if "= None" not in self._values() else [atom("None")])]
-        mentioned = used(*everything)
+        mentioned = used(*(d.body for d in definitions))
+        constants, variables = self._constant_lines(), self._variable_lines()
+        if "None" in mentioned or "= None" in self.constants().values():
+            self.nones = {"None": "Int"}
+            state = {n: self.types.of(hint) for n, hint in hints_of(self.model.state).items()}
+            declared = {scope.variables[n]: kind for n, kind in state.items()}
+            declared |= {scope.constants[n]: self.types.of(h) for n, h in hints_of(self.model.config).items()}
+            definitions, nones = self.types.with_typed_nones(definitions, declared, state, scope.name)
+            self.nones = nones or self.nones
+        constants += self._none_lines()
+        first = constants[0] if any("$" in kind for kind in self.nones.values()) else variables[0]
+        first[1:1] = [
+            line for name, items in self.types.records.items() for line in annotation(f"typeAlias: {name} =", *items)
+        ]
         lines = [f"{' MODULE ' + self.model.name + ' ':-^{WIDTH}}"]
         doc = inspect.getdoc(sys.modules.get(self.model.module)) if self.model.module in sys.modules else ""
         lines += comment(doc or "")
         lines += ["EXTENDS Integers, Sequences, FiniteSets", ""]
-        lines += self._declared("CONSTANTS", self._constant_lines(mentioned))
+        lines += self._declared("CONSTANTS", constants)
         lines += self._assumptions()
-        lines += self._declared("VARIABLES", self._variable_lines())
+        lines += self._declared("VARIABLES", variables)
         lines += [*filled("vars == <<", list(scope.variables.values()), ">>", WIDTH), ""]
         helpers = [h for h in HELPERS if h in scope.helpers and h in mentioned | self._needs(mentioned)]
         for name in helpers:
@@ -237,9 +256,6 @@ class ModuleWriter:
                 extra.append(Definition(name, (new,), conjunction(parts), doc))
         return extra + chosen
 
-    def _values(self) -> set[str]:
-        return set(self.constants().values())
-
     def _declared(self, keyword: str, lines: list[list[str]]) -> list[str]:
         """Names with their comments, separated by commas."""
         if not lines:
@@ -250,33 +266,27 @@ class ModuleWriter:
             out.append(f"    {name}" + ("," if number < len(lines) - 1 else ""))
         return [*out, ""]
 
-    def _constant_lines(self, mentioned: frozenset[str]) -> list[list[str]]:
+    def _constant_lines(self) -> list[list[str]]:
         hints, docs = hints_of(self.model.config), field_docs(self.model.config)
+        return [
+            [tla_name, *annotation("type", self.types.of(hints[name])), *comment(docs.get(name, ""))]
+            for name, tla_name in self.scope.constants.items()
+        ]
+
+    def _none_lines(self) -> list[list[str]]:
         lines = []
-        for name, tla_name in self.scope.constants.items():
-            lines.append([tla_name, *annotation("type", self.types.of(hints[name])), *comment(docs.get(name, ""))])
-        if "None" in mentioned:
-            for hint in hints_of(self.model.state).values():
-                self.types.of(hint)
-            note = "Where an optional value is not there; a model value."
-            if self.types.none:
-                lines.append(["None", *annotation("type", self.types.none), *comment(note)])
-            else:
-                lines.append(["None", *comment(f"{note} It is of several types, so that Apalache has none for it.")])
+        for name, kind in self.nones.items():
+            what = "value" if name == "None" else name[2:3].lower() + name[3:].rstrip("_0123456789")
+            note = comment(f"Where an optional {what} is not there; a model value.")
+            lines.append([name, *annotation("type", kind), *note])
         return lines
 
     def _variable_lines(self) -> list[list[str]]:
         hints, docs = hints_of(self.model.state), field_docs(self.model.state)
-        lines = [
+        return [
             [v, *annotation("type", self.types.of(hints[n])), *comment(docs.get(n, ""))]
             for n, v in self.scope.variables.items()
         ]
-        aliases = [
-            line for name, items in self.types.records.items() for line in annotation(f"typeAlias: {name} =", *items)
-        ]
-        for one in lines[:1]:
-            one[1:1] = aliases
-        return lines
 
     def _assumptions(self) -> list[str]:
         """The ranges of the constants."""
@@ -319,7 +329,7 @@ class ModuleWriter:
         invariants = ["TypeOK", *(d for n, d in names.items() if kinds.get(n) == "invariant")]
         properties = [formulas.get(n, names[n]) for n, k in kinds.items() if k == "step" or n in temporal]
         covers = [(f, n) for n, f in formulas.items() if kinds[n] == "cover"]
-        lines = cfg_head(constants, "None" in self.text())
+        lines = cfg_head(constants, self.nones)
         lines += ["INVARIANTS", *(f"    {name}" for name in invariants)]
         if properties:
             lines += ["PROPERTIES", *(f"    {name}" for name in properties)]
@@ -332,9 +342,9 @@ class ModuleWriter:
         return "\n".join([*lines, ""])
 
 
-def cfg_head(constants: dict[str, str], none: bool) -> list[str]:
+def cfg_head(constants: dict[str, str], nones: Iterable[str]) -> list[str]:
     """The constants of a configuration, and the specification."""
-    values = {**constants, **({"None": "= None"} if none else {})}
+    values = {**constants, **dict.fromkeys(nones, "= None")}
     lines = ["CONSTANTS", *(f"    {name} {value}" for name, value in values.items())] if values else []
     return [*lines, r"\* Run TLC with -deadlock, which turns its own search for deadlocks off.", "SPECIFICATION Spec"]
 

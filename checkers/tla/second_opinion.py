@@ -124,7 +124,7 @@ class Asked:
     def run(self, module: str, text: str, lines: list[str], *options: str) -> TlcRun:
         """One run: of a module that extends the model's, with the lines of its configuration and TLC's options."""
         (self.folder / f"{module}.tla").write_text(text, encoding="utf-8")
-        head = cfg_head(self.exported.constants, "\n    None\n" in self.exported.text)
+        head = cfg_head(self.exported.constants, self.exported.nones)
         if any(line.startswith("INIT ") for line in lines):
             head = head[:-1]
         (self.folder / f"{module}.cfg").write_text("\n".join([*head, *lines, ""]), encoding="utf-8")

@@ -28,7 +28,7 @@ def drop_is_due_at_each_change(before: Cluster, after: Cluster) -> bool:
 
 @step_property
 def what_is_dropped_is_deleted(before: Cluster, after: Cluster) -> bool:
-    """I9. Otherwise a broker that is no replica any more keeps its log, and counts as one that has everything."""
+    """I9. Otherwise a broker that is not a replica any more keeps its log, and counts as one that has everything."""
     done = before.stage == Stage.DELETING and after.stage == Stage.IDLE
     return not done or after.whole & before.dropping == NOBODY
 

@@ -189,7 +189,7 @@ class Elected:
     leader: Broker | None
     unclean: bool
     throws: bool = False
-    """A living candidate is no replica yet: looking up its directory throws, and nothing is written."""
+    """A living candidate is not a replica yet: looking up its directory throws, and nothing is written."""
 
 
 def planned(current: Replicas, target: Replicas) -> Plan:

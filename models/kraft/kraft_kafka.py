@@ -105,7 +105,7 @@ class Config(state.Config):
 
 
 class Cause(Enum):
-    """What made a broker eligible that is no replica."""
+    """What made a broker eligible that is not a replica."""
 
     NOTHING = "nothing"
     CANCELLATION = "cancellation"
@@ -115,7 +115,7 @@ class Cause(Enum):
 @dataclass(frozen=True)
 class Kafka(Cluster):
     strays: Cause = Cause.NOTHING
-    """Ghost: which step last left a broker in the ELR that is no replica."""
+    """Ghost: which step last left a broker in the ELR that is not a replica."""
     shutting_down: Brokers = NOBODY
     """Brokers in controlled shutdown, until they register anew: `kraft_kafka_operated` has it."""
 

@@ -78,7 +78,7 @@ def shut_down_in_control(s: Operated, c: Config, broker: Broker) -> Operated:
 
 @action(who="controller")
 def fence(s: Operated, c: Config, broker: Broker) -> Operated:
-    """As the original; the end of a controlled shutdown is no disturbance."""
+    """As the original; the end of a controlled shutdown is not a disturbance."""
     require(broker in s.unfenced and (broker in s.shutting_down or s.disturbed < c.disturbances))
     disturbed = s.disturbed if broker in s.shutting_down else s.disturbed + 1
     gone = replace(s, unfenced=s.unfenced - {broker}, disturbed=disturbed)

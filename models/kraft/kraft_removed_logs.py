@@ -24,7 +24,7 @@ class Forgets(Enum):
     EACH = "each"
     """Of each replica that was removed by one of them."""
     GONE = "gone"
-    """Of those that are no replicas any more, once it has heard of all of them."""
+    """Of those that are not replicas any more, once it has heard of all of them."""
     EPOCH = "epoch"
     """Of everybody, if the leader epoch has risen."""
 

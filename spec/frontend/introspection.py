@@ -6,7 +6,7 @@ import ast
 import inspect
 import typing
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -29,11 +29,20 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
     return typing.get_type_hints(function, include_extras=True)
 
 
-@cache
-def _parsed(path: str) -> tuple[ast.Module, list[str]]:
-    """The syntax tree and the lines of a file."""
-    text = Path(path).read_text(encoding="utf-8")
+@lru_cache(256)
+def _parsed(text: str) -> tuple[ast.Module, list[str]]:
+    """The syntax tree and the lines of a text."""
     return ast.parse(text), text.splitlines()
+
+
+def _text(function: FunctionType, path: str) -> str:
+    """The text that a function was compiled from, if its module's loader keeps it: its file may be another by now."""
+    loader = function.__globals__.get("__loader__")
+    if getattr(loader, "path", None) == path and hasattr(loader, "get_source"):
+        text = loader.get_source(loader.name)
+        if text is not None:
+            return str(text)
+    return Path(path).read_text(encoding="utf-8")
 
 
 @lru_cache(REMEMBERED)
@@ -42,7 +51,7 @@ def find_source(function: FunctionType) -> tuple[Definition, str, list[str]]:
     path = inspect.getsourcefile(function)
     if path is None:
         raise OSError(f"{function.__name__} has no source")
-    tree, lines = _parsed(path)
+    tree, lines = _parsed(_text(function, path))
     if function.__name__ == "<lambda>":
         return _find_lambda(function, tree, path), path, lines
     first_line, name = function.__code__.co_firstlineno, function.__code__.co_name  # another name may have been given

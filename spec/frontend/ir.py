@@ -83,7 +83,7 @@ class Graph:
         if op in COUNTING and args[0].data < 0:
             return None
         if op == "eq" and isinstance(args[0].type, SetType) and (args[0].data < 0) != (args[1].data < 0):
-            return None  # all members but some are no members, or just these, if there are so few
+            return None  # all members but some are excluded, or just these, if there are so few
         value = fold(*(a.data for a in args))
         if value is None:
             return None

@@ -51,7 +51,7 @@ class MaxSize:
 
 
 class DomainError(Exception):
-    """An annotation that is no finite type, or a size that the configuration does not give."""
+    """An annotation that is not a finite type, or a size that the configuration does not give."""
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ class Initial:
 
 @dataclass(frozen=True)
 class Terminal:
-    """A predicate: in these states it is no deadlock that nothing is enabled."""
+    """A predicate: a state in which nothing is enabled is not a deadlock if this is true of it."""
 
     name: str
     function: F
@@ -322,7 +322,7 @@ class Model:
     """A protocol: state and configuration classes, initial states, actions, claims.
 
     views: functions of the state whose result's class other properties are written over, so that one
-    promise is checked on many protocols. deadlock=False: a state with nothing enabled is no finding.
+    promise is checked on many protocols. deadlock=False: a state with nothing enabled is not reported.
     """
 
     name: str
@@ -456,7 +456,7 @@ class Model:
 
 
 def _declared_only(declared: Iterable[object]) -> None:
-    """Raises `LanguageError` for what is no declaration."""
+    """Raises `LanguageError` for a value that is not a declaration."""
     for d in declared:
         if not isinstance(d, Declaration):
             name = getattr(d, "__name__", repr(d))

@@ -14,7 +14,7 @@ LONGEST_LINE = 16 << 20
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, or of a pipe; `OSError` if it is too long, `UnicodeDecodeError` if it is no text."""
+    """The text of a file, or of a pipe; `OSError` if it is too long, `UnicodeDecodeError` if it is not text."""
     return read_bytes(path, LONGEST).decode("utf-8")
 
 

@@ -1,4 +1,5 @@
-"""What is proved for any number holds at three to six members: of drawn candidates that no sample has filtered."""
+"""Drawn candidates that no sample has filtered: what is proved for any number holds at three to six members, and each
+means in one configuration what it means for any number."""
 
 from __future__ import annotations
 
@@ -6,14 +7,20 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
+from reassure.checkers.engines.symbolic.any_number.instantiation import Instantiation
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
+from reassure.checkers.engines.symbolic.cross_check import draw
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma, candidates
+from reassure.checkers.engines.symbolic.sample_evaluator import Sample, columns
+from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.semantics.interpreter import BoundModel, ModelError, make_config
-from tests.helpers.any_number import REFUSED, of_construct, system_of
+from tests.helpers.any_number import REFUSED, bound_to, of_construct, system_of
 from tests.helpers.constructs import CONSTRUCTS
 from tests.helpers.drawn_states import reachable
 
@@ -62,3 +69,42 @@ def test_a_wrong_translation_proves_what_is_false(tmp_path: Path, monkeypatch: p
     """Any two sets are taken for equal."""
     monkeypatch.setattr(AnyTerms, "_same_sets", lambda self, a, b, env, polarity: self.truth(self.graph.true))
     assert any(proved_and_false(of_construct(name, tmp_path), 1)[1] for name in NAMES)
+
+
+def differing(bound: BoundModel, share: float) -> tuple[int, list[str]]:
+    """The number of drawn candidates, and those whose value in a drawn state is another one in this configuration."""
+    system, rng = system_of(bound), random.Random(1)
+    lowered, layout = lower_model(bound), state_layout(bound)
+    numbers = [system.graph.config(name, kind.low) for name, kind in system.config]
+    lemmas = candidates(system.lowered, lambda node: rng.random() < share, system.type, numbers)
+    states = [draw(bound.type, rng) for _ in range(60)]
+    rows = np.array([layout.encode(state) for state in states], np.uint64).view(np.int64)
+    sample = Sample(columns(rows, layout, [leaf.path for leaf in lowered.leaves]))
+    instances, here = [instance_of(system, bound, state) for state in states], Instantiation(system, lowered)
+    return len(lemmas), [
+        lemma.text
+        for lemma in lemmas
+        if (np.broadcast_to(sample(here(lemma.node)), len(states)) != 0).tolist()
+        != [instance.holds(lemma.node) for instance in instances]
+    ]
+
+
+@pytest.mark.parametrize(("model", "pairs"), [("core", ["brokers=4"]), ("two_phase_commit", [])])
+def test_a_candidate_means_the_same_in_one_configuration(model: str, pairs: list[str]) -> None:
+    drawn, different = differing(bound_to(model, *pairs), 0.3)
+    assert drawn > 50 and different == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "pairs"), [("kraft", []), ("kraft_kafka", ["brokers=4"])])
+def test_a_candidate_about_messages_means_the_same_in_one_configuration(model: str, pairs: list[str]) -> None:
+    drawn, different = differing(bound_to(model, *pairs), 0.01)
+    assert drawn > 50 and different == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES, ids=[n.split(" |")[0].replace(" ", "") for n in NAMES])
+def test_a_candidate_about_a_construct_means_the_same_at_three_members(name: str, tmp_path: Path) -> None:
+    bound = of_construct(name, tmp_path)
+    drawn, different = differing(BoundModel(bound.model, make_config(bound.model, {"nodes": 3})), 0.2)
+    assert drawn and different == []

@@ -13,6 +13,7 @@ from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.explorer.session import ExplorerSession
+from reassure.checkers.explorer.view import MOST_STEPS
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.render import flat
@@ -341,8 +342,9 @@ def explore(f: Frame) -> Found:
             yield "another state", (path, rows)
         steps = {a.name: [e for e in g.edges[number] if e.action == a.name] for a in bound.model.actions}
         enabled = {a["name"]: a["enabled"] for a in shown["actions"]}
-        if {n: [s["path"] is None for s in row] for n, row in enabled.items()} != {
-            n: [e.target is None for e in row] for n, row in steps.items()
+        unlisted = {a["name"]: a["unlisted"] for a in shown["actions"]}
+        if {n: ([s["path"] is None for s in row], unlisted[n]) for n, row in enabled.items()} != {
+            n: ([e.target is None for e in row[:MOST_STEPS]], max(0, len(row) - MOST_STEPS)) for n, row in steps.items()
         }:
             yield "other steps", (path, enabled)
             return
@@ -356,7 +358,7 @@ def explore(f: Frame) -> Found:
                 want = "not_checked"
             if told[claim.name] != want:
                 yield "another status", (path, claim.name, told[claim.name], want)
-        going = [(e, s) for name, row in steps.items() for e, s in zip(row, enabled[name], strict=True) if s["path"]]
+        going = [(e, s) for name, row in steps.items() for e, s in zip(row, enabled[name], strict=False) if s["path"]]
         if not going:
             return
         edge, step = f.rng.choice(going)

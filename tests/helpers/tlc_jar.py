@@ -73,7 +73,7 @@ def steps_by_tlc(bound: BoundModel, states: list[Any], folder: Path, tlc: TlcIns
         "====",
     ]
     (folder / "Steps.tla").write_text("\n".join([*lines, ""]), encoding="utf-8")
-    head = cfg_head(exported.constants, "\n    None\n" in exported.text)[:-1]
+    head = cfg_head(exported.constants, exported.nones)[:-1]
     (folder / "Steps.cfg").write_text("\n".join([*head, "INIT Begin", "NEXT Next", "ACTION_CONSTRAINT Show", ""]))
     run = run_tlc(tlc, folder, "Steps", 120, None, "-deadlock")
     assert run.complete, run.error + exported.text

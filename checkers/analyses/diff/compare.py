@@ -141,7 +141,7 @@ def _initial_only(sides: tuple[Side, Side], observation: Observation, number: in
 
 
 def _alone(mine: _Steps, other: _Steps, common: Numbers, names: list[str]) -> dict[str, Numbers]:
-    """By action: the edges of one side, from states that both have, that are no step of the other."""
+    """By action: the edges of one side, from states that both have, that are not a step of the other."""
     unknown = np.unique(other.pairs[other.after < 0])  # what the other does there may be this
     alone = mine.shows & (mine.after >= 0) & np.isin(mine.before, common)
     alone &= ~np.isin(mine.keys, np.unique(other.keys[other.shows])) & ~np.isin(mine.pairs, unknown)

@@ -10,7 +10,7 @@ from reassure.checkers.analyses.diff.compare import Verdict
 from reassure.checkers.base.result import CheckResult, PropertyStatus
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.stop import Stop, StopReason
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.traces.render import tell
 
 GOOD = {PropertyStatus.HOLDS, PropertyStatus.PROVED, PropertyStatus.HOLDS_WITHIN_BOUNDS}
@@ -54,9 +54,11 @@ def report_diff(difference: Diff, changes: list[PropertyChange], console: Consol
     for one, label in zip(difference.sides, labels, strict=True):
         graph = one.graph
         clipped = f", {graph.clipped:,} clipped" if graph.clipped else ""
-        console.print(f"{label}: {graph.count:,} states, {graph.edge_count:,} steps{clipped}", style="bold")
+        console.print(
+            f"{label}: {counted(graph.count, 'state')}, {counted(graph.edge_count, 'step')}{clipped}", style="bold"
+        )
     console.print(f"compared: {comparison.observation.words}")
-    counts = f"\n{comparison.both:,} states of both"
+    counts = f"\n{counted(comparison.both, 'state')} of both"
     if comparison.only is not None:
         counts += "".join(f", {n:,} of {label} alone" for n, label in zip(comparison.only, labels, strict=True))
     console.print(counts)
@@ -89,7 +91,7 @@ def _report_steps(difference: Diff, console: Console) -> None:
             console.print(f"\nsteps that only {label} takes, in states of both", style="bold")
         width = max((len(d.action) for d in mine), default=0)
         for d in mine:
-            text = f"  {d.action:{width}}  {d.steps:,} step{'s' * (d.steps != 1)}, trace of {len(d.trace)} states"
+            text = f"  {d.action:{width}}  {counted(d.steps, 'step')}, trace of {counted(len(d.trace), 'state')}"
             console.print(text)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import Ending, Stop, StopReason
+from reassure.checkers.base.terminal import counted
 from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
@@ -124,7 +125,7 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
     search, limits = Search(kernel, max(1, options.workers), options.memory), Limits.of(options)
 
     def look(left: int) -> None:
-        progress.proof(f"{search.distinct:,} states")
+        progress.proof(counted(search.distinct, "state"))
 
     exploration = explore(bound, kernel, Start.of(bound, layout), search, limits, look)
     if exploration.stopped.reason is StopReason.RAISED:
@@ -133,10 +134,11 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
         )
     if not exploration.complete:
         return FairnessAnalysis(tuple(needs.values()), exploration.stopped)
+    search.release_table()
     try:
         with Ending() as ending:
-            threads = len(search.workers)
-            liveness = Liveness(bound, lowered, kernel, search.level_rows, search.allow, limits.clock.look, threads)
+            threads, names, rows = len(search.workers), list(needs), search.level_rows
+            liveness = Liveness(bound, lowered, kernel, rows, names, search.allow, limits.clock.look, threads)
             paths = exploration.paths()
             for claim in claims:
                 progress.proof(f"fairness that {claim.name} needs")

@@ -9,7 +9,7 @@ from rich.text import Text
 from reassure.checkers.analyses.fairness.analysis import FairnessAnalysis, Need, PropertyNeeds
 from reassure.checkers.base.exit_codes import Exit, worst
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.traces.fairness import as_data, repeats
 from reassure.checkers.traces.render import ROW, in_a_row
 from reassure.spec.semantics.interpreter import BoundModel
@@ -38,7 +38,7 @@ def _verdict(p: PropertyNeeds, clipped: int) -> tuple[str, str]:
 
 def report_fairness(bound: BoundModel, analysis: FairnessAnalysis, console: Console, stories: bool) -> None:
     """Prints whether each assumption is needed."""
-    console.print(f"{bound.model.name}: {analysis.states:,} states", style="bold")
+    console.print(f"{bound.model.name}: {counted(analysis.states, 'state')}", style="bold")
     for p in analysis.properties:
         text, style = _verdict(p, analysis.clipped)
         row = Text(f"\n{p.name}  ", style="bold")

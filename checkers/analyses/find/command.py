@@ -14,7 +14,7 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS, SET, SYMMETRY, WORKERS
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind, Record, search_figures
@@ -71,10 +71,10 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
         for line in [*head, *(f"  {reason}" for reason in found.reasons)]:
             console.print("  " + line, style="bold green" if head else "bold red")
         console.print()
-    states = f"{result.stats.distinct:,} states"
+    states = counted(result.stats.distinct, "state")
     symmetry = result.search.symmetry if result.search is not None else {}
     if "classes" in symmetry:
-        states = f"{symmetry['classes']:,} classes of {symmetry['states']:,} states"
+        states = f"{symmetry['classes']:,} classes of {counted(symmetry['states'], 'state')}"
     if found.exit is Exit.OK and found.trace is not None:
         number = len(found.trace) - 1
         said = f"found after {number} step{'s' * (number != 1)}"
@@ -90,7 +90,7 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
     elif found.by_proof:
         said = f"unknown: neither found nor proved; stopped because {result.stopped_because}"
     else:
-        clipped = f"; {result.stats.clipped:,} steps clipped at a bound" if result.stats.clipped else ""
+        clipped = f"; {counted(result.stats.clipped, 'step')} clipped at a bound" if result.stats.clipped else ""
         said = f"unknown: not found among {states}{clipped}; stopped because {result.stopped_because}"
     console.print(said, style="bold")
     if found.unreachable and not found.by_proof:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reassure.checkers.analyses.graph.grouping import Grouping
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.terminal import counted
 from reassure.checkers.engines.native.state_graph import StateGraph
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.render import flat
@@ -109,23 +110,23 @@ class StatePicture:
             steps.update(edge.violates)
         dead = sum(node.deadlock for node in self.nodes)
         return [
-            *(f"{name} is violated in {_many(number, 'state')}" for name, number in sorted(states.items())),
-            *(f"{name} is violated in {_many(number, 'step')}" for name, number in sorted(steps.items())),
-            *([f"{_many(dead, 'state')} with nothing enabled, where no run may end (deadlock)"] if dead else []),
+            *(f"{name} is violated in {counted(number, 'state')}" for name, number in sorted(states.items())),
+            *(f"{name} is violated in {counted(number, 'step')}" for name, number in sorted(steps.items())),
+            *([f"{counted(dead, 'state')} with nothing enabled, where no run may end (deadlock)"] if dead else []),
         ]
 
     @property
     def heading(self) -> str:
         """The counts of the picture's states and steps."""
-        what = f"{_many(self.states, 'state')}, {_many(self.steps, 'step')}"
-        return f"{self.model}: {what}" + (f", {_many(len(self.nodes), 'value')} of {self.by}" if self.by else "")
+        what = f"{counted(self.states, 'state')}, {counted(self.steps, 'step')}"
+        return f"{self.model}: {what}" + (f", {counted(len(self.nodes), 'value')} of {self.by}" if self.by else "")
 
     @property
     def remarks(self) -> list[str]:
         """Remarks that a reader of the picture needs."""
         lines = [f"not everything is drawn: {text}" for text in self.cut]
         if self.clipped:
-            lines.append(f"{_many(self.clipped, 'step')} left out: beyond a declared bound")
+            lines.append(f"{counted(self.clipped, 'step')} left out: beyond a declared bound")
         lines += self.violated
         if self.unmarked:
             lines.append(f"not marked, because they are about whole runs: {', '.join(self.unmarked)}")
@@ -155,7 +156,7 @@ def state_picture(graph: StateGraph, by: Grouping | None, limit: int | None, pro
     drawn = graph.count if by is not None or limit is None else min(limit, graph.count)
     cut = []
     if not graph.complete:
-        cut.append(f"the search ended after {_many(graph.count, 'state')}, because {graph.stopped.text}")
+        cut.append(f"the search ended after {counted(graph.count, 'state')}, because {graph.stopped.text}")
     if drawn < graph.count:
         cut.append(f"the first {drawn:,} of {graph.count:,} visited states are drawn")
     if by is None:
@@ -268,7 +269,3 @@ def _edges(graph: StateGraph, groups: Numbers, nodes: list[PictureNode]) -> list
 def marked(bound: BoundModel, name: str) -> bool:
     """Whether a claim is marked in a picture: a property of states or steps, or that a run may not end."""
     return name == "deadlock" or any(p.name == name and not p.temporal for p in bound.properties)
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"

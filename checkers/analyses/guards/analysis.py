@@ -16,6 +16,7 @@ from reassure.checkers.analyses.guards.guard_removed import Unguarded
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import Ending, Interrupted, Stop, StopReason
+from reassure.checkers.base.terminal import counted
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import state_claims
@@ -111,7 +112,7 @@ class GuardSearches:
         def look(left: int) -> None:
             if most is not None and search.distinct > most:
                 raise Interrupted(StopReason.LIMIT, f"more than {most:,} states")
-            self.say(f"{search.distinct:,} states")
+            self.say(counted(search.distinct, "state"))
 
         limits = Limits(clock=self.clock, fail_fast=fail_fast)
         exploration = explore(self.bound, self.kernel, start, search, limits, look)
@@ -176,7 +177,7 @@ class GuardSearches:
         flag = self.kernel.model.flags()[falls[0]]
         trace = exploration.paths(without, number + 1).shown(claim, flag, exploration.search.hits.levels[flag])
         if len(trace) != depth:
-            raise Disagreement(f"{guard.text}: {len(trace)} states instead of {depth}")
+            raise Disagreement(f"{guard.text}: {counted(len(trace), 'state')} instead of {depth}")
         trace.meta = {"without": f"{guard.text} in {guard.action}, {guard.file}:{guard.line}"}
         return replace(guard, trace=trace)
 

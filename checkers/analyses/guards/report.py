@@ -9,7 +9,7 @@ from rich.text import Text
 from reassure.checkers.analyses.guards.analysis import GuardAnalysis
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.traces.render import in_a_row
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -23,7 +23,7 @@ def exit_of(analysis: GuardAnalysis) -> Exit:
 def report_guards(bound: BoundModel, analysis: GuardAnalysis, console: Console) -> None:
     """Prints every guard with its verdict."""
     states, steps = (analysis.base.distinct, analysis.base.steps) if analysis.base else (0, 0)
-    console.print(f"{bound.model.name}: {states:,} states, {steps:,} steps", style="bold")
+    console.print(f"{bound.model.name}: {counted(states, 'state')}, {counted(steps, 'step')}", style="bold")
     if analysis.violated:
         console.print(f"violated with every guard: {', '.join(analysis.violated)}", style="yellow")
     last = ""
@@ -34,8 +34,8 @@ def report_guards(bound: BoundModel, analysis: GuardAnalysis, console: Console) 
         row = Text(f"  {g.text}")
         row.append("\n    ")
         row.append(g.verdict, style="green" if g.verdict == "load-bearing" else "yellow")
-        if g.falls:
-            row.append(f": {', '.join(g.falls)}, trace of {g.depth} states")
+        if g.falls and g.depth is not None:
+            row.append(f": {', '.join(g.falls)}, trace of {counted(g.depth, 'state')}")
             if g.trace is not None:
                 for line in in_a_row(g.trace.steps[1:]):
                     row.append(f"\n      {line}", style="dim")

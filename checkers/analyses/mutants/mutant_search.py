@@ -122,7 +122,8 @@ class MutantSearch:
         if not self.temporal or not outcome.complete:
             return outcome
         with Ending() as ending:
-            liveness = Liveness(self.bound, self.lowered, self.kernel, search.level_rows, search.allow, self._look)
+            names, rows = [claim.name for claim in self.temporal], search.level_rows
+            liveness = Liveness(self.bound, self.lowered, self.kernel, rows, names, search.allow, self._look)
             try:
                 for claim in self.temporal:
                     region, _ = liveness.region(claim, self.assumptions)

@@ -11,7 +11,7 @@ from reassure.checkers.analyses.mutants.mutant_run import MutantReport, Noticed
 from reassure.checkers.analyses.mutants.mutants import Mutant
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.stop import Stop, StopReason
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, counted
 
 JUDGED = Stop(StopReason.COMPLETE, "every mutant that was asked for was judged")
 SHOWN = 3
@@ -22,7 +22,7 @@ STYLES = {Fate.KILLED: "green", Fate.EQUIVALENT: "green", Fate.SURVIVED: "bold r
 def report_mutants(report: MutantReport, console: Console, full: bool, quiet: bool) -> None:
     """Prints what became of each mutant that no property kills (full: of each), and what each property kills."""
     stats = report.base.stats
-    head = f"{report.model}: {stats.distinct:,} states, {stats.generated:,} steps; {report.extent}"
+    head = f"{report.model}: {counted(stats.distinct, 'state')}, {counted(stats.generated, 'step')}; {report.extent}"
     console.print(head, style="bold")
     for mutant, judged in report.judged:
         if judged.fate is not Fate.KILLED or full:

@@ -6,7 +6,7 @@ from typing import Any
 
 from reassure.checkers.analyses.stuck.analysis import Stuck, StuckResult
 from reassure.checkers.base.exit_codes import VERDICTS
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.traces.render import tell
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -53,7 +53,7 @@ def report_stuck(bound: BoundModel, found: StuckResult, console: Console, storie
             tell(answer.trace, bound, console)
             by = " by fair actions alone" if answer.fair_only else ""
             console.print(f"  from here on the goal is unreachable{by}", style="bold red")
-    clipped = f"; {result.stats.clipped:,} steps clipped at a bound" if result.stats.clipped else ""
+    clipped = f"; {counted(result.stats.clipped, 'step')} clipped at a bound" if result.stats.clipped else ""
     console.print(f"\n{result.stats.generated:,} generated, {result.stats.distinct:,} distinct{clipped}")
     console.print(f"stopped because {result.stopped_because}")
     console.print(DIFFERENCE, style="dim")
@@ -68,7 +68,7 @@ def _report_answer(answer: Stuck, console: Console) -> None:
     if answer.trapped:
         by = "by fair actions alone" if answer.fair_only else "on every path"
         text = f"violated: from {answer.trapped:,} of them the goal is unreachable {by}"
-        console.print(f"  {text}, trace of {len(answer.trace or ())} states", style="bold red")
+        console.print(f"  {text}, trace of {counted(len(answer.trace or ()), 'state')}", style="bold red")
     if answer.undecided:
         text = f"undecided: {answer.undecided:,} of them, from which unexplored states can be reached"
         console.print(f"  {text}", style="yellow")

@@ -8,7 +8,7 @@ from rich.text import Text
 from reassure.checkers.analyses.suites.selection import Selection
 from reassure.checkers.analyses.suites.suite import KeptSuite, WrittenSuite
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.engines.native.state_graph import StateGraph
 
 MOST_NAMES = 4
@@ -22,13 +22,14 @@ def report_suite(
 ) -> None:
     """Prints the coverage, the traces, and what is not taken."""
 
-    console.print(f"{graph.bound.model.name}: {graph.count:,} states, {graph.edge_count:,} steps; {graph.stopped.text}")
+    numbers = f"{counted(graph.count, 'state')}, {counted(graph.edge_count, 'step')}"
+    console.print(f"{graph.bound.model.name}: {numbers}; {graph.stopped.text}")
     if graph.clipped:
-        console.print(f"{graph.clipped:,} steps leave a bound: they are in no trace")
+        console.print(f"{counted(graph.clipped, 'step')} leave a bound: they are in no trace")
     lengths = written.lengths or [0]
     console.print(
         f"{chosen.noun}: {chosen.taken:,} of {chosen.reachable:,} that can be taken ({chosen.percent:.1f} %), by "
-        f"{len(written.traces):,} trace{'s' * (len(written.traces) != 1)} with {sum(lengths):,} steps in all, "
+        f"{len(written.traces):,} trace{'s' * (len(written.traces) != 1)} with {counted(sum(lengths), 'step')} in all, "
         f"at most {max(lengths):,} in one"
     )
     if kept.files:
@@ -71,7 +72,7 @@ def _say_more(count: int, noun: str, console: Console, written: WrittenSuite) ->
 def exit_of(graph: StateGraph, chosen: Selection, cover: str) -> Exit:
     """Whether the suite is all that was asked for: 5 where more may be reachable, 16 for a cover that nothing reaches.
 
-    Goals beyond the length that the user allows are no failure, and neither are actions that no state enables.
+    Goals beyond the length that the user allows are not a failure, and neither are actions that no state enables.
     """
     if not graph.complete:
         return Exit.INCONCLUSIVE

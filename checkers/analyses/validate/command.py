@@ -22,7 +22,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import BUDGET, JSON, MODEL, QUIET, SET
 from reassure.checkers.base.stop import Stop, StopReason
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.checkers.console.gate_kind import GateKind
 from reassure.spec.semantics.files import lines_of
@@ -141,8 +141,8 @@ def report(answer: LogExplanation, bound: BoundModel, engine: str, console: Cons
 
     behaviour = answer.behaviour
     assert behaviour is not None
-    steps = f"{_counted(len(behaviour) - 1, 'step')} ({answer.hidden_steps:,} hidden)"
-    lines = _counted(answer.lines, "line")
+    steps = f"{counted(len(behaviour) - 1, 'step')} ({answer.hidden_steps:,} hidden)"
+    lines = counted(answer.lines, "line")
     if answer.failed is None:
         console.print(f"{bound.model.name} has a run that matches the log: {lines}, {steps}")
         place = "after the last line"
@@ -152,7 +152,7 @@ def report(answer: LogExplanation, bound: BoundModel, engine: str, console: Cons
         )
         console.print(f"a run matches the lines before it: {lines}, {steps}")
         place = "before that line"
-    possible = _counted(answer.possible_count, "state")
+    possible = counted(answer.possible_count, "state")
     console.print(f"{possible} possible {place}; {answer.widest:,} at most after any line, by {engine}")
     if not quiet:
         for number, state in enumerate(answer.possible[:SHOWN], 1):
@@ -164,10 +164,6 @@ def report(answer: LogExplanation, bound: BoundModel, engine: str, console: Cons
             console.print(f"  {text} (in {count:,} of {answer.examined:,} states)")
         if answer.clipped:
             console.print("some steps leave a bound and were not followed: with wider bounds a run may match the log")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def record(answer: LogExplanation, bound: BoundModel) -> dict[str, object]:

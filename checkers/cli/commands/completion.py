@@ -24,7 +24,8 @@ def _bash(commands: Words) -> str:
         for flag in option.flags
         if option.choices
     ]
-    below = [f'    "{name}") words="{" ".join(names)}" ;;' for name, names in _below(commands).items()]
+    second = _below(commands) | {name: list(_first_words(options)) for name, options in commands.items()}
+    below = [f'    "{name}") words="{" ".join(names)}" ;;' for name, names in second.items() if names]
     return "\n".join([
         "_reassure() {",
         '  local word="${COMP_WORDS[COMP_CWORD]}" name="${COMP_WORDS[1]}" words=""',
@@ -43,7 +44,8 @@ def _bash(commands: Words) -> str:
 
 def _zsh(commands: Words) -> str:
     """Bash's function, which zsh executes."""
-    return f"autoload -U +X bashcompinit && bashcompinit\n{_bash(commands)}"
+    begun = "(( $+functions[compdef] )) || { autoload -U compinit && compinit }"
+    return f"{begun}\nautoload -U +X bashcompinit && bashcompinit\n{_bash(commands)}"
 
 
 def _fish(commands: Words) -> str:
@@ -57,6 +59,8 @@ def _fish(commands: Words) -> str:
         if second:
             lines.append(f"complete -c reassure -f -n {_quoted(seen)} -a {second}")
             seen += f"; and __fish_seen_subcommand_from {second}"
+        if choices := _first_words(options):
+            lines.append(f"complete -c reassure -f -n {_quoted(seen)} -a {_quoted(' '.join(choices))}")
         for option in options:
             if not option.flags:
                 continue
@@ -74,6 +78,11 @@ def _quoted(text: str) -> str:
 
 def _flags(options: tuple[Option, ...]) -> list[str]:
     return [flag for option in options for flag in option.flags]
+
+
+def _first_words(options: tuple[Option, ...]) -> tuple[str, ...]:
+    """The choices of an argument that has no flag."""
+    return next((tuple(option.choices) for option in options if option.choices and not option.flags), ())
 
 
 def _below(commands: Words) -> dict[str, list[str]]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import time
 from dataclasses import replace
 from pathlib import Path
 
+from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.shared_options import OF_TRACE
+from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_EACH, OF_TRACE
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.console.files import model_to_execute
@@ -18,6 +20,19 @@ from reassure.checkers.console.gate_kind import GateKind
 OPTIONS = (
     Option("certificate FILE", "a certificate, written by prove --certificate FILE", Path),
     replace(OF_TRACE, help="the model's file, if it has moved"),
+    replace(
+        BUDGET,
+        help="stop after this time, such as 90s or 10m (default: no limit); what the solvers leave of it, the searches "
+        "for states that violate a lemma of a proof for any number take (default for these: 10s)",
+    ),
+    MEMORY_OF_EACH,
+    Option(
+        "--smt2 FILE",
+        "of a proof for any number: also write its goals as SMT-LIB; any solver answers unsat to each (default: not "
+        "written)",
+        Path,
+        output=True,
+    ),
 )
 KIND = GateKind(by_digest=False)
 
@@ -26,11 +41,19 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Checks the certificate, and prints what it proves or what is wrong with it."""
     from reassure.checkers.engines.symbolic import certificate
     from reassure.checkers.engines.symbolic.any_number import certificate as any_number
+    from reassure.checkers.engines.symbolic.any_number.obligations import one_file
     from reassure.checkers.engines.symbolic.scout import Scout
+
+    began = time.monotonic()
+
+    def seconds_left() -> float | None:
+        return None if args.budget is None else max(0.0, args.budget - (time.monotonic() - began))
 
     data = certificate.contents(args.certificate)
     of_any_number = any_number.read(args.certificate, data) if data.get("kind") == any_number.KIND else None
     proof = of_any_number or certificate.read(args.certificate, data)
+    if of_any_number is None and (args.memory is not None or args.smt2 is not None):
+        raise UsageFailure("--memory and --smt2 are for certificates of proofs for any number")
     pairs = [f"{k}={v}" for k, v in proof.config.items()]
     model = args.model or model_to_execute(proof.model, proof.model_file, args.certificate)
     prepared = prepare(model, pairs)
@@ -41,13 +64,23 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         if name in proof.properties:
             raise Failure(Exit.VACUOUS, f"{args.certificate} is of {name}, which is vacuous: {reason}")
     if of_any_number is not None:
-        verified = any_number.verify(of_any_number, bound, lambda what: None, lambda: None)
+        scripts: list[tuple[str, str]] = []
+        verified = any_number.verify(
+            of_any_number,
+            bound,
+            seconds=seconds_left,
+            memory=args.memory,
+            scripts=lambda name, script: scripts.append((name, script)) if args.smt2 else None,
+        )
         for line in verified.wrong or any_number.summary(of_any_number, verified):
             console.print(line)
+        if args.smt2 and scripts:
+            write_atomically(args.smt2, one_file(scripts))
+            console.print(f"goals: {args.smt2}", style="dim")
         closed = all(verified.open_bounds.values())
         return Exit.EXPECTATION if verified.wrong else Exit.OK if closed else Exit.INCONCLUSIVE
     assert isinstance(proof, certificate.Certificate)
-    wrong = certificate.verify(proof, lowered)
+    wrong = certificate.verify(proof, lowered, seconds_left)
     open_bounds = certificate.open_bounds(proof, lowered) if not wrong else {}
     scout = Scout(bound, lowered)
     rows = scout.some(scout.reachable(), 200)

@@ -39,10 +39,18 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, sizes:
     exploration = explore(bound, kernel, start, search, limits, reporting(search, start, progress))
     stats, paths, runs = exploration.stats, exploration.paths(), None
     if temporal and exploration.complete:
+        search.release_table()
 
         def liveness() -> Liveness:
             return Liveness(
-                bound, lowered, kernel, search.level_rows, search.allow, limits.clock.look, len(search.workers)
+                bound,
+                lowered,
+                kernel,
+                search.level_rows,
+                temporal,
+                search.allow,
+                limits.clock.look,
+                len(search.workers),
             )
 
         runs = whole_runs(liveness, temporal, paths, options, progress)

@@ -233,6 +233,10 @@ class Search:
             worker.end = worker.start = 0
         return len(worker.chunk) - worker.end - spare
 
+    def release_table(self) -> None:
+        """Gives the memory of the table back, the search being over; the levels stay."""
+        self.table.release()
+
     def warm_up(self) -> None:
         """Has everything the search needs compiled, or loaded from the cache, before its time is taken."""
         prepare(search_loop, words=self.words)

@@ -16,14 +16,16 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
+from reassure.checkers.base.terminal import counted
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
 from reassure.checkers.engines.native.kernels.edge_list import edge_list
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, ACTION_MASK, TERMINAL
-from reassure.checkers.engines.native.kernels.region_edges import JudgeArguments, judge_rows, number_states
+from reassure.checkers.engines.native.kernels.region_edges import JudgeArguments, judge_rows
 from reassure.checkers.engines.native.kernels.row_numbers import find_numbers
+from reassure.checkers.engines.native.liveness.buckets import Buckets
 from reassure.checkers.engines.native.liveness.region import EdgeLister
 from reassure.checkers.engines.native.model.model_kernel import ModelKernel
 from reassure.checkers.engines.native.probe import in_order
@@ -35,8 +37,6 @@ from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError,
 from reassure.spec.semantics.liveness import Assumption
 from reassure.spec.semantics.trace import Trace
 
-LOAD = 0.6
-"""The share of the slots of the index of the states that are in use."""
 PIECE_WORDS = 1 << 21
 """Words of successors that are listed at a time, about."""
 
@@ -160,7 +160,7 @@ class StateGraph:
         clipping = {name: Assumption(name, "weak") for name, count in clips if count and name in actions}
         if clipping:  # an edge of a label that leads to no number
             lister = EdgeLister(self.bound, lowered, self.compiled, clipping)
-            for piece in lister.edges(self.rows, self.rows, lambda: None):
+            for piece in lister.edges(Buckets.one(self.rows), lambda: None, [(0, self.count)]):
                 leading[piece.leaving] = True
         return leading
 
@@ -179,7 +179,7 @@ def reachable_graph(
     search = Search(kernel, max(1, options.workers), options.memory)
 
     def look(left: int) -> None:
-        progress.proof(f"{search.distinct:,} states")
+        progress.proof(f"{counted(search.distinct, 'state')}")
 
     def until() -> Stop | None:
         if enough is None or search.distinct < enough:
@@ -204,13 +204,11 @@ def _listed(exploration: Exploration, progress: Progress) -> StateGraph:
     by_level = [in_order(np.concatenate(parts)) for parts in exploration.level_rows]
     rows = np.concatenate(by_level)
     levels = np.repeat(np.arange(len(by_level), dtype=np.int32), [len(level) for level in by_level])
-    slots = max(16, int(len(rows) / LOAD))
-    index = np.zeros(slots, np.int64)
-    native(number_states)(words, rows, len(rows), index, slots)
+    known = Buckets.one(rows)
 
     def numbers_of(wanted: Rows) -> Numbers:
         numbers = np.zeros(len(wanted), np.int64)
-        native(find_numbers)(words, rows, index, slots, wanted, wanted.shape[1], len(wanted), numbers)
+        native(find_numbers)(words, rows, known.index, len(known.index), wanted, wanted.shape[1], len(wanted), numbers)
         return numbers.astype(np.int32)
 
     def number_of(state: Any) -> int:
@@ -221,7 +219,7 @@ def _listed(exploration: Exploration, progress: Progress) -> StateGraph:
     counts, targets, steps = [], [], []
     held, limit = 0, MemoryLimit.of(None)
     for low in range(0, len(rows), piece):
-        progress.proof(f"steps of {low:,} of {len(rows):,} states")
+        progress.proof(f"steps of {low:,} of {counted(len(rows), 'state')}")
         successors, per_state = edge_list(kernel, rows[low : low + piece], total)
         counts.append(per_state)
         targets.append(numbers_of(successors))

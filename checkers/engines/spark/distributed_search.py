@@ -133,7 +133,7 @@ class DistributedRun:
 
     def store(self, levels: list[list[Rows]]) -> None:
         """Commits levels found in the driver: the first one last. Each has the counts of all of them, so that some
-        without the others are no run; and without the first none is read."""
+        without the others are not a run; and without the first none is read."""
         parts = []
         whole = [np.concatenate(level) for level in levels]
         steps = self.kernel.shape.parameter_words is not None

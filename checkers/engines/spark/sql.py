@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from reassure.checkers.base.exit_codes import UsageFailure
 from reassure.checkers.base.options import SparkOptions
@@ -110,7 +111,7 @@ def show(names: list[str], rows: list[tuple[Any, ...]], form: str, console: Cons
         return
     table = Table(box=None, pad_edge=False)
     for name in names:
-        table.add_column(name)
+        table.add_column(Text(name))
     for row in rows:
-        table.add_row(*(_cell(v) for v in row))
+        table.add_row(*(Text(_cell(v)) for v in row))  # a subscript is not markup
     console.print(table, soft_wrap=False)

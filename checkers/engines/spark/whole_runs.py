@@ -55,7 +55,7 @@ def whole_runs_in_driver(
         bound, lowered = prepared.bound, prepared.lowered
         parameters = needs_parameters(assumptions_of(bound.model)) and kernel.shape.parameter_words is None
         of_steps = compiled(lowered, kernel.model.layout, parameters=True) if parameters else kernel
-        return Liveness(bound, lowered, of_steps, levels, limit.allow, look, max(1, options.workers))
+        return Liveness(bound, lowered, of_steps, levels, names, limit.allow, look, max(1, options.workers))
 
     runs = whole_runs(liveness, names, paths, options, progress)
     if runs.stopped is not None and runs.stopped.reason is StopReason.MEMORY:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import z3
 
 from reassure.checkers.base.result import RAISES, PropertyStatus
+from reassure.checkers.base.terminal import counted
 from reassure.checkers.engines.symbolic.proof_result import Claims, Obligation, ProofResult
 from reassure.checkers.engines.symbolic.solver import finite_domain_solver, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
@@ -40,7 +41,7 @@ def bounded_search(
         return None if result is None else replace(result, status=PropertyStatus.RAISED)
 
     for k in range(depth):
-        say(f"bounded search, {k + 1} states")
+        say(f"bounded search, {counted(k + 1, 'state')}")
         raised = run_raises(raising_states(machine, all_claims, k), k + 1)
         for name, f in claims.states.items():
             if result := run_with(z3.And(machine.defined(f, k), z3.Not(machine.holds(f, k))), k + 1):

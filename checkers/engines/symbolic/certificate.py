@@ -181,7 +181,7 @@ def verify(
 
 
 def open_bounds(certificate: Certificate, lowered: LoweredModel) -> dict[str, bool]:
-    """Bounds that the lemmas do not keep every step within, and whether they are declared: such steps are no steps."""
+    """Bounds that the lemmas do not keep every step within, and whether they are declared: such steps are excluded."""
     machine = Machine(lowered)
     lemmas, bounds = lemmas_of(certificate, machine), dict[str, bool]()
     declared = _declared(lowered)

@@ -18,6 +18,7 @@ from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant
 from reassure.checkers.engines.symbolic.solver import finite_domain_solver, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.frontend.lowered_model import Formula
 from reassure.spec.language.types import (
     BagType,
     EnumType,
@@ -93,22 +94,22 @@ class CrossCheck:
         satisfied = not self._possible(self.solver, z3.Not(premise))
         if reachable and not satisfied:
             raise Disagreement(f"a reachable state violates the proved invariants: {state}")
-        for name, f in self.claims.states.items():
-            self._compare_claim(name, state, self.machine.holds(f, 0), self.machine.defined(f, 0))
+        differences = [self._difference(name, f, state) for name, f in self.claims.states.items()]
+        if self._possible(self.solver, z3.Or(*(condition for condition, _ in differences))):
+            raise Disagreement(next(text for c, text in differences if self._possible(self.solver, c)))
         for step in self._steps(state):
             self._compare_step(state, step)
             if satisfied and not isinstance(step.after, Clipped):
                 self._satisfies(condition, step.after, f"the state after {step.action.name} from {state}")
 
-    def _compare_claim(self, name: str, state: Any, holds: z3.BoolRef, defined: z3.BoolRef) -> None:
+    def _difference(self, name: str, f: Formula, state: Any) -> tuple[z3.BoolRef, str]:
+        """A condition that is impossible if a claim is in Z3 as it is in Python; what it means if it is not."""
+        holds, defined = self.machine.holds(f, 0), self.machine.defined(f, 0)
         try:
             expected = self.bound.holds(self.properties[name], state)
         except ModelError:
-            if self._possible(self.solver, defined):
-                raise Disagreement(f"{name} raises in Python, not in Z3: {state}") from None
-            return
-        if self._possible(self.solver, z3.And(defined, holds != z3.BoolVal(expected))):
-            raise Disagreement(f"{name} is {expected} in Python, not in Z3: {state}")
+            return defined, f"{name} raises in Python, not in Z3: {state}"
+        return z3.And(defined, holds != z3.BoolVal(expected)), f"{name} is {expected} in Python, not in Z3: {state}"
 
     def _steps(self, state: Any) -> Iterator[Step]:
         """Some of Python's steps from a state."""
@@ -129,18 +130,25 @@ class CrossCheck:
                 raise Disagreement(f"Z3 knows no {step.action.name} that leaves a bound from {state}")
             return
         taken = z3.And(symbolic.taken, self.machine.equals(1, step.after))
+        agrees = dict(self._agreement(number, state, step))
+        if self._possible(self.solver, taken, *agrees.values()):
+            return
         if not self._possible(self.solver, taken):
             raise Disagreement(f"Z3 has no step {step.action.name} from {state} to {step.after}")
+        alone = (name for name, condition in agrees.items() if not self._possible(self.solver, taken, condition))
+        names = next(alone, ", ".join(agrees))
+        raise Disagreement(f"{names} differs in Z3 on {step.action.name} from {state} to {step.after}")
+
+    def _agreement(self, number: int, state: Any, step: Step) -> Iterator[tuple[str, z3.BoolRef]]:
+        """By claim over steps: that it is on a step of this action what it is in Python."""
         for name, where in self.claims.steps.items():
             for f in (f for n, f in where if n == number):
                 try:
                     expected = self.bound.holds_on(self.properties[name], state, step)
                 except ModelError:
-                    agrees = z3.Not(self.machine.defined(f, 0))
+                    yield name, z3.Not(self.machine.defined(f, 0))
                 else:
-                    agrees = self.machine.holds(f, 0) == z3.BoolVal(expected)
-                if not self._possible(self.solver, z3.And(taken, agrees)):
-                    raise Disagreement(f"{name} differs in Z3 on {step.action.name} from {state} to {step.after}")
+                    yield name, self.machine.holds(f, 0) == z3.BoolVal(expected)
 
     def _satisfies(self, condition: z3.BoolRef, state: Any, what: str) -> None:
         solver = finite_domain_solver()

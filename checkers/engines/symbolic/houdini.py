@@ -77,6 +77,8 @@ class Houdini:
         """For goals that are proved: the lemmas that they need."""
         self.goals: list[Preservation] = []
         """By lemma: that it is preserved."""
+        self._asked: set[int] = set()
+        """Numbers of the lemmas that are goals in any case."""
         self._assume: list[z3.BoolRef] = []
         self._number_of: dict[int, int] = {}
         self._numbers = count()
@@ -116,16 +118,15 @@ class Houdini:
     def run(self, goals: list[ProofGoal]) -> None:
         """Finds which goals (and which of the lemmas that they need) are impossible; call again for more goals."""
         self._drop_initially_false()
+        self._asked |= {g.lemma for g in goals if isinstance(g, Preservation)}
         todo = [g for g in goals if not self._is_dropped(g)]
         while todo:
             goal = todo.pop()
             if goal in self.cores or self._is_dropped(goal):
                 continue
-            self.queries += 1
             self.say(f"{len(self.cores)} goals proved, {len(todo) + 1} left, {len(self.remaining):,} candidate lemmas")
-            taken = z3.Not(self._no_step) if goal.needs_step else self._no_step
-            assumed = (self._assume[i] for i in sorted(self.remaining))
-            if satisfiable(self._solver, goal.flag, taken, *assumed, seconds=self.seconds_left()):
+            core = self._core(goal)
+            if core is None:
                 if not goal.needs_step:
                     continue  # nothing says what the next state is: it need not even be of its type
                 model = self._solver.model()
@@ -134,10 +135,33 @@ class Houdini:
                 if isinstance(goal, Preservation):
                     todo += self._relying_on(self._refuted(before, after, model))
             else:
-                core = {self._number_of[c.get_id()] for c in self._solver.unsat_core() if c.get_id() in self._number_of}
                 self.cores[goal] = core
                 waiting = set(todo)
                 todo += [g for i in sorted(core) if (g := self.goals[i]) not in self.cores and g not in waiting]
+
+    def _core(self, goal: ProofGoal) -> set[int] | None:
+        """Lemmas by which a goal is impossible; None where it is possible, whichever of those left are assumed."""
+        known = self.remaining & self._asked.union(*self.cores.values())
+        for assumed in (known, self.remaining):
+            if not self._possible(goal, assumed):
+                return self._smaller(goal, self._core_of_query(), known)
+        return None
+
+    def _possible(self, goal: ProofGoal, assumed: set[int]) -> bool:
+        self.queries += 1
+        taken = z3.Not(self._no_step) if goal.needs_step else self._no_step
+        flags = (self._assume[i] for i in sorted(assumed))
+        return satisfiable(self._solver, goal.flag, taken, *flags, seconds=self.seconds_left())
+
+    def _core_of_query(self) -> set[int]:
+        return {self._number_of[c.get_id()] for c in self._solver.unsat_core() if c.get_id() in self._number_of}
+
+    def _smaller(self, goal: ProofGoal, core: set[int], known: set[int]) -> set[int]:
+        """A core without lemmas that it can do without: each that no other goal needs would be one more goal."""
+        for i in sorted(core - known, reverse=True):
+            if i in core and not self._possible(goal, core - {i}):
+                core = self._core_of_query()
+        return core
 
     def _is_dropped(self, goal: ProofGoal) -> bool:
         return isinstance(goal, Preservation) and goal.lemma not in self.remaining

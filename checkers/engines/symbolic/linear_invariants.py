@@ -27,7 +27,7 @@ from reassure.spec.language.types import IntType, SetType
 STATES = 6_000
 """States of the sample whose steps are evaluated, at most."""
 LARGEST = 64
-"""Coefficients beyond it are no explanation."""
+"""Larger coefficients are not tried."""
 
 
 class Potentials:

@@ -3,7 +3,7 @@
 A method (bounded search, k-induction, induction with lemmas, property-directed reachability) returns an answer for each
 claim. A counterexample is replayed in plain Python before it is reported. A proof counts when it has been checked: what
 it rests on is settled by a fresh solver, and the formulas are compared with plain Python on drawn states. Steps that
-leave a bound are no steps here: that none is reachable is proved too, or said not to be.
+leave a bound are excluded: that none is reachable is proved too, or the report says that it is not.
 """
 
 from __future__ import annotations
@@ -63,12 +63,15 @@ DEEPEST = 200
 QUICK_DEPTH = 6
 """The depth, in states, to which `auto` searches for a counterexample before it tries to prove."""
 BMC_DEPTH, K_DEPTH = 20, 4
+TOGETHER = "by induction, together with the others"
 
 
 @dataclass(frozen=True)
 class CheckedProof:
     """Proofs that passed their check. open_bounds: bounds that a step may leave; whether the model declares them."""
 
+    names: frozenset[str]
+    """Of the properties."""
     certificate: Certificate | None
     open_bounds: Mapping[str, bool]
 
@@ -86,6 +89,7 @@ class Prover:
     say: Callable[[str], None]
     seconds_left: Callable[[], float | None]
     digest: str
+    config: dict[str, object]
     wants: Callable[[str], bool]
     """The properties and covers that are asked for."""
     other_invariants: list[Lemma] = field(default_factory=list)
@@ -96,6 +100,10 @@ class Prover:
     houdini: Houdini | None = None
     other_lemmas: list[Invariant] = field(default_factory=list)
     """Lemmas that are inductive beside those of `houdini`."""
+    kept: CheckedProof | None = None
+    """What was checked so far; the end of the budget does not take it back."""
+    _kept_with: Houdini | None = None
+    """The lemmas that `kept` was checked with."""
     _scout: Scout | None = None
 
     def __post_init__(self) -> None:
@@ -126,7 +134,7 @@ class Prover:
             for name in self._open(claims).names():
                 self.results[name] = ProofResult(PropertyStatus.HOLDS_TO_DEPTH, note)
         elif method == "induction":
-            self._induction(claims, [], "by induction, together with the others")
+            self._induction(claims, [], TOGETHER)
         elif method == "k-induction":
             for name, result in k_induction(self.machine, claims, depth or K_DEPTH, self.say, self.seconds_left):
                 self.results[name] = result
@@ -136,14 +144,22 @@ class Prover:
             self._auto(claims, depth or QUICK_DEPTH)
 
     def _auto(self, claims: Claims, depth: int) -> None:
-        """A short search for violations, then induction with lemmas, then Spacer if there is a budget."""
-        self._search(claims, depth)
+        """Induction over the model's own invariants; for what is left a short search for violations, then induction
+        with further lemmas, then Spacer if there is a budget."""
+        self.say("induction over the properties")
+        self._induction(claims, [], TOGETHER)
+        self.keep(search_sums=False)
+        not_inductive = self._open(claims)
+        if not self.scout.finds_nothing(depth, not_inductive.names()):
+            self._search(not_inductive, depth)
         if RAISES in self.results:
             return
         # A proof by lemmas is preferred to one by the end of all runs: it leaves a certificate.
-        ended = {name: self.results.pop(name) for name in self.proved()}
-        self.say("looking for lemmas")
-        self._induction(self._open(claims), promising(self.scout), "by induction, with lemmas")
+        ended = {name: self.results.pop(name) for name in self.proved() if name in not_inductive.names()}
+        if self._open(claims).names() or (self.kept is not None and self.kept.open_bounds):
+            self.other_lemmas, self.houdini = self.lemmas(), None
+            self.say("looking for lemmas")
+            self._induction(self._open(claims), promising(self.scout), "by induction, with lemmas")
         open_claims = self._open(claims).without(ended)
         if open_claims.states and self.seconds_left() is not None:
             self._pdr(open_claims)
@@ -163,8 +179,6 @@ class Prover:
             self.results[name] = result
 
     def _induction(self, claims: Claims, templates: list[Lemma], note: str) -> None:
-        if not claims.names():
-            return
         own = [*own_lemmas(claims), *self.other_invariants]
         taken = {lemma.node for lemma in own}
         more = [lemma for lemma in templates if lemma.node not in taken]
@@ -210,25 +224,31 @@ class Prover:
         """Invariants, each true in every reachable state."""
         return [*self.established(), *self.lemmas()]
 
-    def side_conditions(self) -> SideConditions:
+    def side_conditions(self, search_sums: bool) -> SideConditions:
         """The bounds that steps might leave, and the actions and claims that might raise."""
         if self.houdini is None:
             self.houdini = Houdini(self.machine, self.scout, self.invariants(), [], self.say, self.seconds_left)
-        return side_conditions(self.machine, Claims.of(self.lowered, self.proved()), self.houdini, self.say)
+        return side_conditions(
+            self.machine, Claims.of(self.lowered, self.proved()), self.houdini, self.say, search_sums
+        )
 
-    def certificate(self, config: dict[str, object]) -> Certificate | None:
+    def certificate(self) -> Certificate | None:
         """The lemmas, with the properties that they imply; None if nothing was proved by lemmas."""
         by_lemmas = [name for name in self.proved() if not self.results[name].obligations]
         if not by_lemmas:
             return None
-        return Certificate.of(self.machine, self.digest, config, by_lemmas, self.lemmas())
+        return Certificate.of(self.machine, self.digest, self.config, by_lemmas, self.lemmas())
 
     # -- checks -----------------------------------------------------------------------------------------
 
-    def checked(self, config: dict[str, object]) -> CheckedProof | None:
-        """Takes back the proofs that rest on an action or claim that may raise, and checks the others; None if there
-        are none. Raises as `check`."""
-        conditions = self.side_conditions()
+    def keep(self, search_sums: bool = True) -> None:
+        """Takes back the proofs that rest on an action or claim that may raise, checks the others and keeps them.
+        search_sums: as `side_conditions`. Raises as `check`."""
+        if self.kept is not None and self.kept.names == set(self.proved()) and self._kept_with is self.houdini:
+            return
+        if not self.proved():
+            return
+        conditions = self.side_conditions(search_sums)
         for name in self.proved():
             doubt = ""
             if conditions.raising_actions:
@@ -237,11 +257,11 @@ class Prover:
                 doubt = "proved, but that it raises nowhere was not"
             if doubt:
                 self.results[name] = ProofResult(PropertyStatus.UNKNOWN, doubt)
-        if not self.proved():
-            return None
-        certificate = self.certificate(config)
-        self.check(certificate, conditions)
-        return CheckedProof(certificate, conditions.open_bounds)
+        if self.proved():
+            certificate = self.certificate()
+            self.check(certificate, conditions)
+            self.kept = CheckedProof(frozenset(self.proved()), certificate, conditions.open_bounds)
+            self._kept_with = self.houdini
 
     def check(self, inductive_proof: Certificate | None, conditions: SideConditions) -> None:
         """Checks every proof. Raises `Disagreement` with what is wrong, `Interrupted` where Z3 gives no answer."""
@@ -292,17 +312,16 @@ def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof:
             raise budget_ended(options.budget)
 
     prepare_z3(proof.seed)
-    prover = Prover(bound, lowered, proof, say, seconds_left, prepared.sha256, options.wants, other_invariants)
+    prover = Prover(bound, lowered, proof, say, seconds_left, prepared.sha256, prepared.config, options.wants,
+                    other_invariants)  # fmt: skip
     names = [p.name for p in bound.properties if not p.temporal and options.wants(p.name)]
-    checked: CheckedProof | None = None
     covers: list[CoverResult] = []
     finished, stopped = False, None
     try:
         with Ending() as ending:
             prover.run(Claims.of(lowered, names))
             proved, any_cover = bool(prover.proved()), any(options.wants(p.name) for p in bound.covers)
-            if proved:
-                checked = prover.checked(prepared.config)
+            prover.keep()
             if proved or (any_cover and prover.searched()):  # walks may find why a proof was taken back
                 covers = covers_by_walks(prover.scout, options)
             prover.compare_searched()
@@ -314,7 +333,10 @@ def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof:
     if ending.stop is not None and options.budget and rest is not None and rest <= 0 and ending.stop != BY_USER:
         stopped = budget_ended(options.budget).stop
     prover.say = progress.proof  # a counterexample is told also when the time is up
-    facts = {name: _fact(prover, name, checked, finished) for name in names}
+    checked = prover.kept
+    if checked is not None and not covers and stopped is not None and stopped != BY_USER:
+        covers = covers_by_walks(prover.scout, options)
+    facts = {name: _fact(prover, name, finished) for name in names}
     facts |= {p.name: PropertyFact(Evidence.LEFT_OUT) for p in bound.properties if p.temporal}
     facts["deadlock"] = PropertyFact(Evidence.LEFT_OUT, note="`check` decides it")
     raised = _raised(prover, options)
@@ -356,7 +378,7 @@ def _raised(prover: Prover, options: SearchOptions) -> tuple[Trace, str] | None:
     return trace, raised.text
 
 
-def _fact(prover: Prover, name: str, checked: CheckedProof | None, finished: bool) -> PropertyFact:
+def _fact(prover: Prover, name: str, finished: bool) -> PropertyFact:
     """The fact about one property. A proof counts once it was checked, a bounded search once it was compared."""
     result, bound = prover.results.get(name), prover.bound
     if result is None:
@@ -367,7 +389,7 @@ def _fact(prover: Prover, name: str, checked: CheckedProof | None, finished: boo
         prover.scout.confirm(prop, states)
         return PropertyFact(Evidence.COUNTEREXAMPLE, trace, result.note)
     if result.status is PropertyStatus.PROVED:
-        if checked is not None:
+        if prover.kept is not None and name in prover.kept.names:
             return PropertyFact(Evidence.PROOF, note=result.note)
         return PropertyFact(
             Evidence.OPEN, note="proved, but the time was up before the proof was checked: give more --budget"

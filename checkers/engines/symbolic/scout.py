@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from reassure.checkers.base.options import SimulationOptions
-from reassure.checkers.base.stop import Stop, StopReason
+from reassure.checkers.base.stop import BY_USER, Stop, StopReason, depth_reached
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Layout, state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.exploration import Limits, Start, explore
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.probe import Probe
-from reassure.checkers.engines.native.search import Search
+from reassure.checkers.engines.native.search import Clock, Search
 from reassure.checkers.engines.native.simulation import PIECE, Walked, Walker, raising_walk
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma, candidates
 from reassure.checkers.engines.symbolic.sample_evaluator import Sample, columns
@@ -31,6 +31,8 @@ ENOUGH = 200_000
 """States of the search that the sample is drawn from, at the most (and one level more)."""
 SAMPLE = 20_000
 FEW = 300
+SEARCHED_FOR = 5.0
+"""Seconds of the search for violations of short runs, at most."""
 
 
 class Scout:
@@ -79,6 +81,14 @@ class Scout:
         # The first levels alone have too little in common with the rest; walks get there.
         _, beyond = self.walks(SimulationOptions(2_000, 100, 1))
         return np.concatenate([self.some(visited, SAMPLE), self.some(beyond, SAMPLE)])
+
+    def finds_nothing(self, depth: int, names: Container[str]) -> bool:
+        """Whether the kernel searched all runs of up to so many states, some of which go on, and found no violation."""
+        search, limits = Search(self.kernel, 1), Limits(depth, Clock(SEARCHED_FOR))
+        found = explore(self.bound, self.kernel, self.start, search, limits)
+        if found.stopped == BY_USER:
+            raise KeyboardInterrupt
+        return found.stopped == depth_reached(depth) and not found.violated(names) and search.raised_on is None
 
     def some(self, rows: Rows, count: int) -> Rows:
         if len(rows) <= count:

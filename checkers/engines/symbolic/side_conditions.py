@@ -38,8 +38,10 @@ class _Exit:
     declared: bool
 
 
-def side_conditions(machine: Machine, claims: Claims, houdini: Houdini, say: Callable[[str], None]) -> SideConditions:
-    """The side conditions that a run of Houdini, with further lemmas that bound counters, does not prove."""
+def side_conditions(
+    machine: Machine, claims: Claims, houdini: Houdini, say: Callable[[str], None], search_sums: bool = True
+) -> SideConditions:
+    """The side conditions that a run of Houdini does not prove. search_sums: it may find lemmas that bound counters."""
     raising_actions: dict[ProofGoal, str] = {}
     raising_claims: dict[ProofGoal, str] = {}
     exits: list[_Exit] = []
@@ -61,7 +63,8 @@ def side_conditions(machine: Machine, claims: Claims, houdini: Houdini, say: Cal
                 raising_claims[houdini.goal(f"{name} raises", raises, needs_step=False)] = name
     goals = [*raising_actions, *raising_claims, *(e.goal for e in exits)]
     houdini.run(goals)
-    for path in dict.fromkeys(e.path for e in exits if not e.declared and not houdini.proved(e.goal)):
+    unbounded = dict.fromkeys(e.path for e in exits if not e.declared and not houdini.proved(e.goal))
+    for path in unbounded if search_sums else ():
         if _bounded_by_inequality(houdini, path, say):
             houdini.run([g for g in goals if not houdini.proved(g)])
     conditions = SideConditions()

@@ -16,7 +16,7 @@ NULL = -1
 
 
 class MalformedRecord(Exception):
-    """Bytes that are no record of this format."""
+    """Bytes that are not a record of this format."""
 
 
 class Reader:

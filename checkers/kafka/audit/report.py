@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from reassure.checkers.base.exit_codes import VERDICTS
 from reassure.checkers.base.terminal import Console
@@ -67,17 +68,17 @@ def print_report(report: AuditReport, console: Console) -> None:
         for offset, time, partition, kind, what, change in rows:
             console.print(f"{offset:>6}  {time}  {partition}  {kind}: {what}\n        {change}")
     else:
-        console.print(_findings_table(rows))
+        console.print(findings_table(rows))
     if len(audit.findings) > SHOWN:
         console.print(f"and {len(audit.findings) - SHOWN:,} more (--json FILE has all)")
 
 
-def _findings_table(rows: list[tuple[str, ...]]) -> Table:
+def findings_table(rows: list[tuple[str, ...]]) -> Table:
     findings = Table(box=None, pad_edge=False)
     for column in COLUMNS:
         findings.add_column(column, justify="right" if column == "offset" else "left")
     for row in rows:
-        findings.add_row(*row)
+        findings.add_row(*(Text(cell) for cell in row))
     return findings
 
 

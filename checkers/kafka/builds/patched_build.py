@@ -106,7 +106,7 @@ def read_patch(path: Path, release_sources: ReleaseSources) -> SourcePatch:
         return SourcePatch(patch.comment, {release_sources.path(name): hunks for name, hunks in patch.files.items()})
     files: dict[str, tuple[Hunk, ...]] = {}
     for diff in file_diffs(text, str(path)):
-        if "/src/test/" in f"/{diff.path}":  # classes of tests are no part of a build
+        if "/src/test/" in f"/{diff.path}":  # classes of tests are not part of a build
             continue
         name = release_sources.path(diff.path, diff.old_path)
         if not diff.created:

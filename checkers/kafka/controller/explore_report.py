@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.kafka.controller.controller_itf import ControllerRun
 from reassure.checkers.kafka.controller.explained import Explanation
 from reassure.checkers.kafka.controller.explore import ControllerExploration
@@ -27,7 +27,7 @@ def report_exploration(
     graph: ControllerExploration, findings: Findings, runs: dict[str, Shown], console: Console
 ) -> None:
     """Figures, then each property with how it is violated, then the covers."""
-    figures = f"{len(graph.states):,} states, {graph.steps:,} steps"
+    figures = f"{counted(len(graph.states), 'state')}, {counted(graph.steps, 'step')}"
     console.print(f"Kafka {graph.version}, {graph.scope.text}: {figures}", style="bold")
     console.print(f"  {len(graph.levels)} levels in {graph.seconds:.1f} s; {graph.stopped.text}", style="dim")
     for name in findings.properties:
@@ -49,7 +49,7 @@ def report_exploration(
 
 def report_explanation(explanation: Explanation, model: str, version: str, console: Console) -> None:
     """In how many steps the model's rules differ from the class; for each kind of command the first such step."""
-    steps = f"{explanation.count:,} of {explanation.steps:,} steps"
+    steps = f"{explanation.count:,} of {counted(explanation.steps, 'step')}"
     text = f"  {model}'s rules for Kafka {version} differ from the class in {steps}"
     console.print(text, style="red" if explanation.count else "")
     for kind, unexplained in explanation.unexplained.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reassure.checkers.base.stop import ALL_VISITED
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.kafka.controller.conform import Conformance
 from reassure.checkers.kafka.controller.model_steps import StepSource
 from reassure.checkers.kafka.controller.model_view import call_text
@@ -46,13 +46,15 @@ def own_words(records: str, head: str, console: Console) -> None:
 def report_accepted(trace: ControllerTrace, name: str, version: str, console: Console) -> None:
     """That a trace is a run of Kafka's controller."""
     count = len(trace.commands)
-    text = f"Kafka {version} runs {name}: {count} command{'s' * (count != 1)} of {trace.steps} steps"
+    text = f"Kafka {version} runs {name}: {count} command{'s' * (count != 1)} of {counted(trace.steps, 'step')}"
     console.print(f"{text}, each with the same result", style="green")
 
 
 def report_conformance(conformance: Conformance, source: StepSource, name: str, console: Console) -> None:
     """The table by action, then each disagreement with a shortest way to it."""
-    console.print(f"{name} beside Kafka {conformance.version}: {source.states:,} states of the model", style="bold")
+    console.print(
+        f"{name} beside Kafka {conformance.version}: {counted(source.states, 'state')} of the model", style="bold"
+    )
     console.print(f"  {'action':24} {'transitions':>12} {'kinds':>10} {'agree':>10} {'disagree':>10}", style="dim")
     for action, count in conformance.actions.items():
         numbers = (source.transitions.get(action, 0), count.steps, count.agree, count.steps - count.agree)
@@ -65,7 +67,7 @@ def report_conformance(conformance: Conformance, source: StepSource, name: str, 
     )
     console.print(f"  {'in all':24} {numbers[0]:12,} {numbers[1]:10,} {numbers[2]:10,} {numbers[3]:10,}")
     if source.clipped:
-        console.print(f"  {source.clipped:,} steps leave a bound of the model and were not taken", style="yellow")
+        console.print(f"  not taken: {counted(source.clipped, 'step')} beyond a bound of the model", style="yellow")
     for group in conformance.disagreements:
         console.print("")
         console.print(f"{group.count:,} kind{'s' * (group.count != 1)} of step: {group.cause}", style="red")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.kafka.controller.controller_properties import CAN_END
 from reassure.checkers.kafka.controller.explore_report import Shown, report_run
 from reassure.checkers.kafka.controller.report import own_words, two_columns
@@ -34,12 +34,12 @@ def report_diff(diff: BuildDiff, console: Console, stories: int) -> None:
 
 def _report_states(comparison: BuildComparison, console: Console) -> None:
     for side, graph in enumerate(comparison.graphs):
-        text = f"{SIDES[side]} Kafka {graph.version}: {len(graph.states):,} states, {graph.steps:,} steps"
-        console.print(text, style="bold")
+        numbers = f"{counted(len(graph.states), 'state')}, {counted(graph.steps, 'step')}"
+        console.print(f"{SIDES[side]} Kafka {graph.version}: {numbers}", style="bold")
         console.print(f"  {len(graph.levels)} levels in {graph.seconds:.1f} s; {graph.stopped.text}", style="dim")
     of_base, of_head = comparison.only
-    states = f"{comparison.both:,} states of both, {of_base:,} of BASE alone, {of_head:,} of HEAD alone"
-    console.print(f"{states}; {comparison.differing_steps:,} of {comparison.steps:,} steps of both differ")
+    states = f"{counted(comparison.both, 'state')} of both, {of_base:,} of BASE alone, {of_head:,} of HEAD alone"
+    console.print(f"{states}; {comparison.differing_steps:,} of {counted(comparison.steps, 'step')} of both differ")
 
 
 def _report_differences(runs: tuple[RunOfBoth, ...], console: Console) -> None:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import reassure
+from reassure.checkers.base.prepare import plain
+from reassure.spec.frontend.lowering import lower_model
 from tests.helpers.command import said
 
 TEXT = """
@@ -53,3 +56,24 @@ def test_an_edit_between_import_and_translation_is_no_answer(
     assert (code, err) == (153, f"reassure: {path} was changed while it was read: run the command again\n")
     sys.modules.pop("edited", None)
     assert said(capsys, "check", str(path), "--quiet")[0] == 0
+
+
+def test_a_model_that_is_edited_between_two_checks_of_one_process(tmp_path: Path) -> None:
+    """As in a notebook: what is translated is the text that was imported last, also if both texts have one length."""
+    path, seen = tmp_path / "by_turns.py", []
+    for guarded in (True, False, True):
+        path.write_text(TEXT.replace("    return not s.on\n", f"    return {'    True' if guarded else 'not s.on'}\n"))
+        result = reassure.check(path)
+        seen.append((result.verdict, result.identity.model_sha256))
+    assert [verdict for verdict, _ in seen] == ["vacuous", "safety-violation", "vacuous"]
+    assert seen[0] == seen[2] and seen[0][1] != seen[1][1]
+
+
+def test_what_is_translated_is_what_was_imported(tmp_path: Path) -> None:
+    """Though the file is another in between, and as it was again when it is looked at."""
+    path = tmp_path / "aba.py"
+    path.write_text(TEXT)
+    bound, _ = plain(str(path), [])
+    path.write_text(TEXT.replace("return not s.on", "return     s.on"))
+    lowered = lower_model(bound)
+    assert [formula.condition.op for formula in lowered.state_formulas] == ["not"]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 
+from reassure.checkers.base.terminal import Console
+from reassure.checkers.engines.spark import sql
+from reassure.checkers.kafka.audit.report import findings_table as audit_table
 from tests.helpers.command import said
 
 SLOTS = """
@@ -124,3 +128,12 @@ def test_files_that_are_not_there(
         Path(name).write_text("")
     code, _, err = said(capsys, *words)
     assert (code, message in err) == (64, True), err
+
+
+def test_a_subscript_in_a_table_of_an_answer_is_not_markup() -> None:
+    file = io.StringIO()
+    console = Console(file=file, width=80)
+    sql.show(["clients[member]"], [("owned[a] [/x]",)], "table", console)
+    assert [line.strip() for line in file.getvalue().splitlines()] == ["clients[member]", "owned[a] [/x]"]
+    console.print(audit_table([("1", "now", "a-0", "x", "isr[leader]", "-")]))
+    assert "isr[leader]" in file.getvalue()

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import select
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -56,21 +60,47 @@ def test_the_verdict_on_each_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (["check", "--engine", "ref"], "reference"),
         (["kafka", "conf"], "conform confirm"),
         (["kafka", "conform", "--relea"], "--release"),
+        (["completion", ""], "bash zsh fish"),
     ],
 )
-def test_completion_in_bash(words: list[str], completed: str, capsys: pytest.CaptureFixture[str]) -> None:
-    script = said(capsys, "completion", "bash")[1]
-    ask = f'COMP_WORDS=(reassure {" ".join(words)}); COMP_CWORD={len(words)}; _reassure; echo "${{COMPREPLY[*]}}"'
-    done = subprocess.run(["bash", "-c", f"{script}\n{ask}"], capture_output=True, text=True, check=True)
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_completion_in_a_shell(
+    shell: str, words: list[str], completed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"there is no {shell}")
+    script = said(capsys, "completion", shell)[1]
+    line = " ".join(words)
+    ask = {
+        "bash": f'COMP_WORDS=(reassure {line}); COMP_CWORD={len(words)}; _reassure; echo "${{COMPREPLY[*]}}"',
+        "fish": f"complete -C 'reassure {line}'",
+    }
+    done = subprocess.run([shell, "-c", f"{script}\n{ask[shell]}"], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) >= set(completed.split())
 
 
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_completion_elsewhere(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, script, _ = said(capsys, "completion", shell)
-    assert (code, "--invariant" in script or "-l invariant" in script) == (0, True)
-    if shutil.which(shell):
-        assert subprocess.run([shell, "-n"], input=script, text=True, check=False).returncode == 0
+@pytest.mark.skipif(not shutil.which("zsh"), reason="there is no zsh")
+def test_completion_in_zsh_of_someone_without_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An interactive zsh without a file of settings completes what is typed before the key Tab."""
+    Path(tmp_path / "script").write_text(said(capsys, "completion", "zsh")[1])
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        os.execvpe("zsh", ["zsh", "-f", "-i"], {**os.environ, "TERM": "dumb", "ZDOTDIR": str(tmp_path)})
+    shown = b""
+    try:
+        for typed, expected in [
+            ("source ./script; echo re''ad\n", b"read"),
+            ("reassure che\t --inv\t", b"--invariant"),
+        ]:
+            os.write(terminal, typed.encode())
+            while expected not in shown and select.select([terminal], [], [], 20)[0]:
+                shown += os.read(terminal, 4096)
+        assert b"reassure check --invariant" in shown
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(terminal)
 
 
 def fits(value: Any, schema: dict[str, Any], place: str = "") -> list[str]:

@@ -262,7 +262,7 @@ def test_wrong_words(ran: Path, words: list[str], code: int, said: str, capsys: 
 def test_a_broken_ledger_is_named(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (ran / "ledger.json").write_text("[]", encoding="utf-8")
     assert main(["claims"]) == 64
-    assert "ledger.json is no ledger" in capsys.readouterr().err
+    assert "ledger.json is not a ledger" in capsys.readouterr().err
 
 
 def test_no_claims(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:

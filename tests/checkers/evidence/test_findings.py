@@ -220,7 +220,7 @@ def test_the_record_is_read(tmp_path: Path) -> None:
     assert findings.recorded(path) == FindingsRecord({"abc": ["a class"]}, tests, with_fixes)
     for wrong in ("[]", "{", '{"runs": {}}', '{"runs": {}, "tests": {"K1, 4.3": {"other": 1}}}'):
         path.write_text(wrong)
-        with pytest.raises(Failure, match="is no file of confirmations"):
+        with pytest.raises(Failure, match="is not a file of confirmations"):
             findings.recorded(path)
 
 

@@ -29,7 +29,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "measured.json"
     path.write_text(text)
-    with pytest.raises(Failure, match="is no file of measurements") as refused:
+    with pytest.raises(Failure, match="is not a file of measurements") as refused:
         measured(path)
     assert refused.value.code is Exit.SYSTEM
 

@@ -265,7 +265,7 @@ def test_an_expected_violation_hides_nothing_that_is_undecided(made: Path) -> No
     assert [(p.code.value, p.text) for p in judge(check, record)] == [
         (5, "cover one is not decided: it is not reached so far"),
         (5, "gets_there is not decided"),
-        (5, "2 steps leave bounds that the model does not declare"),
+        (5, "bounds that the model does not declare are left by 2 steps"),
     ]
 
 

@@ -87,7 +87,7 @@ def test_junit_has_a_case_for_each_property(written: Path) -> None:
         "verdict": ["failure"],
         "goal_not_reached": [],
         "never_full": ["failure"],
-        "deadlock": [],
+        "no deadlock": [],
         "both_empty": [],
         "pin distinct": [],
         "pin generated": ["failure"],

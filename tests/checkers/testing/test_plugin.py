@@ -70,7 +70,7 @@ def test_a_model_is_a_file_of_tests(pytester: pytest.Pytester) -> None:
     lines = [line for line in ran.stdout.lines if line.startswith(("PASSED", "FAILED"))]
     assert [line.split(" - ")[0] for line in lines] == [
         "PASSED jugs.py::search",
-        "PASSED jugs.py::deadlock",
+        "PASSED jugs.py::no_deadlock",
         "PASSED jugs.py::both_empty",
         "FAILED jugs.py::goal_not_reached",
         "FAILED jugs.py::never_full",

@@ -13,9 +13,12 @@ CONSTANTS
     \* @type: Int;
     \* Fewest in-sync replicas a reassignment may leave.
     MinIsr,
-    \* Where an optional value is not there; a model value. It is of several types, so that
-    \* Apalache has none for it.
-    None
+    \* @type: Int;
+    \* Where an optional value is not there; a model value.
+    None,
+    \* @type: Set(Int);
+    \* Where an optional set is not there; a model value.
+    NoSet
 
 ASSUME Brokers \in 3..12 /\ MinIsr \in 1..12
 
@@ -59,7 +62,7 @@ three_in_sync ==
         /\ removing = NOBODY
         /\ unfenced = Broker
         /\ leader = 0
-        /\ proposed = None
+        /\ proposed = NoSet
 
 lowest(brokers) == IF brokers = {} THEN None ELSE Min(brokers)
 
@@ -75,7 +78,7 @@ fence(broker) ==
            THEN /\ isr' = isr \ {broker}
                 /\ unfenced' = unfenced_
                 /\ leader' = leader_
-                /\ proposed' = None
+                /\ proposed' = NoSet
            ELSE /\ unfenced' = unfenced_
                 /\ leader' = leader_
                 /\ UNCHANGED <<isr, proposed>>
@@ -91,7 +94,7 @@ unfence(broker) ==
 \* The leader asks for another ISR.
 propose(isr_) ==
     /\ leader # None
-    /\ proposed = None
+    /\ proposed = NoSet
     /\ isr_ \subseteq replicas \cap unfenced
     /\ leader \in isr_
     /\ isr_ # isr
@@ -102,11 +105,11 @@ reassigning == adding # NOBODY \/ removing # NOBODY
 
 \* The controller answers the request, and completes the reassignment if it can.
 alter ==
-    /\ proposed # None
+    /\ proposed # NoSet
     /\ LET isr_ == proposed
            final == isr_ \ removing
        IN  IF ~(isr_ \subseteq unfenced)
-           THEN /\ proposed' = None
+           THEN /\ proposed' = NoSet
                 /\ UNCHANGED <<replicas, isr, adding, removing, leader>>
            ELSE IF reassigning /\ adding \subseteq final /\ Cardinality(final) >= MinIsr
                 THEN /\ replicas' = replicas \ removing
@@ -114,9 +117,9 @@ alter ==
                      /\ adding' = NOBODY
                      /\ removing' = NOBODY
                      /\ leader' = (IF leader \in final THEN leader ELSE lowest(final))
-                     /\ proposed' = None
+                     /\ proposed' = NoSet
                 ELSE /\ isr' = isr_
-                     /\ proposed' = None
+                     /\ proposed' = NoSet
                      /\ UNCHANGED <<replicas, adding, removing, leader>>
     /\ UNCHANGED unfenced
 
@@ -139,12 +142,12 @@ reassign(target) ==
            THEN /\ replicas' = target
                 /\ isr' = final
                 /\ leader' = keep_or_elect(final)
-                /\ proposed' = None
+                /\ proposed' = NoSet
                 /\ UNCHANGED <<adding, removing>>
            ELSE /\ replicas' = replicas \cup adding_
                 /\ adding' = adding_
                 /\ removing' = removing_
-                /\ proposed' = None
+                /\ proposed' = NoSet
                 /\ UNCHANGED <<isr, leader>>
     /\ UNCHANGED unfenced
 
@@ -158,7 +161,7 @@ cancel ==
            /\ adding' = NOBODY
            /\ removing' = NOBODY
            /\ leader' = keep_or_elect(isr_)
-           /\ proposed' = None
+           /\ proposed' = NoSet
     /\ UNCHANGED unfenced
 
 ---------------------------------------------------------------------------------------------------
@@ -170,7 +173,7 @@ TypeOK ==
     /\ removing \subseteq Broker
     /\ unfenced \subseteq Broker
     /\ leader \in Broker \cup {None}
-    /\ proposed \in (SUBSET Broker) \cup {None}
+    /\ proposed \in (SUBSET Broker) \cup {NoSet}
 
 Init == three_in_sync
 

@@ -32,9 +32,12 @@ CONSTANTS
     \* @type: Bool;
     \* Whether a context is current as soon as it is added, or only when its place has been read.
     OneByOne,
-    \* Where an optional value is not there; a model value. It is of several types, so that
-    \* Apalache has none for it.
-    None
+    \* @type: Str;
+    \* Where an optional value is not there; a model value.
+    None,
+    \* @type: Set(Str);
+    \* Where an optional set is not there; a model value.
+    NoSet
 
 ASSUME Submissions \in 0..4 /\ Loads \in 0..4
 
@@ -141,7 +144,7 @@ submit_request(flag) ==
     /\ Holds(flag = "NEW" \/ ~Tied)
     /\ requests' = requests \cup {flag}
     /\ submitted' = submitted + 1
-    /\ result' = None
+    /\ result' = NoSet
     /\ quiet' = FALSE
     /\ UNCHANGED <<stored, file, contexts, current, phase, unread, again, loaded>>
 
@@ -152,7 +155,7 @@ submit_file(flag) ==
     /\ Holds(flag = "LEGACY" \/ ~Tied)
     /\ file' = flag
     /\ submitted' = submitted + 1
-    /\ result' = None
+    /\ result' = NoSet
     /\ quiet' = FALSE
     /\ UNCHANGED <<stored, requests, contexts, current, phase, unread, again, loaded>>
 
@@ -221,7 +224,7 @@ load_partitions ==
     /\ LET after == IF file = None THEN state ELSE offered(file)
        IN  Becomes([after EXCEPT !.current = after.contexts,
                                  !.phase = "LOADED",
-                                 !.result = IF quiet THEN after.contexts ELSE None])
+                                 !.result = IF quiet THEN after.contexts ELSE NoSet])
 
 \* A context is written to /admin/reassignments: what was asked for has become a reassignment.
 store(flag) ==
@@ -229,7 +232,7 @@ store(flag) ==
     /\ flag \in contexts
     /\ stored = None
     /\ stored' = flag
-    /\ result' = None
+    /\ result' = NoSet
     /\ UNCHANGED <<requests, file, contexts, current, phase, unread, quiet, again, submitted,
                    loaded>>
 
@@ -240,7 +243,7 @@ remove_request ==
        IN  /\ phase = "LOADED"
            /\ flag \in requests
            /\ requests' = requests \ {flag}
-           /\ result' = None
+           /\ result' = NoSet
     /\ UNCHANGED <<stored, file, contexts, current, phase, unread, quiet, again, submitted,
                    loaded>>
 
@@ -257,7 +260,7 @@ complete ==
                   /\ contexts' = contexts_
                   /\ current' = contexts_
                   /\ file' = file_
-                  /\ result' = None
+                  /\ result' = NoSet
     /\ UNCHANGED <<requests, phase, unread, quiet, again, submitted, loaded>>
 
 ---------------------------------------------------------------------------------------------------
@@ -273,7 +276,7 @@ TypeOK ==
     /\ current \subseteq Flag
     /\ phase \in Phase
     /\ unread \subseteq Flag
-    /\ result \in (SUBSET Flag) \cup {None}
+    /\ result \in (SUBSET Flag) \cup {NoSet}
     /\ quiet \in BOOLEAN
     /\ again \in BOOLEAN
     /\ InBounds
@@ -304,13 +307,14 @@ Spec == Init /\ [][Next]_vars
 one_flag_a_partition == Cardinality(contexts) <= 1
 
 \* I6. Otherwise a controller that reads the places again forgets, or takes up, a reassignment.
-loading_twice_is_loading_once == load_partitions => ~again \/ result = None \/ contexts' = result
+loading_twice_is_loading_once ==
+    load_partitions => ~again \/ result = NoSet \/ contexts' = result
 
 always_loading_twice_is_loading_once == [][loading_twice_is_loading_once]_vars
 
 \* I6. Otherwise a fail-over alone changes what becomes of a partition.
 a_new_controller_loads_the_same ==
-    load_partitions => again \/ result = None \/ contexts' = result
+    load_partitions => again \/ result = NoSet \/ contexts' = result
 
 always_a_new_controller_loads_the_same == [][a_new_controller_loads_the_same]_vars
 
@@ -342,7 +346,7 @@ never_fails_over_while_loading == [][~fails_over_while_loading]_vars
 
 asked_for == stored # None \/ requests # NONE \/ file # None
 
-loaded_twice == load_partitions /\ result # None /\ asked_for
+loaded_twice == load_partitions /\ result # NoSet /\ asked_for
 
 never_loaded_twice == [][~loaded_twice]_vars
 

@@ -61,7 +61,7 @@ def spread_states(words: int, table: Rows, old: int, slots: int, sizes: TableSiz
         raise RuntimeError("a chain in the table is longer than can be: a bug of this program")
 
 
-def addresses(bytes_wanted: int) -> Rows:
+def addresses(bytes_wanted: int) -> mmap.mmap:
     """Zeros for a table that grows in place: addresses for so many bytes, or as many as are to be had.
 
     Memory is taken when it is first written, in huge pages where the system has them. Raises `MemoryError`.
@@ -78,7 +78,7 @@ def addresses(bytes_wanted: int) -> Rows:
                 raise MemoryError("no memory for a table") from None
     if hasattr(mmap, "MADV_HUGEPAGE"):
         memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(memory, np.int64, bytes_wanted // 8)
+    return memory
 
 
 class GrowingTable:
@@ -88,7 +88,8 @@ class GrowingTable:
         """words: of a state. limit: bytes that the table may grow to, at the most."""
         self.words, self.sizes, self.slots = words, sizes, sizes.first
         most = min(limit, memory_of_machine())
-        self.room = addresses(max(most, 8 * words * sizes.first))  # never shorter than its slots
+        self.memory = addresses(max(most, 8 * words * sizes.first))  # never shorter than its slots
+        self.room: Rows = np.frombuffer(self.memory, np.int64)
 
     @property
     def array(self) -> Rows:
@@ -103,6 +104,12 @@ class GrowingTable:
     def fits(self, slots: int) -> bool:
         """Whether the machine has addresses for so many slots."""
         return slots * self.words <= len(self.room)
+
+    def release(self) -> None:
+        """Gives the memory back, so that what is allocated next takes pages that the machine has at hand."""
+        self.slots = 0
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self.memory.madvise(mmap.MADV_DONTNEED)
 
     def grow(self, slots: int) -> None:
         """Grows to so many slots."""

@@ -1,8 +1,9 @@
 """Kernels for properties about whole runs: states are judged, and the graph of a region is listed.
 
-The states of a region are numbered. An edge is one word, `number << LABEL_BITS | label`: the state that a step leads
-to, and which fairness constraint the step counts for, 0 for none. Steps that change nothing are left out. Those to
-the outside are listed by themselves, as far as they count for something.
+The states of a region are numbered, those of a bucket one after the other; no loop goes through two buckets
+(`liveness.buckets`). An edge is one word, `number << LABEL_BITS | label`: the state that a step leads to, and which
+fairness constraint the step counts for, 0 for none. Steps that change nothing and those to another bucket are left
+out. Those to the outside are listed by themselves, as far as they count for something.
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ Judge = Callable[[Words, Words, int], int]
 
 AHEAD = 32
 """States whose slots are on their way to the cache while one is noted."""
+SPREAD = 2
+"""Slots of an index for each state."""
+UNCHANGED, RISES, FALLS = -1, -2, -3
+"""In place of a slot, of a step: it changes nothing; it leads to a later bucket, or to an earlier one."""
+RANK_WORDS = 4
+"""Words of a field in a ranking: word, shift, mask, and -1 if steps lower it, else 1."""
 _MIX = -7046029254386353131
 
 
@@ -56,15 +63,124 @@ def judge_rows(words: Static, a: JudgeArguments) -> None:
 
 
 @kernel
-def number_states(words: Static, rows: Words, count: int, index: Words, slots: int) -> None:
-    """Notes by slot 1 + the number of each state; the states are distinct, the index is empty."""
+def bucket_begin(ends: Words, bucket: int) -> int:
+    """The first state of a bucket."""
+    return ends[bucket - 1] if bucket > 0 else 0
+
+
+@kernel
+def first_slot(words: Static, array: Words, at: int, begin: int, end: int) -> int:
+    """The slot where the state at an index of an array is looked for first, its bucket having states begin..end-1."""
+    return begin * SPREAD + slot_of(words_at(words, array, at), (end - begin) * SPREAD)
+
+
+@kernel
+def number_states(words: Static, rows: Words, ends: Words, buckets: int, index: Words) -> None:
+    """Notes by slot 1 + the number of each state; the states are distinct, the index is empty.
+
+    ends: by bucket, where its states end. index: of `SPREAD` slots for each state.
+    """
+    slots = bucket_begin(ends, buckets) * SPREAD
+    for bucket in range(buckets):
+        begin, end = bucket_begin(ends, bucket), ends[bucket]
+        for i in range(begin, end):
+            if i + AHEAD < end:
+                prefetch(index, first_slot(words, rows, (i + AHEAD) * words, begin, end))
+            slot = first_slot(words, rows, i * words, begin, end)
+            while index[slot] != 0:
+                slot = next_slot(slot, slots)
+            index[slot] = i + 1
+
+
+@kernel
+def keep_staying(
+    words: Static, rows: Words, verdicts: Words, count: int, claims: Words, claim_count: int, kept_rows: Words
+) -> int:
+    """Copies the rows whose verdicts have none of the bits of some claim; how many there are."""
+    kept = 0
     for i in range(count):
-        if i + AHEAD < count:
-            prefetch(index, slot_of(words_at(words, rows, (i + AHEAD) * words), slots))
-        slot = slot_of(words_at(words, rows, i * words), slots)
-        while index[slot] != 0:
-            slot = next_slot(slot, slots)
-        index[slot] = i + 1
+        stays = False
+        for claim in range(claim_count):
+            if verdicts[i] & claims[claim] == 0:
+                stays = True
+        if stays:
+            for k in range(words):
+                kept_rows[kept * words + k] = rows[i * words + k]
+            kept += 1
+    return kept
+
+
+@dataclass
+class BucketArguments:
+    """Buckets that states are put into; there is room for a bucket for `SPREAD` slots."""
+
+    masks: Words
+    """By word of a state: the bits that are the same in a bucket."""
+    index: Words
+    """By slot: 1 + the number of a bucket."""
+    slots: int
+    first: Words
+    """By bucket: the masked words of its states."""
+    sizes: Words
+    """By bucket: how many states it has; then where its next state is put."""
+    buckets: int
+    """How many there are."""
+
+
+@kernel
+def index_buckets(words: Static, a: BucketArguments) -> None:
+    """Notes the buckets in an index that is empty."""
+    for bucket in range(a.buckets):
+        slot = bucket_slot(words, a, a.first, bucket)
+        while a.index[slot] != 0:
+            slot = next_slot(slot, a.slots)
+        a.index[slot] = bucket + 1
+
+
+@kernel
+def bucket_slot(words: Static, a: BucketArguments, rows: Words, i: int) -> int:
+    """The slot where the bucket of a state is looked for first."""
+    h = 0
+    for k in range(words):
+        h = mixed(h, rows[i * words + k] & a.masks[k])
+    return scaled(h, a.slots)
+
+
+@kernel
+def bucket_states(words: Static, a: BucketArguments, rows: Words, begin: int, count: int, bucket_of: Words) -> int:
+    """Finds the buckets of states from `begin` on, and counts them; the state before which there is no more room."""
+    for i in range(begin, count):
+        slot = bucket_slot(words, a, rows, i)
+        while a.index[slot] != 0 and not same_masked(words, a, a.index[slot] - 1, rows, i):
+            slot = next_slot(slot, a.slots)
+        if a.index[slot] == 0:
+            if a.buckets * SPREAD >= a.slots:
+                return i
+            for k in range(words):
+                a.first[a.buckets * words + k] = rows[i * words + k] & a.masks[k]
+            a.sizes[a.buckets] = 0
+            a.buckets += 1
+            a.index[slot] = a.buckets
+        bucket = a.index[slot] - 1
+        bucket_of[i] = bucket
+        a.sizes[bucket] += 1
+    return count
+
+
+@kernel
+def same_masked(words: Static, a: BucketArguments, bucket: int, rows: Words, i: int) -> bool:
+    """Whether a state is in a bucket."""
+    return all(rows[i * words + k] & a.masks[k] == a.first[bucket * words + k] for k in range(words))
+
+
+@kernel
+def place_states(words: Static, places: Words, rows: Words, bucket_of: Words, count: int, to: Words) -> None:
+    """Puts each state into its bucket, of which `places` has the next place."""
+    for i in range(count):
+        place = places[bucket_of[i]]
+        places[bucket_of[i]] = place + 1
+        for k in range(words):
+            to[place * words + k] = rows[i * words + k]
 
 
 @dataclass
@@ -80,6 +196,14 @@ class RegionArguments:
     high: int
     index: Words
     slots: int
+    bucket: int
+    """The bucket of state `low`, or an earlier one."""
+    ends: Words
+    """By bucket."""
+    ranking: Words
+    """Fields, `RANK_WORDS` each: steps move the first of them that they change one way only."""
+    ranks: int
+    """How many fields."""
     actions: int
     action_labels: Words
     """By action: its label, 0 if it is not fair, -1 if it is fair for each value of some parameters."""
@@ -99,7 +223,7 @@ class RegionArguments:
     counts: Words
     """Room for the numbers of successors of `BATCH` states."""
     before: Words
-    """Room for what the tally says of each action."""
+    """By action: what the tally says of it, as of now."""
     clips: Words
     """Room for `BATCH` rows with 1 + a word for each action: whether steps of it were clipped, and how many."""
     degrees: Words
@@ -174,16 +298,15 @@ def expand_noting_clips(words: Static, a: RegionArguments, i: int, k: int, n: in
     """Appends the successors of state i, the k-th of its batch, from row n on; the new end."""
     width = 1 + a.actions
     clips = a.tally[CLIPS_TOTAL]
-    for action in range(a.actions):
-        a.before[action] = a.tally[ACTIONS_AT + action]
     end = a.model.expand(words_from(a.rows, i * words), a.successors, n, a.tally, i)
+    for row in range(n, end):
+        a.before[action_of(words, a.successors, row * a.model.row_words)] += 1
     a.clips[k * width] = 0
     if a.tally[CLIPS_TOTAL] != clips:
         a.clips[k * width] = 1
         for action in range(a.actions):
             a.clips[k * width + 1 + action] = a.tally[ACTIONS_AT + action] - a.before[action]
-        for row in range(n, end):
-            a.clips[k * width + 1 + action_of(words, a.successors, row * a.model.row_words)] -= 1
+            a.before[action] = a.tally[ACTIONS_AT + action]
     return end
 
 
@@ -209,10 +332,29 @@ def leave(a: RegionArguments, state: int, label: int) -> None:
 
 
 @kernel
+def slot_after(words: Static, a: RegionArguments, state: int, at: int) -> int:
+    """The slot where the state of a successor row is looked for first; or what takes its place: `UNCHANGED`, ..."""
+    changed = False
+    for k in range(words):
+        if a.successors[at + k] != a.rows[state * words + k]:
+            changed = True
+    if not changed:
+        return UNCHANGED
+    for rank in range(a.ranks):
+        field = rank * RANK_WORDS
+        word, shift, mask = a.ranking[field], a.ranking[field + 1], a.ranking[field + 2]
+        rise = (a.successors[at + word] >> shift & mask) - (a.rows[state * words + word] >> shift & mask)
+        if rise != 0:
+            return RISES if rise * a.ranking[field + 3] > 0 else FALLS
+    return first_slot(words, a.successors, at, bucket_begin(a.ends, a.bucket), a.ends[a.bucket])
+
+
+@kernel
 def list_edges(words: Static, a: RegionArguments) -> None:
     """Lists the edges of states a.low..a.high-1. Ends early, with a.low the next state, before a batch without room.
 
-    If there is no room for a further label, a.low is -1, and what was listed is to be listed again.
+    If there is no room for a further label, a.low is -1, and what was listed is to be listed again; if a step leads to
+    an earlier bucket, a.low is `FALLS`, and `high` its state.
     """
     width = 1 + a.actions
     row_words = a.model.row_words
@@ -227,41 +369,48 @@ def list_edges(words: Static, a: RegionArguments) -> None:
             a.low += 1
         if a.tally[ERROR] != 0:
             return
+        row = 0
+        for j in range(k):
+            state = first + j
+            while a.ends[a.bucket] <= state:
+                a.bucket += 1
+            for _ in range(a.counts[j]):
+                slot = slot_after(words, a, state, row * row_words)
+                a.slots_of[row] = slot
+                if slot >= 0:
+                    prefetch(a.index, slot)
+                elif slot == FALLS:
+                    a.low = FALLS
+                    a.high = state
+                    return
+                row += 1
         for row in range(n):
-            slot = slot_of(words_at(words, a.successors, row * row_words), a.slots)
-            a.slots_of[row] = slot
-            prefetch(a.index, slot)
-        for row in range(n):
-            number = a.index[a.slots_of[row]]
-            if number != 0:
-                prefetch(a.known, (number - 1) * words)
+            if a.slots_of[row] >= 0:
+                number = a.index[a.slots_of[row]]
+                if number != 0:
+                    prefetch(a.known, (number - 1) * words)
         row = 0
         for j in range(k):
             state = first + j
             begin, begin_enabled = a.end, a.enabled_end
-            own = words_at(words, a.rows, state * words)
             for _ in range(a.counts[j]):
                 at = row * row_words
-                after = words_at(words, a.successors, at)
-                changed = False
-                for c in range(words):
-                    if after[c] != own[c]:
-                        changed = True
-                if changed:
+                slot = a.slots_of[row]
+                if slot != UNCHANGED:
                     label = label_of(words, a, action_of(words, a.successors, at), at)
                     if label < 0:
                         a.low = -1
                         return
-                    slot = a.slots_of[row]
-                    number = a.index[slot]
-                    while number != 0 and not same_row(words, a.known, number - 1, a.successors, at):
-                        slot = next_slot(slot, a.slots)
+                    if slot != RISES:
                         number = a.index[slot]
-                    if number != 0:
-                        a.edges[a.end] = number - 1 << LABEL_BITS | label
-                        a.end += 1
-                    elif label != 0:
-                        leave(a, state, label)
+                        while number != 0 and not same_row(words, a.known, number - 1, a.successors, at):
+                            slot = next_slot(slot, a.slots)
+                            number = a.index[slot]
+                        if number != 0:
+                            a.edges[a.end] = number - 1 << LABEL_BITS | label
+                            a.end += 1
+                        elif label != 0:
+                            leave(a, state, label)
                     if label != 0:
                         enable(a, begin_enabled, state, label)
                 row += 1
@@ -283,4 +432,13 @@ def same_row(words: Static, rows: Words, number: int, successors: Words, at: int
     return all(rows[number * words + k] == successors[at + k] for k in range(words))
 
 
-EXPORTED = (judge_rows, number_states, index_labels, list_edges)
+EXPORTED = (
+    judge_rows,
+    number_states,
+    keep_staying,
+    index_buckets,
+    bucket_states,
+    place_states,
+    index_labels,
+    list_edges,
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -11,11 +11,9 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.native.liveness.fair_loops import RegionSearch
+from reassure.checkers.engines.native.liveness.fair_loops import Region, RegionSearch
 from reassure.checkers.engines.native.liveness.region import EdgeLister, RegionGraph, region_of
 from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaims
-from reassure.checkers.engines.native.probe import in_order
-from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.traces.fairness import in_words
 from reassure.checkers.traces.reconstruct import with_loop
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -39,67 +37,61 @@ class Liveness:
         lowered: LoweredModel,
         kernel: CompiledKernel,
         level_rows: Iterable[Iterable[Rows]],
+        names: Sequence[str],
         allow: Callable[[int], None],
         look: Callable[[], None],
         threads: int = 1,
     ) -> None:
-        """level_rows: every reachable state, by level; gone through once for each property.
+        """level_rows: every reachable state, by level; gone through once. names: of the properties that are asked for.
 
-        allow, look: as of `region_of`. threads: that list edges.
+        allow, look: as of `region_of`. threads: that list edges and look for loops.
         """
         self.bound, self.kernel, self.level_rows = bound, kernel, level_rows
         self.lowered, self.allow, self.look, self.threads = lowered, allow, look, threads
-        self.claims = TemporalClaims(lowered, kernel.model.layout)
+        self.claims, self.names = TemporalClaims(lowered, kernel.model.layout), names
         self.peak = 0
         """The most bytes that were held at a time."""
-        self._defined = False
+        self._graph: tuple[EdgeLister, RegionGraph] | None = None
 
-    def _none_raises(self) -> None:
-        """Raises `RaisedAt` if a property, or its goal, raises in some state: for the first, in canonical order."""
-        if self.claims.may_raise and not self._defined:
-            for parts in self.level_rows:
-                self.look()
-                raising = np.concatenate([self.claims.raising(part) for part in parts])
-                if len(raising):
-                    raise RaisedAt(in_order(raising)[0].copy())
-        self._defined = True
-
-    def region(self, prop: Property, finest: Assumptions) -> tuple[RegionGraph, bool]:
+    def region(self, prop: Property, finest: Assumptions) -> tuple[Region, bool]:
         """The region of a property, and whether some state is what it is about; finest: as of `EdgeLister`.
 
-        Raises `RaisedAt` if a property about whole runs, this one or another, raises in a state.
+        It is the same for each property. Raises `RaisedAt` if a property about whole runs, this one or another, raises
+        in a state.
         """
-        self._none_raises()
-        lister = EdgeLister(self.bound, self.lowered, self.kernel, finest, self.threads)
-        return region_of(
-            lister, self.level_rows, lambda rows: self.claims.judge(prop.name, rows), self._count, self.look
+        if self._graph is None:
+            lister = EdgeLister(self.bound, self.lowered, self.kernel, finest, self.threads)
+            asked = [self.claims.claim(name) for name in self.names]
+            self._graph = (
+                lister,
+                region_of(lister, self.level_rows, asked, self.claims.verdicts, self._count, self.look),
+            )
+        claim, (lister, graph) = self.claims.claim(prop.name), self._graph
+        return Region(lister, graph, claim, self.claims.verdicts, self.level_rows, self.look), claim.concerned(
+            graph.seen
         )
 
-    def has_fair_loop(self, region: RegionGraph, assumptions: Assumptions) -> bool:
+    def has_fair_loop(self, region: Region, assumptions: Assumptions) -> bool:
         """Whether some fair run violates the property of a region."""
-        return bool(region.count) and bool(self._search(region, assumptions).fair_states(self.look).any.any())
+        return len(self._search(region, assumptions).fair_states(self.look).numbers) > 0
 
-    def _search(self, region: RegionGraph, assumptions: Assumptions) -> RegionSearch:
-        self._count(region.nbytes + RegionSearch.bytes_for(region))
-        return RegionSearch(self.bound, region, assumptions)
+    def _search(self, region: Region, assumptions: Assumptions) -> RegionSearch:
+        self._count(region.graph.nbytes + RegionSearch.bytes_for(region.graph))
+        return RegionSearch(self.bound, region, assumptions, self.threads)
 
     def _count(self, more: int) -> None:
         """Notes bytes that are held; raises where they pass the memory limit."""
         self.allow(more)
         self.peak = max(self.peak, more)
 
-    def violating_run(
-        self, prop: Property, region: RegionGraph, assumptions: Assumptions, paths: Paths
-    ) -> Trace | None:
+    def violating_run(self, prop: Property, region: Region, assumptions: Assumptions, paths: Paths) -> Trace | None:
         """The canonical fair run that violates a property; None if it holds."""
-        if not region.count:
-            return None
         search = self._search(region, assumptions)
         lasso = search.lasso(search.fair_states(self.look))
         if lasso is None:
             return None
-        numbers, level, loop = lasso
-        states = [self.kernel.model.layout.decode(region.rows[n].view(np.uint64)) for n in numbers]
+        rows, level, loop = lasso
+        states = [self.kernel.model.layout.decode(row[0].view(np.uint64)) for row in rows]
         return with_loop(self.bound, prop, paths.to_state(level, states[0]), states, loop, assumptions)
 
 

@@ -28,14 +28,40 @@ RAISES_AT = 2 * MOST
 
 
 @dataclass(frozen=True)
-class JudgedStates:
-    """A property's verdict on some states, a bool for each: whether a violating run may begin, stay, return there."""
+class TemporalClaim:
+    """Which verdicts on states concern one property, by their bits."""
 
-    starts: np.ndarray
-    stays: np.ndarray
-    returns: np.ndarray
-    concerned: bool
-    """Whether some state is what the property is about."""
+    kind: str
+    holds: int
+    """The bit of what the property is of."""
+    goal: int
+    """The bit of its goal, if it has one."""
+
+    @property
+    def stay_bits(self) -> int:
+        """A violating run may stay in a state whose verdict has none of these bits."""
+        return {"leads_to": self.goal, "recurrence": self.holds}.get(self.kind, 0)
+
+    @property
+    def return_bits(self) -> int:
+        """It has to return to states whose verdicts have none of these bits, among those that it stays in."""
+        return self.goal if self.kind == "leads_to" else self.holds
+
+    def stays(self, verdicts: Rows) -> np.ndarray:
+        """By state: whether a violating run may stay in it."""
+        return np.asarray(verdicts & self.stay_bits == 0)
+
+    def returns(self, verdicts: Rows) -> np.ndarray:
+        """By state: whether a violating run has to return to it, or another such state, again and again."""
+        return np.asarray(verdicts & (self.stay_bits | self.return_bits) == 0)
+
+    def starts(self, verdicts: Rows) -> np.ndarray:
+        """By state: whether a violating run may stay in the region from here on."""
+        return self.stays(verdicts) & (verdicts & self.holds != 0) if self.kind == "leads_to" else self.stays(verdicts)
+
+    def concerned(self, seen: int) -> bool:
+        """Whether some state is what the property is about, if the verdicts on all states have these bits."""
+        return self.kind != "leads_to" or seen & self.holds != 0
 
 
 class TemporalClaims:
@@ -56,33 +82,27 @@ class TemporalClaims:
         """Whether a property raises in some state, perhaps an unreachable one."""
         return any(f.checks for f in self.formulas)
 
-    def _verdicts(self, rows: Rows) -> Rows:
+    def verdicts(self, rows: Rows) -> Rows:
+        """What holds of states, by bit; bit `RAISES_AT`: a property raises in it, or a goal."""
         verdicts, tally = np.empty(len(rows), np.int64), np.zeros(ACTIONS_AT, np.int64)
         native(judge_rows)(self.words, JudgeArguments(self.function, rows, len(rows), verdicts, tally))
         return verdicts
 
     def raising(self, rows: Rows) -> Rows:
         """Those of the states in which a property raises, or a goal."""
-        raising: Rows = rows[self._verdicts(rows) >> RAISES_AT & 1 != 0]
+        raising: Rows = rows[self.verdicts(rows) >> RAISES_AT & 1 != 0]
         return raising
 
     def truth(self, name: str, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         """By state: whether it satisfies what a property is of, and its goal if it has one; none raises in them."""
-        number = next(i for i, f in enumerate(self.formulas) if f.name == name)
-        verdicts = self._verdicts(rows)
-        return verdicts >> 2 * number & 1 != 0, verdicts >> 2 * number + 1 & 1 != 0
+        claim, verdicts = self.claim(name), self.verdicts(rows)
+        return verdicts & claim.holds != 0, verdicts & claim.goal != 0
 
-    def judge(self, name: str, rows: Rows) -> JudgedStates:
-        """The verdict of a property on these states; none raises in them."""
-        prop = next(f.claim for f in self.formulas if f.name == name)
-        assert prop is not None
-        holds, goal = self.truth(name, rows)
-        if prop.kind == "leads_to":
-            return JudgedStates(holds & ~goal, ~goal, ~goal, bool(holds.any()))
-        if prop.kind == "recurrence":
-            return JudgedStates(~holds, ~holds, ~holds, True)
-        every = np.ones(len(rows), bool)
-        return JudgedStates(every, every, ~holds, True)
+    def claim(self, name: str) -> TemporalClaim:
+        """A property, by its name."""
+        number, formula = next((i, f) for i, f in enumerate(self.formulas) if f.name == name)
+        assert formula.claim is not None
+        return TemporalClaim(formula.claim.kind, 1 << 2 * number, 1 << 2 * number + 1)
 
 
 def _text(lowered: LoweredModel, layout: Layout, claims: TemporalClaims) -> str:

@@ -1,7 +1,8 @@
-"""A proof for any number on its own: its lemmas as texts and nodes, and which of them each goal needs.
+"""A proof for any number on its own: its lemmas as texts, nodes and SMT-LIB, and which of them each goal needs.
 
 `verify` makes the goals again from the model's text. A fresh Z3 settles each by the lemmas that it names, cvc5 does so
-again if it is installed, and the lemmas are evaluated in reachable states of small configurations.
+again if it is installed, and the native engine evaluates the lemmas in every reachable state of as many configurations
+as it has time for.
 """
 
 from __future__ import annotations
@@ -13,19 +14,23 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import z3
+
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
+from reassure.checkers.engines.symbolic.any_number.instantiation import Searched, search_near
 from reassure.checkers.engines.symbolic.any_number.obligations import (
     Goals,
+    Quantified,
     cvc5_settles,
     own_lemmas,
     script,
     z3_settles,
 )
-from reassure.checkers.engines.symbolic.any_number.samples import Samples
 from reassure.checkers.engines.symbolic.any_number.system import System, places
+from reassure.checkers.engines.symbolic.any_number.terms import NoTranslation
 from reassure.checkers.engines.symbolic.certificate import contents
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
@@ -33,7 +38,7 @@ from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.operations import operation
 from reassure.spec.language.annotations import AnyNumber
-from reassure.spec.language.types import BoolType, IntType, SeqType, SetType, Type
+from reassure.spec.language.types import BoolType, EnumType, IntType, SeqType, SetType, Type
 from reassure.spec.semantics.interpreter import BoundModel
 
 KIND = "inductive-invariant-for-any-number"
@@ -74,7 +79,7 @@ def read(path: Path, data: dict[str, Any] | None = None) -> AnyCertificate:
     try:
         certificate = AnyCertificate(**{key: data[key] for key in KEYS}, model_file=data.get("model_file"))
         texts = [certificate.model, certificate.model_sha256, *certificate.free, *certificate.properties]
-        texts += [lemma["text"] for lemma in certificate.lemmas]
+        texts += [lemma[key] for lemma in certificate.lemmas for key in ("text", "smt")]
         shapes = (certificate.free, certificate.properties, certificate.lemmas, certificate.cores)
         if not all(isinstance(text, str) for text in texts) or not all(isinstance(one, list) for one in shapes):
             raise TypeError
@@ -107,32 +112,47 @@ def written(node: Node) -> list[list[Any]]:
 
 
 def node_of(system: System, rows: list[list[Any]]) -> Node:
-    """The node of rows. Raises `LookupError`, `TypeError` or `ValueError` for rows that are no condition on a state.
+    """The node of rows. Raises `LookupError`, `TypeError` or `ValueError` for rows that are not a condition on a state.
 
     A type that a row gives is believed only where the model gives the same.
     """
     g, nodes = system.graph, list[Node]()
     types = {str(node.type): node.type for node in g.nodes()}
+    known = {(node.type, node.data) for node in g.nodes() if node.op == "const"}
     for op, type_text, its_rows, data in rows:
         args, kind = tuple(nodes[i] for i in its_rows), _type(type_text, types)
+        data = tuple(data) if isinstance(data, list) else data
+        if op == "const" and (kind, data) not in known and not _is_value(data, kind):
+            raise ValueError(f"{data} is no {type_text} that the model has")
         if op in LEAVES:
             node = LEAVES[op](g, data, kind)
         else:
             node = operation(op).rebuild(g, SimpleNamespace(op=op, type=kind, data=data), args)
         if not _well_typed(system, node):
-            raise ValueError(f"{type_text} is no type of {op} here")
+            raise ValueError(f"{type_text} is not a type of {op} here")
         nodes.append(node)
     if not isinstance(nodes[-1].type, BoolType) or nodes[-1].params:
-        raise ValueError("it is no condition")
+        raise ValueError("it is not a condition")
     return nodes[-1]
 
 
 LEAVES: dict[str, Callable[[Graph, Any, Any], Node]] = {
-    "const": lambda g, data, kind: g.const(tuple(data) if isinstance(data, list) else data, kind),
+    "const": lambda g, data, kind: g.const(data, kind),
     "var": lambda g, data, kind: g.var(data, kind),
     "config": lambda g, data, kind: g.config(data, kind.low),
     "bound": lambda g, data, kind: g.bound(data, kind),
 }
+
+
+def _is_value(data: Any, kind: Type) -> bool:
+    """Whether a constant has its type in every configuration. Not an id of a sort of any number: some have no such."""
+    if isinstance(kind, BoolType):
+        return type(data) is bool
+    if type(data) is not int:
+        return False
+    if isinstance(kind, IntType):
+        return kind.low <= data <= kind.high
+    return data == 0 if isinstance(kind, SetType) else isinstance(kind, EnumType) and 0 <= data < kind.count
 
 
 def _well_typed(system: System, node: Node) -> bool:
@@ -172,13 +192,22 @@ def _type(text: str, types: dict[str, Type]) -> Type:
     return types[text]
 
 
+def system_of(bound: BoundModel, any_number: AnyNumber) -> System:
+    """A model for any number, made from its text."""
+    return System(*lower_for_any_number(bound, any_number), any_number)
+
+
 def certificate_of(
     goals: Goals, names: list[str], lemmas: list[int], sha256: str, config: dict[str, Any]
 ) -> AnyCertificate:
     """The certificate of what is proved. lemmas: the numbers of those that it needs."""
     induction = goals.induction
     system, place = induction.system, {number: i for i, number in enumerate(lemmas)}
-    texts = [{"text": induction.lemmas[i].text, "node": written(induction.lemmas[i].node)} for i in lemmas]
+    own = system_of(system.lowered.bound, system.any_number)  # with the numbers of nodes that `verify` comes to
+    texts = []
+    for lemma in (induction.lemmas[i] for i in lemmas):
+        rows = written(lemma.node)
+        texts.append({"text": lemma.text, "node": rows, "smt": Quantified(own.graph).script(node_of(own, rows))})
     its_goals = [g for i in lemmas for g in induction.goals_of(i)] + goals.basis(names)
     by_key = {goal.key: goal for goal in its_goals}
     cores = [sorted(place[i] for i in induction.cores[goal]) for goal in by_key.values()]
@@ -193,24 +222,36 @@ def certificate_of(
 class Verified:
     """The end of a check. wrong: what is not met, in words. solvers: those that settled the goals.
 
-    open_bounds: bounds that the lemmas do not keep every step within, and whether they are declared.
+    searched: the configurations in whose reachable states the lemmas hold. open_bounds: bounds that the lemmas do not
+    keep every step within, and whether they are declared.
     """
 
     wrong: list[str]
-    goals: int
-    states: int
-    solvers: list[str]
+    goals: int = 0
+    searched: list[Searched] = field(default_factory=list)
+    solvers: list[str] = field(default_factory=list)
     open_bounds: dict[str, bool] = field(default_factory=dict)
 
 
 def verify(
-    certificate: AnyCertificate, bound: BoundModel, say: Callable[[str], None], seconds: Callable[[], float | None]
+    certificate: AnyCertificate,
+    bound: BoundModel,
+    say: Callable[[str], None] = lambda what: None,
+    seconds: Callable[[], float | None] = lambda: None,
+    memory: int | None = None,
+    scripts: Callable[[str, str], object] = lambda name, script: None,
 ) -> Verified:
-    """Checks a certificate. bound: the model under the certificate's configuration."""
+    """Checks a certificate. bound: the model under the certificate's configuration.
+
+    seconds: that are left; memory: bytes for each search. None: no limit, but for the searches. scripts: is told the
+    name and the script of each goal.
+    """
+    if temporal := sorted(p.name for p in bound.properties if p.temporal and p.name in certificate.properties):
+        raise UsageFailure(f"{', '.join(temporal)}: a property about whole runs follows from no inductive invariant")
     any_number = AnyNumber(bound.config, frozenset(certificate.free))
     if not any_number.free <= free_numbers(bound).free:
         raise UsageFailure(f"{', '.join(sorted(any_number.free))} are not all numbers that may be free")
-    system = System(*lower_for_any_number(bound, any_number), any_number)
+    system = system_of(bound, any_number)
     lemmas = list(_lemmas(certificate, system))
     states, _ = system.claims()
     own = own_lemmas(states)
@@ -218,12 +259,12 @@ def verify(
     goals = Goals(induction)
     unknown = sorted(set(certificate.properties) - set(goals.of))
     if unknown:
-        return Verified([f"{name} is no property of the model" for name in unknown], 0, 0, [])
+        return Verified([f"{name} is not a property of the model" for name in unknown])
     numbers = {lemma.node: len(own) + i for i, lemma in enumerate(lemmas)}
     first = [len(own) + i for i in range(len(lemmas))]
     for name, f in states.items():  # an invariant is proved as one of the lemmas
         if name in certificate.properties and f.condition not in numbers:
-            return Verified([f"{name} is not among the lemmas"], 0, 0, [])
+            return Verified([f"{name} is not among the lemmas"])
     its_goals = [g for i in first for g in induction.goals_of(i)]
     steps = [name for name in certificate.properties if name not in states]
     its_goals += [g for name in certificate.properties for g in goals.claims_raise[name]]
@@ -235,6 +276,7 @@ def verify(
     for goal in its_goals:
         say(f"checking: {goal.name}")
         text = script(induction, goal, hints.get(goal.key, set(first)))
+        scripts(goal.name, text)
         if not z3_settles(text, seconds()):
             wrong.append(f"not met: {goal.name}")
         elif other is not None and not other(text):
@@ -243,11 +285,14 @@ def verify(
     for path, declared, goal in goals.exits:
         if not z3_settles(script(induction, goal, set(first)), seconds()):
             open_bounds[path] = declared and open_bounds.get(path, True)
-    samples = Samples(system, say)
-    for lemma in lemmas:
-        if not all(columns.holds(lemma.node) for columns in samples.many):
-            wrong.append(f"a reachable state of a small configuration violates {lemma.text}")
-    return Verified(wrong, len(its_goals), sum(len(its) for _, its in samples.states), solvers, open_bounds)
+    left = seconds()
+    searched = list(search_near(system, lemmas, SEARCHED_FOR if left is None else left, memory, say))
+    wrong += [f"a reachable state with {one.settings} violates {text}" for one in searched for text in one.false]
+    return Verified(wrong, len(its_goals), searched, solvers, open_bounds)
+
+
+SEARCHED_FOR = 10.0
+"""Seconds for the searches of configurations, if nobody says how many."""
 
 
 def summary(certificate: AnyCertificate, verified: Verified) -> list[str]:
@@ -259,7 +304,10 @@ def summary(certificate: AnyCertificate, verified: Verified) -> list[str]:
         f"they imply {claims} of {certificate.model}:",
         "  " + ", ".join(certificate.properties),
         f"{' and '.join(verified.solvers)} settled {verified.goals} goals",
-        f"{verified.states} reachable states of small configurations satisfy the lemmas",
+        "the lemmas hold in every reachable state with " + "; ".join(f"{one}" for one in whole)
+        if (whole := [one for one in verified.searched if one.complete])
+        else "no configuration was searched to its end",
+        *(f"and in those that were searched with {one}" for one in verified.searched if not one.complete),
         *(f"within bounds: not excluded are steps that leave the bound of {path}" for path in verified.open_bounds),
     ]
 
@@ -267,8 +315,20 @@ def summary(certificate: AnyCertificate, verified: Verified) -> list[str]:
 def _lemmas(certificate: AnyCertificate, system: System) -> Iterator[Lemma]:
     for lemma in certificate.lemmas:
         try:
-            yield Lemma(lemma["text"], node_of(system, lemma["node"]))
-        except (LookupError, TypeError, AttributeError, ValueError, AssertionError, RecursionError) as error:
+            node = node_of(system, lemma["node"])
+            if lemma["smt"] != Quantified(system.graph).script(node):
+                raise ValueError("its SMT-LIB is not what its nodes say")
+            yield Lemma(lemma["text"], node)
+        except (
+            NoTranslation,
+            z3.Z3Exception,
+            LookupError,
+            TypeError,
+            AttributeError,
+            ValueError,
+            AssertionError,
+            RecursionError,
+        ) as error:
             raise UsageFailure(f"lemma {lemma['text']!r} cannot be read: {error}") from None
 
 

@@ -65,6 +65,8 @@ class Store:
     facts: list[Any] = field(default_factory=list)
     pairs: list[tuple[Any, Any]] = field(default_factory=list)
     """Pairs of members whose order matters: those for which conditions on pairs are stated."""
+    compared: list[Node] = field(default_factory=list)
+    """Sets whose numbers of members are compared with those of others."""
 
 
 class StoreMark(NamedTuple):
@@ -76,6 +78,7 @@ class StoreMark(NamedTuple):
     done: list[int]
     counted: dict[Type, int]
     pairs: int
+    compared: int
 
 
 _CLASSES: dict[type[Type], type] = {BoolType: z3.BoolRef}
@@ -111,9 +114,8 @@ class Naming:
         assert not s.facts
         lengths = {sort: len(e) for sort, e in s.elements.items()}
         counted = {sort: len(c) for sort, c in s.counted.items()}
-        return StoreMark(
-            len(s.order), lengths, len(s.universals), [u.done for u in s.universals], counted, len(s.pairs)
-        )
+        done = [u.done for u in s.universals]
+        return StoreMark(len(s.order), lengths, len(s.universals), done, counted, len(s.pairs), len(s.compared))
 
     def restore(self, mark: StoreMark) -> None:
         """Forgets what was named since."""
@@ -131,6 +133,7 @@ class Naming:
         for sort, counted in s.counted.items():
             del counted[mark.counted.get(sort, 0) :]
         del s.pairs[mark.pairs :]
+        del s.compared[mark.compared :]
         s.facts = []
 
     def _saturate(self) -> None:

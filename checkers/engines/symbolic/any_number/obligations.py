@@ -6,7 +6,8 @@ obligation. Each is made from nothing, by translations that know of no other que
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -15,10 +16,14 @@ import z3
 
 from reassure.checkers.base.stop import Interrupted, StopReason
 from reassure.checkers.engines.symbolic.any_number.induction import AnyGoal, AnyInduction
+from reassure.checkers.engines.symbolic.any_number.logic import implies
+from reassure.checkers.engines.symbolic.any_number.naming import Env
 from reassure.checkers.engines.symbolic.any_number.terms import POSITIVE, AnyTerms
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
-from reassure.checkers.engines.symbolic.solver import milliseconds, unanswered
+from reassure.checkers.engines.symbolic.solver import constants, milliseconds, unanswered
+from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Formula
+from reassure.spec.language.types import Type, unbounded
 
 
 @dataclass
@@ -85,6 +90,60 @@ def script(induction: AnyInduction, goal: AnyGoal, lemmas: set[int]) -> str:
     return str(solver.to_smt2())
 
 
+class Quantified(AnyTerms):
+    """The same terms with quantifiers in place of instances: what a lemma says, whatever else a query names."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self._bound: dict[int, Any] = {}
+        """The variables of quantifiers, by the number of the term."""
+        self._renamed: dict[str, str] = {}
+
+    def function(self, name: str, arguments: list[Any], kind: Type) -> Any:
+        """The same, under a name that does not depend on what else the graph has."""
+        if NUMBERED.fullmatch(name):
+            name = self._renamed.setdefault(name, f"{name.partition('!')[0]}!{len(self._renamed)}")
+        return super().function(name, arguments, kind)
+
+    def _for_all(self, kind: Type, condition: Callable[..., Any], env: Env, arity: int = 1, given: Any = None) -> None:
+        if not unbounded(kind):
+            super()._for_all(kind, condition, env, arity, given)
+            return
+        members = [z3.Const(f"x!{len(self._bound) + i}", self.sort(kind)) for i in range(arity)]
+        self._bound |= {self._id(member): member for member in members}
+        stated = condition(*members)
+        self._fact(stated if given is None else implies(given, stated))
+
+    def script(self, node: Node) -> str:
+        """A script that asserts a condition on a state: each definition for all members, then the condition."""
+        truth = self.truth(node, (), POSITIVE)
+        stated = []
+        for fact in [*self.facts(), truth]:
+            members = [c for c in constants(fact) if c.get_id() in self._bound]
+            stated.append(z3.ForAll(members, fact) if members else fact)
+        sorts = [f"(declare-sort {sort} 0)" for sort in self._sorts.values()]
+        functions = [function.sexpr() for function in _functions(stated)]
+        return "\n".join([*sorts, *functions, *(f"(assert {one.sexpr()})" for one in stated)]) + "\n"
+
+
+NUMBERED = re.compile(r"(n|len|total|less|distinct|s|slots)(!\d+)+")
+"""The names of functions that have the numbers of nodes."""
+
+
+def _functions(terms: Iterable[Any]) -> list[z3.FuncDeclRef]:
+    """The uninterpreted functions and constants of terms, each once."""
+    seen, found = set[int](), dict[str, z3.FuncDeclRef]()
+    todo = list(terms)[::-1]
+    while todo:
+        term = todo.pop()
+        if term.get_id() not in seen:
+            seen.add(term.get_id())
+            if z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+                found.setdefault(term.decl().name(), term.decl())
+            todo += term.children()[::-1]
+    return list(found.values())
+
+
 def z3_settles(text: str, seconds: float | None) -> bool:
     """Whether a Z3 of its own finds that a script has no model. Raises `Interrupted` where it gives no answer."""
     solver = z3.Solver(ctx=z3.Context())
@@ -97,6 +156,16 @@ def z3_settles(text: str, seconds: float | None) -> bool:
     return bool(answer == z3.unsat)
 
 
+LOGIC = "QF_UFLIA"
+"""The logic of the goals: no quantifiers, functions, and integers that are added and compared."""
+
+
+def one_file(scripts: Iterable[tuple[str, str]]) -> str:
+    """Scripts of goals, by name, as one: a solver answers unsat to each `check-sat`."""
+    goals = (f"(reset)\n(set-logic {LOGIC})\n(set-info :status unsat)\n; {name}\n{text}" for name, text in scripts)
+    return "".join(goals)
+
+
 def cvc5_settles() -> Callable[[str], bool] | None:
     """The same for cvc5; None if it is not installed."""
     try:
@@ -107,8 +176,7 @@ def cvc5_settles() -> Callable[[str], bool] | None:
     def settles(text: str) -> bool:
         solver: Any = cvc5.Solver()
         parser: Any = cvc5.InputParser(solver)
-        logic = "" if "(set-logic" in text else "(set-logic QF_UFLIA)\n"
-        parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, logic + text, "obligation")
+        parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, f"(set-logic {LOGIC})\n{text}", "obligation")
         symbols, answer = parser.getSymbolManager(), ""
         while not (command := parser.nextCommand()).isNull():
             answer = str(command.invoke(solver, symbols)).strip() or answer

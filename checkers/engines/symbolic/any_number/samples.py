@@ -1,9 +1,9 @@
-"""Reachable states of configurations near the one at hand, as columns: what is false in one of them is no lemma."""
+"""Reachable states of configurations near the one at hand, as columns: what is false in one of them is not a lemma."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from itertools import islice
 from typing import Any
@@ -33,16 +33,25 @@ MOST = 5
 """Configurations, at most."""
 
 
-def configurations(bound: BoundModel, free: frozenset[str]) -> Iterator[BoundModel]:
-    """The model at hand, then with one free number more, or less by one."""
-    yield bound
-    values = {f.name: getattr(bound.config, f.name) for f in fields(bound.config)}
-    for change in (1, -1):
-        for name in sorted(free):
+def configurations(bound: BoundModel, free: Iterable[str], furthest: int = 1) -> Iterator[BoundModel]:
+    """The model at hand, then with other free numbers, the nearest first. furthest: the sum of all differences."""
+    names, values = sorted(free), {f.name: getattr(bound.config, f.name) for f in fields(bound.config)}
+    for distance in range(furthest + 1):
+        for changes in sorted(_changes(len(names), distance), key=lambda c: (-sum(c), [-abs(change) for change in c])):
+            changed = {name: values[name] + change for name, change in zip(names, changes, strict=True)}
             try:
-                yield BoundModel(bound.model, make_config(bound.model, {**values, name: values[name] + change}))
+                yield BoundModel(bound.model, make_config(bound.model, {**values, **changed}))
             except (ConfigError, DomainError):
                 continue
+
+
+def _changes(numbers: int, distance: int) -> Iterator[tuple[int, ...]]:
+    """Changes of so many numbers with this sum of absolute values."""
+    if not numbers:
+        yield from [()] if not distance else []
+        return
+    for first in range(distance, -distance - 1, -1):
+        yield from ((first, *others) for others in _changes(numbers - 1, distance - abs(first)))
 
 
 class Samples:

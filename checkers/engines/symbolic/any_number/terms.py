@@ -8,19 +8,18 @@ left out admits more: where Z3 finds no model there is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import z3
 
 from reassure.checkers.engines.symbolic.any_number.instance import is_slot
 from reassure.checkers.engines.symbolic.any_number.logic import choice, conj, disj, equal, implies, neg
-from reassure.checkers.engines.symbolic.any_number.naming import Counted, Env, Naming
+from reassure.checkers.engines.symbolic.any_number.naming import Env
+from reassure.checkers.engines.symbolic.any_number.sizes import ARITHMETIC, Sizes
 from reassure.spec.frontend.ir import Node
 from reassure.spec.language.types import (
     ANY,
     BoolType,
-    IdType,
     IntType,
     MapType,
     RecordType,
@@ -37,17 +36,10 @@ class NoTranslation(Exception):
     """An operation that has no translation for any number."""
 
 
-class AnyTerms(Naming):
+class AnyTerms(Sizes):
     """Nodes of one model as Z3 terms."""
 
-    closed = False
-    """Whether every member of a sort is named."""
-
     # -- values ---------------------------------------------------------------------------------------------
-
-    def _within(self, node: Node, env: Env) -> Env:
-        """The part of `env` that a node depends on."""
-        return tuple((n, t) for n, t in env if f"#{n}" in node.params)
 
     def value(self, node: Node, env: Env = (), polarity: int = BOTH) -> Any:
         """A scalar: a truth value, a number, an id."""
@@ -144,6 +136,7 @@ class AnyTerms(Naming):
             rank = self._rank(a.type)
             self.store.pairs += [(x, y), (y, x)]
             return rank(x) < rank(y)
+        self.compare_sizes(a, b)
         return x < y
 
     def _equal(self, a: Node, b: Node, env: Env, polarity: int) -> Any:
@@ -156,6 +149,7 @@ class AnyTerms(Naming):
             return self._same_slots(a, b, env)
         if isinstance(kind, MapType | RecordType):
             raise NoTranslation("the equality of maps as values")
+        self.compare_sizes(a, b)
         return equal(self.value(a, env), self.value(b, env))
 
     # -- sets ---------------------------------------------------------------------------------------------------
@@ -232,64 +226,6 @@ class AnyTerms(Naming):
 
         self._for_all(kind, at_least, env)
         return term
-
-    # -- numbers of members -----------------------------------------------------------------------------------
-
-    def _card(self, node: Node, env: Env) -> Any:
-        """The number of members of a set."""
-        assert isinstance(node.type, SetType)
-        kind = node.type.item
-        if not unbounded(kind):
-            members = (self.member(node, z3.IntVal(i), env) for i in range(kind.count))
-            return z3.Sum(*(choice(m, z3.IntVal(1), z3.IntVal(0)) for m in members))
-        if node is self.graph.full(kind) and isinstance(kind, IdType) and isinstance(kind.sort.size, str):
-            return self._leaf(f"c.{kind.sort.size}", IntType(1, ANY), [])
-        env = self._within(node, env)
-        return self._once(("card", node, self._key(env)), lambda: self._counted(node, env))
-
-    def _counted(self, node: Node, env: Env) -> Any:
-        assert isinstance(node.type, SetType)
-        kind = node.type.item
-        number = self.function(f"n!{node.number}", [t for _, t in env], IntType(0, ANY))
-        first, second = (self._witness((place, node), kind, env) for place in ("first of", "second of"))
-        self._fact(number >= 0)
-        self._fact(implies(number >= 1, self.member(node, first, env)))
-        self._fact(implies(number >= 2, conj(self.member(node, second, env), first != second)))
-        self._for_all(kind, lambda x: implies(self.member(node, x, env), number >= 1), env)
-        self._for_all(kind, lambda x: implies(self.member(node, x, env), equal(x, first)), env, given=number <= 1)
-        if isinstance(kind, IdType) and isinstance(kind.sort.size, str):
-            self._fact(number <= self._leaf(f"c.{kind.sort.size}", IntType(1, ANY), []))
-        self.store.counted.setdefault(kind, []).append(Counted(node, env, number))
-        return number
-
-    def _compare(self, one: Counted, other: Counted) -> None:
-        """The order of the numbers of members of two sets, where one is within the other, perhaps but for a member."""
-        for a, b in ((one, other), (other, one)):
-            self._compare_inclusion(a, b)
-
-    def _compare_inclusion(self, a: Counted, b: Counted) -> None:
-        assert isinstance(a.node.type, SetType)
-        kind = a.node.type.item
-        if a.env or b.env:
-            return  # of sets that depend on a bound member nothing is said
-
-        def missing(x: Any, one: Node, other: Node) -> Any:
-            return conj(self.member(one, x, ()), neg(self.member(other, x, ())))
-
-        outside = self._witness(("outside", a.node, b.node), kind, ())
-        lacking = self._witness(("outside", b.node, a.node), kind, ())
-        # a has a member that b lacks, or no more members than b
-        self._fact(disj(missing(outside, a.node, b.node), a.number <= b.number))
-        # a has a member that b lacks, and lacks none of b: it has more members
-        lacks = missing(lacking, b.node, a.node)
-        more = disj(lacks, a.number > b.number)
-        self._for_all(kind, lambda x: implies(missing(x, a.node, b.node), more), ())
-        if b.node.op == "minus" and b.node.args[0] is a.node and b.node.args[1].op == "single":
-            leaves = self.member(a.node, self.value(b.node.args[1].args[0]), ())
-            self._fact(b.number == choice(leaves, a.number - 1, a.number))
-        for one in b.node.args if b.node.op == "union" else ():
-            if one.op == "single" and a.node in b.node.args:
-                self._fact(b.number == choice(self.member(a.node, self.value(one.args[0]), ()), a.number, a.number + 1))
 
     # -- sequences ----------------------------------------------------------------------------------------------
 
@@ -444,23 +380,3 @@ class AnyTerms(Naming):
         self._fact(implies(alike, empty[0] == empty[1]))
         self._fact(implies(conj(*empty), alike))
         return alike
-
-
-def _minimum(a: Any, b: Any) -> Any:
-    return choice(a <= b, a, b)
-
-
-def _maximum(a: Any, b: Any) -> Any:
-    return choice(a >= b, a, b)
-
-
-ARITHMETIC: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "floordiv": lambda a, b: a / b,
-    "mod": lambda a, b: a % b,
-    "min": _minimum,
-    "max": _maximum,
-}
-"""The operations on numbers. Z3 divides as Python does where the divisor is positive."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import networkx as nx
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,50 +11,67 @@ from hypothesis import strategies as st
 
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.prepare import prepare
-from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.encoding.state_layout import layout_of, state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.exploration import Limits, Start, explore
-from reassure.checkers.engines.native.kernels.components import ComponentArguments, find_components
+from reassure.checkers.engines.native.kernels.components import (
+    LOOPS_AT,
+    RESTS,
+    ComponentArguments,
+    find_fair_components,
+)
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.region_edges import LABEL_BITS, MOST_LABELS
-from reassure.checkers.engines.native.liveness import region
+from reassure.checkers.engines.native.liveness import buckets, region
+from reassure.checkers.engines.native.liveness.buckets import Ranking
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
-from reassure.checkers.engines.native.liveness.fair_loops import among
 from reassure.checkers.engines.native.liveness.region import RegionGraph
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
+from reassure.checkers.engines.reference.liveness import ViolatingRegion, fair_components, resting
+from reassure.spec.language.types import IntType, RecordType
 from reassure.spec.semantics.liveness import Constraint, assumptions_of
+from tests.helpers.regions import regions
 from tests.helpers.runs import checked
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    st.integers(1, 9).flatmap(
-        lambda n: st.tuples(
-            st.just(n),
-            st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=24),
-            st.lists(st.integers(-1, 2), min_size=n, max_size=n),
-        )
-    ),
-    st.booleans(),
-)
-def test_components(drawn: tuple[int, list[tuple[int, int]], list[int]], as_code: bool) -> None:
-    """Those of each part by itself; as plain Python and as machine code."""
-    count, edges, parts = drawn
-    edges.sort()
-    ends = np.cumsum(np.bincount([a for a, _ in edges], minlength=count)).astype(np.int64)
-    listed = np.array([b << LABEL_BITS | n % 3 for n, (_, b) in enumerate(edges)], np.int64)
-    arrays = [np.zeros(count + 1, np.int64) for _ in range(5)]
-    components = np.full(count, -1, np.int64)
-    a = ComponentArguments(count, ends, listed, np.array(parts, np.int64), components, *arrays, 0)
-    (native(find_components) if as_code else find_components)(a)
-    graph = nx.DiGraph()
-    graph.add_nodes_from(n for n in range(count) if parts[n] >= 0)
-    graph.add_edges_from((x, y) for x, y in edges if parts[x] == parts[y] >= 0)
-    expected = {frozenset(c) for c in nx.strongly_connected_components(graph)}
-    found = {frozenset(np.nonzero(components == k)[0].tolist()) for k in range(a.found)}
-    assert found == expected
-    assert all(components[n] == -1 for n in range(count) if parts[n] < 0)
+@given(regions(), st.integers(0, 2), st.booleans())
+def test_components(region: ViolatingRegion, before: int, as_code: bool) -> None:
+    """Those of the reference engine; of a part of a larger graph; two labels for a constraint; as plain Python too."""
+    size = len(region.states)
+    edges, enabled, degrees = [], [], []
+    for state in range(size):
+        steps = region.graph.out_edges([state], data="taken")
+        keys = [(before + after) << LABEL_BITS | label for _, after, taken in steps for label in labels(taken, after)]
+        enabled += [(before + state) << LABEL_BITS | label for c in region.can[state] for label in (c + 1, c + 4)]
+        degrees.append(len(keys))
+        edges += keys
+    left_out = [state not in region.graph for state in range(size)]
+    verdicts = [0] * before + [left_out[n] | (n not in region.returning) << 1 for n in range(size)]
+    strong = [False, *region.strong]
+    found = np.zeros(before + size, np.int64)
+    a = ComponentArguments(
+        before, before + size, words(verdicts), 1, 2, np.cumsum(degrees), words(edges),
+        words(sorted(enabled)), len(enabled),
+        words([0, 1, 2, 3, 1, 2, 3]), words(strong), *(np.zeros(4, np.int64) for _ in range(5)), 0,
+        found, *(np.zeros(size + 1, np.int64) for _ in range(7)),
+    )  # fmt: skip
+    (native(find_fair_components) if as_code else find_fair_components)(a)
+    rests = set((np.nonzero(found & RESTS)[0] - before).tolist())
+    numbers = set((found >> LOOPS_AT).tolist()) - {0}
+    parts = {frozenset((np.nonzero(found >> LOOPS_AT == k)[0] - before).tolist()) for k in numbers}
+    assert rests == resting(region)
+    assert parts == {frozenset(c) for c in fair_components(region, set(region.graph))}
+
+
+def words(numbers: Iterable[int]) -> Rows:
+    return np.array([*numbers], np.int64)
+
+
+def labels(taken: set[int], after: int) -> list[int]:
+    """Of the edges for a step: by the place of what it counts for, or by another that means the same."""
+    return [c + 1 + 3 * (after % 2) for c in taken] or [0]
 
 
 def test_the_memory_limit_counts_the_region() -> None:
@@ -75,11 +93,16 @@ def listed(threads: int) -> RegionGraph:
     search = Search(kernel, 1)
     explore(bound, kernel, Start.of(bound, kernel.model.layout), search, Limits())
     rows = search.level_rows
-    liveness = Liveness(bound, lowered, kernel, rows, search.allow, lambda: None, threads)
     prop = next(p for p in bound.properties if p.temporal)
-    graph, concerned = liveness.region(prop, assumptions)
+    liveness = Liveness(bound, lowered, kernel, rows, [prop.name], search.allow, lambda: None, threads)
+    region, concerned = liveness.region(prop, assumptions)
     assert concerned
-    return graph
+    return region.graph
+
+
+def joined(graph: RegionGraph, name: str) -> Rows:
+    """Of all parts, one after the other."""
+    return np.concatenate([getattr(part, name) for part in graph.parts])
 
 
 def by_constraint(graph: RegionGraph, keys: Rows) -> set[tuple[int, Constraint | None]]:
@@ -94,21 +117,48 @@ def test_the_region_is_the_same_however_it_is_listed(
 ) -> None:
     """By several threads in small pieces; with room for few edges, and at first for few labels, at a time."""
     at_once = listed(1)
-    assert (len(at_once.edges), len(at_once.enabled)) == (30_655, 19_494)
+    assert (len(joined(at_once, "edges")), len(joined(at_once, "enabled"))) == (14_865, 19_494)
     assert len(set(at_once.constraints.values())) == len(at_once.constraints) > 5
+    monkeypatch.setattr(buckets, "FIRST_SLOTS", 8)
     for name, value in (("PIECE", piece), ("CHUNK", chunk), ("LABELS", 8)):
         monkeypatch.setattr(region, name, value)
     again = listed(threads)
-    for name in ("rows", "levels", "starts", "returns", "ends"):
-        assert np.array_equal(getattr(at_once, name), getattr(again, name)), name
-    assert np.array_equal(at_once.edges >> LABEL_BITS, again.edges >> LABEL_BITS)
+    assert np.array_equal(at_once.rows, again.rows) and np.array_equal(at_once.verdicts, again.verdicts)
+    assert np.array_equal(joined(at_once, "ends"), joined(again, "ends"))
+    assert np.array_equal(joined(at_once, "edges") >> LABEL_BITS, joined(again, "edges") >> LABEL_BITS)
     assert set(at_once.constraints.values()) == set(again.constraints.values())
-    assert by_constraint(at_once, at_once.edges) == by_constraint(again, again.edges)
-    assert by_constraint(at_once, at_once.enabled) == by_constraint(again, again.enabled)
-    assert (np.diff(again.enabled) > 0).all()
+    assert by_constraint(at_once, joined(at_once, "edges")) == by_constraint(again, joined(again, "edges"))
+    assert by_constraint(at_once, joined(at_once, "enabled")) == by_constraint(again, joined(again, "enabled"))
+    assert (np.diff(joined(again, "enabled")) > 0).all()
 
 
-@given(st.lists(st.integers(-3, 9)), st.sets(st.integers(-3, 9)))
-def test_membership_in_ordered_numbers(values: list[int], numbers: set[int]) -> None:
-    found = among(np.array(values, np.int64), np.array(sorted(numbers), np.int64))
-    assert found.tolist() == [value in numbers for value in values]
+def test_fields_that_move_one_way() -> None:
+    """A counter; what may fall where that counter rises; not what goes both ways. Which are seen in these steps."""
+    layout = layout_of(RecordType(object, (("a", IntType(0, 7)), ("b", IntType(0, 7)), ("c", IntType(0, 7)))))
+    steps = [((0, 5, 1), (1, 7, 0)), ((1, 7, 0), (1, 6, 1)), ((1, 6, 1), (1, 6, 0)), ((1, 6, 1), (1, 6, 3))]
+    before, after = (
+        np.array([sum(x << f.shift for x, f in zip(state, layout.fields, strict=True)) for state in states], np.int64)
+        for states in zip(*steps, strict=True)
+    )
+    ranking = Ranking.of(layout, before.reshape(-1, 1), after.reshape(-1, 1))
+    assert ranking.fields[:, [1, 3]].tolist() == [[layout.fields[0].shift, 1], [layout.fields[1].shift, -1]]
+
+
+def test_a_wrong_guess_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one state, whose steps say that most fields move one way only."""
+    names = ["reassignment_ends", "reassignment_ends_or_can_be_cancelled"]
+    expected, _ = checked("kraft", [], "native", properties=names)
+    monkeypatch.setattr(region, "SAMPLE", 1)
+    noticed = []
+
+    class Noted(region.Falls):
+        def __init__(self, state: int) -> None:
+            super().__init__(state)
+            noticed.append(state)
+
+    monkeypatch.setattr(region, "Falls", Noted)
+    again, _ = checked("kraft", [], "native", properties=names)
+    assert len(noticed) > 1
+    assert [(p.name, p.status, p.trace) for p in again.properties] == [
+        (p.name, p.status, p.trace) for p in expected.properties
+    ]

@@ -82,6 +82,18 @@ def test_core() -> None:
     assert "isr_within_replicas" in verdict.proof.lemmas
 
 
+def test_z3_searches_no_runs_that_the_kernel_has_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the proof has few lemmas: a core takes a further one only if it needs it."""
+
+    def unexpected(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("reassure.checkers.engines.symbolic.prover.bounded_search", unexpected)
+    verdict = proved("core", [])
+    assert set(statuses(verdict).values()) == {"proved"}
+    assert len(verdict.proof.lemmas) < 15
+
+
 @pytest.mark.slow
 def test_core_by_spacer() -> None:
     """Property-directed reachability needs no templates."""

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from reassure.checkers.base.stop import budget_ended
+from reassure.checkers.engines.symbolic import prover
 from reassure.checkers.publish import sessions
 from tests.helpers.command import said
 
@@ -40,3 +42,30 @@ def test_an_invariant_that_is_not_asked_for_is_a_lemma(permits: Path, capsys: py
     code, out, _ = said(capsys, *words)
     assert (code, "no_alarm  proved" in out, "  permits_are_conserved\n" in out) == (0, True, True)
     assert said(capsys, "verify", "c.json", "--model=conserved.py")[0] == 0
+
+
+def test_what_own_invariants_prove_needs_no_other_lemma(
+    permits: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prover, "promising", None)
+    code, out, _ = said(capsys, "prove", "conserved.py", "--set=clients=2", "--certificate=c.json")
+    assert (code, "an inductive invariant of 2 lemmas\n" in out) == (0, True)
+    assert said(capsys, "verify", "c.json", "--model=conserved.py")[0] == 0
+
+
+def test_the_end_of_the_budget_leaves_what_was_checked(
+    permits: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late(scout: object) -> list[object]:
+        raise budget_ended(30)
+
+    Path("fewer.py").write_text(
+        Path("conserved.py").read_text().replace("permits_are_conserved", "none_is_lost").replace("== 3", ">= 3")
+    )
+    monkeypatch.setattr(prover, "promising", too_late)
+    code, out, _ = said(capsys, "prove", "fewer.py", "--set=clients=2", "--budget=30s")
+    assert code == 5
+    assert "  no_alarm      unknown (not inductive)\n  none_is_lost  holds within bounds (" in out
+    assert "an inductive invariant of 1 lemma\n  none_is_lost\n" in out
+    assert "stopped because the budget of 30 s ended\n" in out
+    assert "is tried as a lemma; more --budget tries more relations of fields\n" in out

@@ -150,7 +150,7 @@ def test_a_file_of_something_else_is_refused_before_a_cluster_starts(
     file = tmp_path / "file"
     file.write_text("[1]")
     assert main(["kafka", "cluster", *words, "--release", "4.4.0", "--out", str(file)]) == 153
-    assert capsys.readouterr().err == f"reassure: {file} is no file of {what}\n"
+    assert capsys.readouterr().err == f"reassure: {file} is not a file of {what}\n"
 
 
 def test_random_runs_before_a_failure_count(

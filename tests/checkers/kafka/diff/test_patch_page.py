@@ -110,7 +110,7 @@ def test_each_run_is_of_commands_that_the_search_knows() -> None:
 
 
 def test_what_is_no_record_is_refused_with_the_command() -> None:
-    with pytest.raises(Failure, match=r"none\.json is no record of .*: write it by `reassure kafka patches x"):
+    with pytest.raises(Failure, match=r"none\.json is not a record of .*: write it by `reassure kafka patches x"):
         outcomes(Section("", "none.json", PATCHES, "x", ()))
 
 

@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+import z3
 
 from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.symbolic.any_number.certificate import AnyCertificate, Verified, read, verify
-from reassure.checkers.engines.symbolic.any_number.obligations import cvc5_settles, z3_settles
+from reassure.checkers.engines.symbolic.any_number.obligations import cvc5_settles, one_file, z3_settles
 from tests.helpers.any_number import bound_to, proof
 
 
@@ -24,18 +25,20 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def verified(certificate: AnyCertificate) -> Verified:
-    return verify(certificate, bound_to("core"), lambda what: None, lambda: None)
+def verified(certificate: AnyCertificate, seconds: float = 0.5) -> Verified:
+    """seconds: for each question to a solver, and for the searches."""
+    return verify(certificate, bound_to("core"), seconds=lambda: seconds)
 
 
 def test_a_certificate_is_accepted(core: Path) -> None:
     certificate = read(core)
     assert certificate.free == ["brokers", "min_isr"]
     assert certificate.properties == ["isr_within_replicas", "isr_never_empty", "leader_in_isr"]
-    end = verified(certificate)
+    end = verified(certificate, 2.0)
     assert end.wrong == []
     assert end.goals == len(certificate.cores)
-    assert end.states > 1000
+    first = end.searched[0]
+    assert (first.settings, first.states, first.complete) == ("brokers=3, min_isr=2", 1668, True)
     assert end.open_bounds == {}
 
 
@@ -66,10 +69,16 @@ def test_a_lemma_that_is_not_true_is_refused(core: Path) -> None:
         ["const", "set of Broker", [], 0],
         ["eq", "bool", [0, 1], None],
     ]
-    certificate.lemmas.append({"text": "removing is empty", "node": rows})
+    smt = """(declare-sort Broker 0)
+(declare-fun q!0 () Bool)
+(declare-fun removing (Broker) Bool)
+(assert (forall ((x!0 Broker)) (=> q!0 (not (removing x!0)))))
+(assert q!0)
+"""
+    certificate.lemmas.append({"text": "removing is empty", "node": rows, "smt": smt})
     wrong = verified(certificate).wrong
     assert "not met: removing is empty" in wrong
-    assert "a reachable state of a small configuration violates removing is empty" in wrong
+    assert "a reachable state with brokers=3, min_isr=2 violates removing is empty" in wrong
 
 
 @pytest.mark.parametrize(
@@ -82,14 +91,62 @@ def test_a_lemma_that_is_not_true_is_refused(core: Path) -> None:
         [["switch", "bool", [], 0]],
         [["var", "set of Broker", [], "isr"]],
         [["bound", "Broker", [], 0], ["eq", "bool", [0, 3], None]],
+        # ids that some configuration has not, or none has: what is true of them is true of anything
+        [["var", "Broker", [], "leader"], ["const", "Broker", [], 7], ["eq", "bool", [0, 1], None]],
+        [
+            ["var", "set of Broker", [], "isr"],
+            ["lowest", "Broker", [0], None],
+            ["const", "Broker", [], -1],
+            ["eq", "bool", [1, 2], None],
+            ["not", "bool", [3], None],
+        ],
+        [["var", "set of Broker", [], "isr"], ["const", "set of Broker", [], 1 << 70], ["eq", "bool", [0, 1], None]],
+        [["config", "int 1..1099511627776", [], "min_isr"], ["const", "int 1..2", [], 3], ["lt", "bool", [0, 1], None]],
+        [["const", "bool", [], 2]],
         [],
     ],
 )
 def test_a_lemma_that_is_no_condition_on_the_state_is_refused(core: Path, rows: list[object]) -> None:
     certificate = read(core)
     certificate.lemmas[0]["node"] = rows
-    with pytest.raises(UsageFailure, match="cannot be read"):
+    with pytest.raises(UsageFailure, match=r"cannot be read: (?!its SMT-LIB)"):
         verified(certificate)
+
+
+@pytest.mark.parametrize("smt", ["", "(assert true)", '(set-option :regular-output-channel "x")(echo "gone")'])
+def test_a_lemma_whose_smt_lib_says_something_else_is_refused(core: Path, smt: str) -> None:
+    """No solver reads it: it is compared with what its nodes say."""
+    certificate = read(core)
+    certificate.lemmas[0]["smt"] = smt
+    with pytest.raises(UsageFailure, match="its SMT-LIB is not what its nodes say"):
+        verified(certificate)
+
+
+def test_a_property_about_whole_runs_is_refused(core: Path) -> None:
+    certificate = read(core)
+    certificate.properties.append("a_leader_comes_back")
+    with pytest.raises(UsageFailure, match="a_leader_comes_back: a property about whole runs follows from no"):
+        verify(certificate, bound_to("core_liveness"))
+
+
+def test_without_lemmas_it_proves_nothing(core: Path) -> None:
+    certificate = read(core)
+    certificate.lemmas, certificate.cores = [], []
+    assert verified(certificate).wrong == ["isr_within_replicas is not among the lemmas"]
+
+
+def test_any_solver_reads_the_lemmas_and_the_goals(core: Path) -> None:
+    """Each lemma alone can be true; no goal can be broken."""
+    certificate, scripts = read(core), dict[str, str]()
+    verify(certificate, bound_to("core"), seconds=lambda: 0.5, scripts=scripts.setdefault)
+    for lemma in certificate.lemmas:
+        solver = z3.Solver()
+        solver.from_string(lemma["smt"])
+        assert solver.check() == z3.sat
+    text = one_file(scripts.items())
+    assert text.count("(check-sat)") == text.count("(set-info :status unsat)") == len(scripts)
+    other = cvc5_settles()
+    assert other is None or all(other(script) for script in scripts.values())
 
 
 def test_numbers_that_the_model_has_not_are_not_free(core: Path) -> None:
@@ -101,7 +158,12 @@ def test_numbers_that_the_model_has_not_are_not_free(core: Path) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value", "why"),
-    [("properties", [], "it proves nothing"), ("cores", [[99]], "lacks something"), ("lemmas", "x", "lacks something")],
+    [
+        ("properties", [], "it proves nothing"),
+        ("cores", [[99]], "lacks something"),
+        ("lemmas", "x", "lacks something"),
+        ("lemmas", [{"text": "x", "node": []}], "lacks something"),
+    ],
 )
 def test_a_file_that_is_none_is_refused(key: str, value: object, why: str, core: Path) -> None:
     data = json.loads(core.read_text(encoding="utf-8")) | {key: value}
@@ -112,14 +174,17 @@ def test_a_file_that_is_none_is_refused(key: str, value: object, why: str, core:
 
 
 def test_verify_by_the_command(core: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", str(core)]) == Exit.OK.value
+    goals = core.with_name("core.smt2")
+    assert main(["verify", str(core), "--budget=30s", "--memory=16M", f"--smt2={goals}"]) == Exit.OK.value
     out = capsys.readouterr().out
     assert "for any brokers, min_isr: 7 lemmas hold initially, preserved by every step" in out
+    assert "the lemmas hold in every reachable state with brokers=3, min_isr=2 (1,668 states)" in out
+    assert goals.read_text(encoding="utf-8").count("(check-sat)") == len(read(core).cores)
     data = json.loads(core.read_text(encoding="utf-8"))
     data["cores"] = [[] for _ in data["cores"]]
     broken = core.with_name("broken.json")
     broken.write_text(json.dumps(data), encoding="utf-8")
-    assert main(["verify", str(broken)]) == Exit.EXPECTATION.value
+    assert main(["verify", str(broken), "--budget=1s"]) == Exit.EXPECTATION.value
 
 
 SCRIPT = "(declare-sort S 0)(declare-const a S)(declare-const b S)(assert (= a b)){}(check-sat)"
