@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from reassure.checkers.analyses.mutants.record import ModelRecord, Plans
+from reassure.checkers.analyses.mutants.record import ModelRecord, Plans, Survivor
 from reassure.checkers.evidence.markdown import BY, table
 
 HEAD = """# Which mistakes the properties notice
@@ -15,7 +15,9 @@ mutant ([how to](../docs/how-to/mutants.md)). `python -m reassure.checkers.publi
 
 A property that holds and kills no mutant is *unexercised*: nothing shows that it could fail. A survivor violates no
 property of the model; its change may be a mistake or harmless. Of a model with many mutants a sample is judged, and
-then more mutants, until each property has killed one or `mutants.toml` has a reason why it does not.
+then more mutants, until each property has killed one or `mutants.toml` has a reason why it does not. A mutant that is
+equivalent in this configuration is judged again in wider ones, as `mutants.toml` has them: the page says which bound
+hides it, or that it is equivalent there too.
 """
 
 
@@ -33,10 +35,17 @@ def index(records: Mapping[str, ModelRecord]) -> str:
     for name, record in sorted(records.items()):
         judged = f"{record.judged} of {record.mutants}" if record.judged < record.mutants else f"{record.mutants}"
         counts = [str(record.counts.get(fate, 0)) for fate in FATES]
+        if record.equivalent:
+            counts[FATES.index("equivalent")] += f" ({hidden(record)} by its bounds)"
         settings = " ".join(record.set) or "default"
         rows.append((f"[`{name}`](mutants/{name}.md)", settings, judged, *counts, str(len(record.unexercised))))
     head = ("model", "configuration", "mutants", *FATES, "unexercised properties")
     return f"{HEAD}\n{table(head, rows)}\n"
+
+
+def hidden(record: ModelRecord) -> int:
+    """The number of equivalent mutants that a wider configuration tells from the model."""
+    return sum(s.verdict not in ("equivalent", "undecided") for s in record.equivalent)
 
 
 def page(plans: Plans, records: Mapping[str, ModelRecord], name: str) -> str:
@@ -58,11 +67,24 @@ def _lines(plans: Plans, records: Mapping[str, ModelRecord], name: str) -> Itera
     if record.unexercised:
         yield ""
     if record.survivors:
-        rows = [
-            (f"`{s.place}` {s.function}", f"{s.kind}: `{_quoted(s.change)}`", f"{s.verdict}: {_quoted(s.note)}")
-            for s in record.survivors
-        ]
+        rows = [(*_mistake(s), f"{s.verdict}: {_quoted(s.note)}") for s in record.survivors]
         yield from (table(("where", "mistake", "verdict"), rows), "")
+    if record.equivalent:
+        told = f"wider ones tell {hidden(record)} of them from the model"
+        yield from (
+            f"{len(record.equivalent)} mutants are equivalent in this configuration; {told}.",
+            "",
+            table(
+                ("where", "mistake", "the bound that hides it"),
+                [(*_mistake(s), _quoted(s.note)) for s in record.equivalent],
+            ),
+            "",
+        )
+
+
+def _mistake(one: Survivor) -> tuple[str, str]:
+    """Where a mutant differs from the model, and how."""
+    return f"`{one.place}` {one.function}", f"{one.kind}: `{_quoted(one.change)}`"
 
 
 def _quoted(text: str) -> str:

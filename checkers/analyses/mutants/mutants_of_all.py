@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from reassure.checkers.analyses.mutants.analysis import Fate
+from reassure.checkers.analyses.mutants.analysis import Fate, Judged
 from reassure.checkers.analyses.mutants.mutant_run import MutantReport, MutantRequest, judge_mutants
 from reassure.checkers.analyses.mutants.mutant_search import MutantLimits
+from reassure.checkers.analyses.mutants.mutants import Mutant
 from reassure.checkers.analyses.mutants.record import (
     PATHS,
     ModelRecord,
@@ -22,7 +23,7 @@ from reassure.checkers.analyses.mutants.record import (
     read_records,
     write_records,
 )
-from reassure.checkers.analyses.mutants.report import change_of
+from reassure.checkers.analyses.mutants.report import change_of, told_by
 from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.model_loader import load
@@ -86,7 +87,7 @@ class MutantsOfAll:
         limits = MutantLimits(TIMEOUT, None, self.memory)
         excused = plans.excused(plan.model, records)
         request = MutantRequest(
-            plan.model, plan.set, (), limits, plan.most, plan.seed, self.processes, plan.further, excused
+            plan.model, plan.set, (), limits, plan.most, plan.seed, self.processes, plan.further, excused, plan.wider
         )
         report = judge_mutants(request, left, self.progress)
         self.progress.done()
@@ -119,9 +120,15 @@ def record_of(report: MutantReport, plan: MutantPlan) -> ModelRecord:
         kills={n.name: n.kills for n in noticed},
         violated=[n.name for n in noticed if n.violated],
         unexercised=report.unexercised,
-        survivors=[
-            Survivor(m.place, m.where, m.kind, change_of(m), str(j.fate), j.note)
+        survivors=[_listed(m, j, j.note) for m, j in report.judged if j.fate in LISTED],
+        equivalent=[
+            _listed(m, j.told_by[1] if j.told_by else j, told_by(j, report.wider))
             for m, j in report.judged
-            if j.fate in LISTED
+            if j.fate is Fate.EQUIVALENT and report.wider
         ],
+        wider=list(map(list, plan.wider)),
     )
+
+
+def _listed(mutant: Mutant, judged: Judged, note: str) -> Survivor:
+    return Survivor(mutant.place, mutant.where, mutant.kind, change_of(mutant), str(judged.fate), note)

@@ -23,6 +23,8 @@ from reassure.checkers.base.model_loader import home, load, names
 SCHEMA = 1
 FLAWED = "mutants"
 """The folder of the models that are mutants themselves."""
+MUTANTS = ("survivors", "equivalent")
+"""The fields of a model's record that list mutants."""
 DEFAULTS = {"max": 100, "further": 100, "seed": 0}
 
 
@@ -48,7 +50,7 @@ class MutantPlan:
     """The plan by which the mutants of one model are judged. set: KEY=VALUE. shares: a model that has most of its text.
 
     most: so many are judged. further: so many others are judged after them, at most, until each property without a
-    stated reason has killed one.
+    stated reason has killed one. wider: settings in which the mutants that change nothing are judged again.
     """
 
     model: str
@@ -57,6 +59,7 @@ class MutantPlan:
     further: int
     seed: int
     shares: str = ""
+    wider: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,11 @@ class Plans:
 
 @dataclass(frozen=True)
 class Survivor:
-    """A mutant that no property notices, or of which nothing is known. place: file and line; change: as text."""
+    """A mutant that no property notices, or of which nothing is known. place: file and line; change: as text.
+
+    Of a mutant that changes nothing the verdict is that of the wider settings that tell it from the model; the note has
+    the settings.
+    """
 
     place: str
     function: str
@@ -134,11 +141,16 @@ class ModelRecord:
     unexercised: list[str]
     """Properties that kill no mutant that was judged, and that the model satisfies."""
     survivors: list[Survivor] = field(default_factory=list)
+    equivalent: list[Survivor] = field(default_factory=list)
+    """The mutants that change nothing in this configuration, if there are wider settings."""
+    wider: list[list[str]] = field(default_factory=list)
+    """The settings in which these were judged again, until they differed."""
 
     def is_of(self, plan: MutantPlan, sha256: str) -> bool:
         """Whether it was made of this text by this plan."""
         enough = self.judged >= min(plan.most, self.mutants)
-        return enough and (self.sha256, tuple(self.set), self.seed) == (sha256, plan.set, plan.seed)
+        made_of = (self.sha256, tuple(self.set), self.seed, tuple(map(tuple, self.wider)))
+        return enough and made_of == (sha256, plan.set, plan.seed, plan.wider)
 
 
 def shipped() -> list[str]:
@@ -166,14 +178,15 @@ def read_plans(path: Path = PATHS.plan) -> Plans:
 def _plan(name: str, base: Mapping[str, Any], entry: dict[str, Any]) -> MutantPlan:
     settings = tuple(pairs(entry.pop("set", {})))
     shares = entry.pop("shares", "")
+    wider = tuple(tuple(pairs(table)) for table in entry.pop("wider", []))
     numbers = {key: entry.pop(key, base[key]) for key in DEFAULTS}
     if entry:
         raise ValueError(
-            f"{name}: {min(entry)!r} is not a setting; there are model, set, shares, {', '.join(DEFAULTS)}"
+            f"{name}: {min(entry)!r} is not a setting; there are model, set, shares, wider, {', '.join(DEFAULTS)}"
         )
     if any(type(n) is not int or n < 0 for n in numbers.values()) or not numbers["max"]:
         raise ValueError(f"{name}: further and seed are numbers of at least 0, max of at least 1")
-    return MutantPlan(name, settings, numbers["max"], numbers["further"], numbers["seed"], shares)
+    return MutantPlan(name, settings, numbers["max"], numbers["further"], numbers["seed"], shares, wider)
 
 
 def _reason(entry: dict[str, Any]) -> Reason:
@@ -190,7 +203,7 @@ def read_records(path: Path = PATHS.record) -> dict[str, ModelRecord]:
         if data["schema"] != SCHEMA:
             raise ValueError(f"schema {data['schema']}, not {SCHEMA}")
         return {
-            name: ModelRecord(**{**r, "survivors": [Survivor(*s) for s in r["survivors"]]})
+            name: ModelRecord(**r | {key: [Survivor(*s) for s in r.get(key, ())] for key in MUTANTS})
             for name, r in data["models"].items()
         }
     except FileNotFoundError:
@@ -204,10 +217,14 @@ def write_records(records: Mapping[str, ModelRecord], path: Path = PATHS.record)
     lines = []
     for name in sorted(records):
         fields = asdict(records[name])
-        survivors = [json.dumps(list(s.values()), ensure_ascii=False) for s in fields.pop("survivors")]
-        rows = [f"   {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in fields.items()]
-        listed = ",\n    ".join(survivors)
-        rows.append(f'   "survivors": [\n    {listed}\n   ]' if survivors else '   "survivors": []')
+        mutants = {key: fields.pop(key) for key in MUTANTS}
+        rows = [
+            f"   {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in fields.items() if v or k != "wider"
+        ]
+        for key in (k for k, listed in mutants.items() if listed or k == "survivors"):
+            listed = [json.dumps(list(s.values()), ensure_ascii=False) for s in mutants[key]]
+            joined = ",\n    ".join(listed)
+            rows.append(f'   "{key}": [\n    {joined}\n   ]' if listed else f'   "{key}": []')
         lines.append(f"  {json.dumps(name)}: {{\n" + ",\n".join(rows) + "\n  }")
     write_atomically(path, f'{{\n "schema": {SCHEMA},\n "models": {{\n' + ",\n".join(lines) + "\n }\n}\n")
 

@@ -49,6 +49,26 @@ def test_the_record_of_one_model(paths: MutantPaths) -> None:
     assert again == (Exit.OK, "nothing is stale\n")
 
 
+def test_equivalent_mutants_are_judged_again_in_wider_configurations(paths: MutantPaths) -> None:
+    """Of three brokers each is among the first three, and a reassignment does not move the leader."""
+    plan = 'max = 6\nfurther = 0\nseed = 1177\n[[run]]\nmodel = "core"\n'
+    paths.plan.write_text(plan)
+    judged(paths, "core", True)
+    without = read_records(paths.record)["core"]
+    paths.plan.write_text(plan + "wider = [{ brokers = 4 }]\n")
+    judged(paths, "core", True)
+    record = read_records(paths.record)["core"]
+    assert (record.wider, without.wider, without.equivalent) == ([["brokers=4"]], [], [])
+    assert (record.counts, record.survivors) == (without.counts, without.survivors)
+    assert [(e.place, e.change, e.verdict, e.note) for e in record.equivalent] == [
+        ("core.py:43", "without b <= Broker(2)", "survived",
+         "with brokers=4: survived: the same number of states and steps, but different ones"),
+        ("core.py:83", "without p.leader is None", "equivalent", "the same with brokers=4"),
+        ("core.py:135", "without leader=keep_or_elect(p, isr)", "killed",
+         "with brokers=4: killed: leader_in_isr (9 states)"),
+    ]  # fmt: skip
+
+
 def test_an_unexercised_property_without_a_reason_is_told(paths: MutantPaths) -> None:
     """In `die_hard` some jug can always be filled or emptied, and the other property is violated by the model."""
     code, out = judged(paths, "die_hard", True)

@@ -109,6 +109,7 @@ def test_models_with_a_deliberate_flaw_have_none() -> None:
         ('[[run]]\nmodel = "no_such"', "'no_such'"),
         ("[[run]]\nset = {}", "'model'"),
         ('[[run]]\nmodel = "core"\nlimit = 3', "'limit' is not a setting"),
+        ('[[run]]\nmodel = "core"\nwider = 3', "mutants.toml"),
         ('[[run]]\nmodel = "core"\nshares = "no_such"', "'no_such'"),
         ('[[reason]]\nproperties = ["a"]', "'why'"),
         ('[[reason]]\nproperties = ["a"]\nwhy = "b"\nmodels = ["no_such"]', "'no_such'"),
@@ -131,7 +132,12 @@ def test_without_a_plan_every_model_is_judged_by_default(tmp_path: Path) -> None
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     path = tmp_path / "mutants.json"
-    records = {"core": record(), "kraft": record(survivors=[], unexercised=[])}
+    told = replace(SURVIVOR, verdict="killed", note="with brokers=4: killed: a (6 states)")
+    records = {
+        "core": record(),
+        "kraft": record(survivors=[], unexercised=[]),
+        "throttle": record(wider=[["brokers=4"], ["min_isr=1"]], equivalent=[told]),
+    }
     write_records(records, path)
     assert read_records(path) == records
     assert '    ["core.py:56", "lowest", "function exchanged", ' in path.read_text()
@@ -160,6 +166,7 @@ def test_a_file_that_is_no_record(text: str, tmp_path: Path) -> None:
         ({"judged": 107, "mutants": 200}, False),
         ({"judged": 106, "mutants": 200}, True),
         ({"judged": 106, "mutants": 200, "unexercised": ["c"]}, False),
+        ({"judged": 12, "wider": [["brokers=4"]]}, True),
     ],
 )
 def test_a_record_is_of_one_text_and_one_plan(changed: dict[str, object], is_stale: bool, plans: Plans) -> None:
@@ -188,6 +195,19 @@ def test_the_page_lists_survivors_and_what_is_unexercised(plans: Plans) -> None:
     text = page(plans, records, "core")
     assert "- unexercised: `b`: **no reason is stated**\n" in text
     assert "| `core.py:56` lowest | function exchanged: `min(a \\| b) -> max(a \\| b)` | survived: others |\n" in text
+
+
+def test_the_page_says_which_bound_hides_a_mutant(plans: Plans) -> None:
+    """What a wider search gave up on is not told from the model."""
+    notes = {"killed": "with brokers=4: killed: a (6 states)", "equivalent": "the same with brokers=4",
+             "undecided": "with brokers=4: undecided: 200,000 states"}  # fmt: skip
+    equivalent = [replace(SURVIVOR, verdict=verdict, note=note) for verdict, note in notes.items()]
+    records = {"core": record(counts={"killed": 4, "equivalent": 3}, equivalent=equivalent, wider=[["brokers=4"]])}
+    text = page(plans, records, "core")
+    assert "\n3 mutants are equivalent in this configuration; wider ones tell 1 of them from the model.\n" in text
+    assert text.count("| `core.py:56` lowest | ") == 4
+    assert "`min(a \\| b) -> max(a \\| b)` | with brokers=4: killed: a (6 states) |\n" in text
+    assert "| 4 | 3 (1 by its bounds) | 0 |" in index(records)
 
 
 def test_a_verdict_says_which_of_its_properties_are_unexercised(plans: Plans) -> None:
