@@ -8,14 +8,15 @@ import importlib.util
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from reassure.spec.language import vocabulary
 from reassure.spec.language.types import DomainError
-from reassure.spec.language.vocabulary import LanguageError
+from reassure.spec.language.vocabulary import Declaration, LanguageError
 
 PROGRAM = Path(next(iter(sys.modules["reassure"].__path__)))
 """The folder of the package `reassure`."""
@@ -36,6 +37,9 @@ class FromText(SourceFileLoader):
     twice in a second would run as it was before.
     """
 
+    declared: Sequence[Declaration] = ()
+    """All that the module's text has declared, whether it kept it or not."""
+
     def path_stats(self, path: str) -> NoReturn:
         """Raises: so that nothing is taken from the cache, and nothing stored."""
         raise OSError
@@ -46,6 +50,21 @@ class FromText(SourceFileLoader):
         if path not in read:
             read[path] = super().get_data(path)
         return read[path]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Executes a module, and keeps what it declares in functions, which no name of the module need have."""
+        noted, made = vocabulary._noted, []  # the text of the language is part of every digest: it stays as it is
+
+        def keep(declared: Any) -> Any:
+            made.append(declared)
+            return noted(declared)
+
+        vars(vocabulary)["_noted"] = keep
+        try:
+            super().exec_module(module)
+        finally:
+            vars(vocabulary)["_noted"] = noted
+        self.declared = [d for d in made if d.function.__module__ == module.__name__]
 
 
 def changed_since_import(names: Iterable[str]) -> Path | None:

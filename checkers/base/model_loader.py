@@ -17,7 +17,7 @@ from typing import Any
 from reassure import models
 from reassure.checkers.base.digest import digest_of_modules
 from reassure.checkers.base.exit_codes import UsageFailure
-from reassure.checkers.base.import_file import import_file
+from reassure.checkers.base.import_file import FromText, import_file
 from reassure.checkers.base.missing_file import did_you_mean
 from reassure.spec.language.annotations import resolve
 from reassure.spec.language.types import IntType
@@ -82,6 +82,16 @@ def load(name: str) -> Model:
     if missing:
         more = ", ".join(missing)
         raise LanguageError(f"{path.name} declares {more}, but its MODEL lacks it: MODEL = ....adding({more})")
+    loader = module.__loader__
+    used = [d.function for d in model.declarations()]
+    used += [d.goal for d in model.properties if d.goal is not None]
+    lost = [d for d in (loader.declared if isinstance(loader, FromText) else ()) if d.function not in used]
+    if lost:
+        line = lost[0].function.__code__.co_firstlineno
+        raise LanguageError(
+            f"{path.name} declares {', '.join(d.name for d in lost)} in a function or a loop, and its MODEL lacks it:"
+            f" give each a name of its own, keep them in a list and write MODEL = ....adding(*list) (line {line})"
+        )
     return model
 
 

@@ -97,3 +97,66 @@ def test_data_of_others_is_never_executed(command: str, tmp_path: Path, capsys: 
         data.write_text(text, encoding="utf-8")
         code, _, err = said(capsys, command, *words, str(data))
         assert (code != 0, "Traceback" in err, written.exists()) == (True, False, False), (code, err)
+
+
+IN_A_LOOP = """
+from dataclasses import dataclass
+from typing import Annotated
+from reassure import Id, Model, cover, every, action, initial, replace, Range
+
+class Member(Id, size="members"): ...
+
+@dataclass(frozen=True)
+class Config:
+    members: Annotated[int, Range(1, 3)] = 2
+
+@dataclass(frozen=True)
+class State:
+    members: frozenset[Member]
+
+@initial
+def empty() -> State:
+    return State(frozenset())
+
+@action(who="member")
+def join(s: State, member: Member) -> State:
+    return replace(s, members=s.members | {member})
+
+def with_members(n):
+    def reached(s: State) -> bool:
+        return len(s.members) == n
+    reached.__name__ = f"has_{n}_members"
+    return cover(reached)
+"""
+OF = "MODEL = Model.of(__name__, state=State, config=Config"
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        OF + ", shared=[with_members(n) for n in range(3)])",
+        OF + ").adding(*[with_members(n) for n in range(3)])",
+        "for n in range(3):\n    globals()[f'has_{n}_members'] = with_members(n)\n" + OF + ")",
+    ],
+)
+def test_covers_that_a_loop_declares(end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "group.py").write_text(IN_A_LOOP + end + "\n")
+    code, out, _ = said(capsys, "check", str(tmp_path / "group.py"), "--engine=reference")
+    assert code == 0
+    assert out.count("reached at depth") == 3 and "  has_2_members  reached at depth 3\n" in out
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "for n in range(3):\n    with_members(n)\n" + OF + ")",
+        "COVERS = [with_members(n) for n in range(3)]\n" + OF + ")",
+        "COVERS = [with_members(n) for n in range(3)]\n" + OF + ", shared=COVERS[1:])",
+    ],
+)
+def test_a_declaration_that_no_model_has_is_refused(
+    end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "group.py").write_text(IN_A_LOOP + end + "\n")
+    code, _, err = said(capsys, "check", str(tmp_path / "group.py"), "--engine=reference")
+    assert (code, "group.py declares has_0_members" in err, "its MODEL lacks it" in err) == (150, True, True)
