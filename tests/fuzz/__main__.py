@@ -33,6 +33,7 @@ EVERY = {
     "guards": 4,
     "mutants": 4,
     "symmetry": 1,
+    "any-number": 6,
     **dict.fromkeys(COMMANDS, 1),
     "spark": 40,
     "query": 40,

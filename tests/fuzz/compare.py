@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from reassure.spec.language.vocabulary import LanguageError
+from tests.fuzz.compare_any_number import any_number
 from tests.fuzz.compare_asked import asked
 from tests.fuzz.compare_commands import COMPARISONS
 from tests.fuzz.compare_guards import guards
@@ -31,6 +32,7 @@ CHECKS: dict[str, Callable[[Subject], Iterator[Difference]]] = {
     "asked": asked,
     "mutants": mutants,
     "symmetry": symmetry,
+    "any-number": any_number,
     **COMPARISONS,
 }
 

@@ -39,6 +39,7 @@ from reassure.checkers.engines.symbolic.any_number.samples import (
     configurations,
     instance_of,
     promising_for_any_number,
+    with_fewer,
 )
 from reassure.checkers.engines.symbolic.any_number.system import System
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
@@ -220,6 +221,7 @@ def prove_for_any_number(
                 waiting = [name for name in waiting if name not in facts]
                 facts |= {name: prover.doubt(name) for name in waiting}
                 facts |= _violations(prepared, system, options, waiting, [*prover.broken.values(), *near[1:]], say)[0]
+            facts |= _with_fewest_members(prepared, system, options, facts, say)
     except z3.Z3Exception as error:
         ended = unanswered(str(error)).stop
         stopped = ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")
@@ -311,6 +313,28 @@ def _violations(
                 facts[name] = replace(fact, note=f"with {changed}", elsewhere=its) if changed else fact
         raised = raised or (None if changed else result.raised)
     return facts, raised
+
+
+def _with_fewest_members(
+    prepared: Prepared,
+    system: System,
+    options: SearchOptions,
+    facts: dict[str, PropertyFact],
+    say: Callable[[str], None],
+) -> dict[str, PropertyFact]:
+    """The violated properties, each with the fewest members of the sorts with which a short search violates it."""
+    fallen = {name: fact for name, fact in facts.items() if fact.evidence is Evidence.COUNTEREXAMPLE}
+    where = {name: fact.elsewhere.bound if fact.elsewhere else prepared.bound for name, fact in fallen.items()}
+    counts = sorted({str(sort.sort.size) for sort in sorts(system)})
+    for bound in {str(one.config): one for one in where.values()}.values():
+        names = [name for name, its in where.items() if its.config == bound.config]
+        smaller = [one for count in counts for one in with_fewer(system, bound, count)]
+        fallen |= _violations(prepared, system, options, names, smaller, say)[0]
+    for name, fact in fallen.items():
+        config = (fact.elsewhere or prepared).bound.config
+        fewest = ", ".join(f"the fewest {count} found: {getattr(config, count)}" for count in counts)
+        fallen[name] = replace(fact, note=f"{fact.note}; {fewest}" if fact.note else fewest)
+    return fallen
 
 
 def settings_of(system: System, bound: BoundModel) -> str:

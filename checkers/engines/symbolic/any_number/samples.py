@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
-from itertools import islice
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,8 @@ FEW, MANY = 150, 800
 DRAWN, NEAR = 300, 40
 MOST = 5
 """Configurations, at most."""
+WITH_FEWER = 3
+"""Configurations of one number of members that are searched, at most."""
 
 
 def configurations(bound: BoundModel, free: Iterable[str], furthest: int = 1) -> Iterator[BoundModel]:
@@ -39,10 +41,29 @@ def configurations(bound: BoundModel, free: Iterable[str], furthest: int = 1) ->
     for distance in range(furthest + 1):
         for changes in sorted(_changes(len(names), distance), key=lambda c: (-sum(c), [-abs(change) for change in c])):
             changed = {name: values[name] + change for name, change in zip(names, changes, strict=True)}
-            try:
-                yield BoundModel(bound.model, make_config(bound.model, {**values, **changed}))
-            except (ConfigError, DomainError):
-                continue
+            yield from _bound_to(bound, [{**values, **changed}])
+
+
+def with_fewer(system: System, bound: BoundModel, count: str) -> Iterator[BoundModel]:
+    """Configurations with fewer members of a sort, the fewest first. count: the number of these members.
+
+    As few other free numbers as possible are less than they were, and none is less than the number of members.
+    """
+    values = {f.name: getattr(bound.config, f.name) for f in fields(bound.config)}
+    for number in range(dict(system.config)[count].low, values[count]):
+        larger = sorted(name for name in system.any_number.free - {count} if values[name] > number)
+        chosen = (some for length in range(len(larger) + 1) for some in combinations(larger, length))
+        changes = (dict.fromkeys((count, *some), number) for some in chosen)
+        yield from islice(_bound_to(bound, ({**values, **change} for change in changes)), WITH_FEWER)
+
+
+def _bound_to(bound: BoundModel, configs: Iterable[dict[str, Any]]) -> Iterator[BoundModel]:
+    """The model with each configuration that it does not refuse."""
+    for config in configs:
+        try:
+            yield BoundModel(bound.model, make_config(bound.model, config))
+        except (ConfigError, DomainError):
+            continue
 
 
 def _changes(numbers: int, distance: int) -> Iterator[tuple[int, ...]]:

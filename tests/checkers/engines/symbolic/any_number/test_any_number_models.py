@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import random
+import re
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
 import pytest
 
-from tests.helpers.any_number import proof, statuses
+from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import find, load
+from reassure.checkers.base.stop import StopReason
+from reassure.models.kraft.state import Config
+from tests.helpers.any_number import bound_to, proof, statuses
+from tests.helpers.configurations import mutants
+from tests.helpers.flaws import breaks, settings_of
+from tests.helpers.runs import checked
 
 
 @pytest.mark.slow
@@ -37,20 +52,56 @@ def test_a_record_is_lost_by_kafkas_own_rules() -> None:
     assert found.trace is not None and len(found.trace) == 7
 
 
-MUTANTS = [
-    ("adding_not_awaited", "completion_needs_everything_added"),
-    ("completion_without_min_isr", "completion_needs_min_isr"),
-    ("elr_not_emptied", "elr_only_below_min_isr"),
-    ("isr_not_trimmed", "isr_within_replicas"),
-    ("fenced_accepted", "isr_is_unfenced"),
-    ("leader_epoch_not_raised", "completion_raises_leader_epoch"),
-    ("epoch_unchecked", "stale_request_changes_nothing"),
-    ("cancel_unchecked", "cancel_below_min_isr_is_refused"),
-]
+def of_kraft() -> list[str]:
+    """The mutants that have kraft's states."""
+    return [name for name in mutants() if load(name).config is Config]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mutant", "name"), MUTANTS)
-def test_nothing_that_a_mutant_violates_is_proved(mutant: str, name: str) -> None:
-    result = proof(mutant, properties=[name])
-    assert statuses(result)[name] == "violated"
+@pytest.mark.parametrize("mutant", of_kraft())
+def test_nothing_that_a_mutant_violates_is_proved(mutant: str) -> None:
+    """Each falls, with the fewest brokers with which it was found to fall."""
+    left_out = {p.name for p in load(mutant).properties if p.temporal} | {"deadlock"}
+    violated = [name for name in breaks(mutant) if name not in left_out]
+    settings = [pair for pair in settings_of(mutant) if not pair.startswith("brokers=")]
+    result = proof(mutant, *settings, properties=violated)
+    notes = {p.name: p.note for p in result.properties if p.name in violated}
+    assert {name: statuses(result)[name] for name in violated} == dict.fromkeys(violated, "violated")
+    assert all(re.search(r"the fewest brokers found: \d", note) for note in notes.values()), notes
+
+
+def text_of(mutant: Mutant, source: str) -> str:
+    """The text of a model of one file with a mutant's change."""
+    assert mutant.change is not None
+    _, changed = mutant.change
+    tree = ast.parse(source)
+    places = [n for n, one in enumerate(tree.body) if isinstance(one, ast.FunctionDef) and one.name == changed.name]
+    (place,) = places
+    tree.body[place] = changed
+    return ast.unparse(tree)
+
+
+@pytest.mark.slow
+def test_what_is_proved_of_a_mutant_of_core_holds_in_each_configuration(tmp_path: Path) -> None:
+    """The program changes core in one place; a search of each small configuration knows what falls."""
+    bound, source = bound_to("core"), find("core").read_text(encoding="utf-8")
+    changed = [mutant for mutant in mutants_of(bound) if mutant.change is not None]
+    fates: Counter[str] = Counter()
+    for number, mutant in enumerate(random.Random(1).sample(changed, 40)):
+        path = tmp_path / f"core_{number}.py"
+        path.write_text(text_of(mutant, source), encoding="utf-8")
+        try:
+            found = statuses(proof(str(path)))
+        except Failure as refused:
+            assert refused.code is Exit.MODEL
+            fates["refused"] += 1
+            continue
+        fates.update(found.values())
+        for pair in product((3, 4), (1, 2, 3)):
+            pairs = [f"brokers={pair[0]}", f"min_isr={pair[1]}"]
+            searched = checked(str(path), pairs, "native", memory=1 << 30)[0]
+            fallen = {p.name for p in searched.properties if p.status == "violated"}
+            assert not [name for name in fallen if found.get(name) == "proved"], (mutant, pairs)
+            raised = searched.stopped.reason is StopReason.RAISED
+            assert not raised or "proved" not in found.values(), (mutant, pairs)
+    assert fates["proved"] > 10 and fates["violated"] > 10

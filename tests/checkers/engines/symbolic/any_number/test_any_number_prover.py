@@ -74,7 +74,7 @@ def test_a_fault_of_more_brokers_than_are_at_hand_is_violated_with_a_trace(tmp_p
     model = changed(tmp_path, "len(p.isr) > 1:", "(len(p.isr) > 1 or len(p.unfenced) > 3):")
     result = proof(model)
     (found,) = [p for p in result.properties if p.name == "isr_never_empty"]
-    assert (found.status, found.note) == ("violated", "with --set brokers=4")
+    assert (found.status, found.note) == ("violated", "with --set brokers=4; the fewest brokers found: 4")
     assert found.trace is not None and found.trace.meta["config"] == {"brokers": 4, "min_isr": 2}
     assert found.elsewhere is not None and found.elsewhere.settings == ("brokers=4",)
     assert result.identity.config["brokers"] == 3

@@ -1,0 +1,53 @@
+"""What is proved for any number of members against searches with two to five of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+from reassure.checkers.base.engine_results import EngineResult
+from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.base.options import ProofOptions, SearchOptions
+from reassure.checkers.base.result import RAISES, CheckResult
+from reassure.checkers.engines.native import engine
+from reassure.checkers.engines.symbolic.any_number.prover import prove_for_any_number
+from reassure.spec.language.types import DomainError
+from reassure.spec.semantics.interpreter import BoundModel, ConfigError, ModelError, make_config
+from tests.fuzz.subject import Difference, Subject
+from tests.helpers.runs import result_of
+
+SIZES = (2, 3, 4, 5)
+PROVED = ("proved", "holds_within_bounds")
+
+
+def any_number(subject: Subject, seconds: float = 8.0) -> Iterator[Difference]:
+    """Each property that is proved is violated with no number of members, as far as a search of a second comes."""
+    try:
+        proof = result_of(_prove, subject.bound, SearchOptions(budget=seconds, workers=1))
+    except (Failure, ModelError):
+        return  # no number is free, or a construct has no translation, or it raises at once
+    proved = [p.name for p in proof.properties if p.status in PROVED]
+    for size in SIZES if proved else ():
+        found = _searched(subject.bound, size, proved)
+        if found is None:
+            continue
+        for p in found.properties:
+            if p.status in ("violated", "raised") and (p.name in proved or p.name == RAISES):
+                yield Difference("any-number", f"proves what is {p.status}", f"{p.name} with {size} of each sort")
+
+
+def _prove(*given: Any) -> EngineResult:
+    return prove_for_any_number(*given, ProofOptions(any_number=True))
+
+
+def _searched(bound: BoundModel, size: int, names: list[str]) -> CheckResult | None:
+    """A search with so many members of each sort; None if there is no such configuration, or it raises at once."""
+    values = {f.name: getattr(bound.config, f.name) for f in fields(bound.config)}
+    counts = {name: size for name in values if name.endswith("_count")}
+    options = SearchOptions(names, budget=1.0, workers=1, memory=1 << 30)
+    try:
+        sized = BoundModel(bound.model, make_config(bound.model, values | counts))
+        return result_of(engine.check, sized, options)
+    except (ConfigError, DomainError, ModelError):
+        return None
