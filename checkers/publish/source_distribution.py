@@ -8,19 +8,24 @@ from __future__ import annotations
 import gzip
 import os
 import tarfile
-import time
 from pathlib import Path
 from typing import Any
 
 from setuptools.command.sdist import sdist
 
+FIRST = 315_532_800
+"""1980-01-01, in seconds since 1970."""
+
 
 class SourceDistribution(sdist):  # type: ignore[misc]
-    """Writes the files by name, with the time of SOURCE_DATE_EPOCH (seconds since 1970; default: now) and no owner."""
+    """Writes the files by name, without an owner, with the time of SOURCE_DATE_EPOCH (seconds since 1970).
+
+    Without that it is the first time that a wheel can have.
+    """
 
     def make_archive(self, base_name: Any, format: str, root_dir: Any = None, base_dir: Any = None, **_: Any) -> str:
         """Writes `base_name`.tar.gz of the folder `base_dir`; returns its path."""
-        when = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+        when = int(os.environ.get("SOURCE_DATE_EPOCH", FIRST))
 
         def plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
             entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = when, 0, 0, "", ""

@@ -88,6 +88,7 @@ class Scout:
         found = explore(self.bound, self.kernel, self.start, search, limits)
         if found.stopped == BY_USER:
             raise KeyboardInterrupt
+        self.raised = found.raised(self.wants) or self.raised
         return found.stopped == depth_reached(depth) and not found.violated(names) and search.raised_on is None
 
     def some(self, rows: Rows, count: int) -> Rows:

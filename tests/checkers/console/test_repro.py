@@ -45,6 +45,7 @@ OTHER_OUTPUTS = {
     "check": {"dump_kernel", "follow", "out", "no_data", "resume"},  # of Spark: where the run is kept
     "export": {"out"},
     "prove": {"certificate"},
+    "verify": {"smt2"},
     "traces": {"out", "format"},
     "graph": {"out", "format"},
     "show": {"out", "format"},
