@@ -82,14 +82,17 @@ def lower_model(
 
 
 def with_changed(
-    model: LoweredModel, changed: Mapping[FunctionType, Definition], names: Container[str]
+    model: LoweredModel,
+    changed: Mapping[FunctionType, Definition],
+    names: Container[str],
+    any_number: AnyNumber | None = None,
 ) -> LoweredModel:
     """The model whose actions and initial functions run other bodies of some functions; claims keep the text.
 
-    names: of the actions and initial functions that call one of these functions; the others are taken over. Raises
-    what `lower_model` raises.
+    names: of the actions and initial functions that call one of these functions; the others are taken over. any_number:
+    as `lower_model` was given it. Raises what `lower_model` raises.
     """
-    scope = ModelScope(model.bound, CONSTRUCTS, graph=model.graph)
+    scope = ModelScope(model.bound, CONSTRUCTS, graph=model.graph, any_number=any_number)
     scope.changed = changed
     declared = model.bound.model
 
@@ -106,7 +109,8 @@ def with_changed(
     )
     if scope.refusals:
         raise SubsetError(scope.refusals)
-    refuse_unwatched(scope, model.leaves, actions)
+    if any_number is None:
+        refuse_unwatched(scope, model.leaves, actions)
     told_apart = {**model.told_apart, **_told_apart(scope)}
     return dataclasses.replace(model, initials=initials, actions=actions, told_apart=told_apart)
 

@@ -75,6 +75,8 @@ def _checked(args: argparse.Namespace, console: Console, limits: _Limits) -> Exi
     from reassure.checkers.engines.symbolic import certificate
     from reassure.checkers.engines.symbolic.any_number import certificate as any_number
     from reassure.checkers.engines.symbolic.scout import Scout
+    from reassure.checkers.engines.symbolic.solver import cvc5_settles
+    from reassure.checkers.engines.symbolic.verification import LOGIC
 
     data = certificate.contents(args.certificate)
     of_any_number = any_number.read(args.certificate, data) if data.get("kind") == any_number.KIND else None
@@ -93,8 +95,9 @@ def _checked(args: argparse.Namespace, console: Console, limits: _Limits) -> Exi
     if of_any_number is not None:
         return _checked_for_any_number(of_any_number, bound, args.smt2, console, limits)
     assert isinstance(proof, certificate.Certificate)
-    wrong = certificate.verify(proof, lowered, limits.seconds, limits.say)
-    open_bounds = certificate.open_bounds(proof, lowered) if not wrong else {}
+    other = cvc5_settles(LOGIC)
+    wrong = certificate.verify(proof, lowered, limits.seconds, limits.say, other)
+    open_bounds = certificate.open_bounds(proof, lowered, other) if not wrong else {}
     scout = Scout(bound, lowered, say=limits.say)
     rows = scout.some(scout.reachable(), 200)
     wrong += certificate.refuted_by(proof, lowered, [scout.layout.decode(r.view("uint64")) for r in rows])
@@ -102,7 +105,7 @@ def _checked(args: argparse.Namespace, console: Console, limits: _Limits) -> Exi
         console.print(line)
     if wrong:
         return Exit.EXPECTATION
-    for line in certificate.summary(proof, len(rows), open_bounds):
+    for line in certificate.summary(proof, len(rows), open_bounds, ["Z3"] if other is None else ["Z3", "cvc5"]):
         console.print(line)
     return Exit.OK if all(open_bounds.values()) else Exit.INCONCLUSIVE
 

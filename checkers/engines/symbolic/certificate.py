@@ -21,7 +21,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant
 from reassure.checkers.engines.symbolic.smt_terms import parts
-from reassure.checkers.engines.symbolic.solver import constants, satisfiable
+from reassure.checkers.engines.symbolic.solver import Settles, constants, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import implied, inductive, never_raises, refuted, within_bounds
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -160,10 +160,12 @@ def verify(
     lowered: LoweredModel,
     seconds: Callable[[], float | None] = lambda: None,
     say: Callable[[str], None] = lambda _: None,
+    other: Settles | None = None,
 ) -> list[str]:
     """The obligations that it does not meet: none, if it proves its properties.
 
-    seconds: how many a query may take. say: is told what is checked. Raises `Interrupted` where Z3 gives no answer.
+    seconds: how many a query may take. say: is told what is checked. other: a second solver. Raises `Interrupted` where
+    a solver gives no answer.
     """
     machine = Machine(lowered)
     temporal = {p.name for p in lowered.bound.properties if p.temporal}.intersection(certificate.properties)
@@ -177,16 +179,22 @@ def verify(
         *implied(machine, lemmas, claims),
         *never_raises(machine, lemmas, claims),
     ]
-    return [*refuted(obligations, seconds(), say), *(f"{name} is not a property of the model" for name in unknown)]
+    return [
+        *refuted(obligations, seconds(), say, other),
+        *(f"{name} is not a property of the model" for name in unknown),
+    ]
 
 
-def open_bounds(certificate: Certificate, lowered: LoweredModel) -> dict[str, bool]:
-    """Bounds that the lemmas do not keep every step within, and whether they are declared: such steps are excluded."""
+def open_bounds(certificate: Certificate, lowered: LoweredModel, other: Settles | None = None) -> dict[str, bool]:
+    """Bounds that the lemmas do not keep every step within, and whether they are declared: such steps are excluded.
+
+    other: a second solver.
+    """
     machine = Machine(lowered)
     lemmas, bounds = lemmas_of(certificate, machine), dict[str, bool]()
     declared = _declared(lowered)
     for path in declared:
-        if refuted(within_bounds(machine, lemmas, except_for=set(declared) - {path})):
+        if refuted(within_bounds(machine, lemmas, except_for=set(declared) - {path}), other=other):
             bounds[path] = declared[path]
     return bounds
 
@@ -200,14 +208,18 @@ def _declared(lowered: LoweredModel) -> dict[str, bool]:
     return bounds
 
 
-def summary(certificate: Certificate, looked_at: int, open_paths: dict[str, bool]) -> list[str]:
-    """Lines that summarise a valid certificate. looked_at: number of reachable states; open_paths: of `open_bounds`."""
+def summary(certificate: Certificate, looked_at: int, open_paths: dict[str, bool], solvers: list[str]) -> list[str]:
+    """Lines that summarise a valid certificate.
+
+    looked_at: number of reachable states; open_paths: of `open_bounds`; solvers: those that were asked.
+    """
     lemmas = "1 lemma holds" if len(certificate.lemmas) == 1 else f"{len(certificate.lemmas)} lemmas hold"
     claims = f"{len(certificate.properties)} propert{'y' if len(certificate.properties) == 1 else 'ies'}"
     lines = [
         f"{lemmas} initially, preserved by every step; they imply {claims} of {certificate.model}:",
         "  " + ", ".join(certificate.properties),
         f"{looked_at} reachable states satisfy them",
+        f"settled by {' and '.join(solvers)}",
     ]
     if open_paths:
         paths = ", ".join(sorted(open_paths))

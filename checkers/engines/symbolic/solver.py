@@ -1,4 +1,4 @@
-"""Z3 as the provers use it: solvers with a seed and a time limit, and answers that are yes or no.
+"""Z3 as the provers use it: solvers with a seed and a time limit, and answers that are yes or no; cvc5 beside it.
 
 An answer that Z3 does not give is an exception, never a value: `unknown` cannot be taken for either.
 """
@@ -6,6 +6,8 @@ An answer that Z3 does not give is an exception, never a value: `unknown` cannot
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import z3
 
@@ -69,3 +71,33 @@ def constants(formula: z3.ExprRef) -> list[z3.ExprRef]:
             leaves.append(e)
         todo += e.children()
     return leaves
+
+
+Settles = Callable[[str, float | None], bool]
+"""Whether a solver finds that a script has no model, in so many seconds; None for no limit."""
+
+
+def cvc5_settles(logic: str) -> Settles | None:
+    """Scripts of an SMT-LIB logic asked of cvc5; None if it is not installed.
+
+    What it returns raises `Interrupted` where cvc5 gives no answer.
+    """
+    try:
+        import cvc5
+    except ImportError:
+        return None
+
+    def settles(text: str, seconds: float | None) -> bool:
+        solver: Any = cvc5.Solver()
+        if seconds is not None:
+            solver.setOption("tlimit-per", str(milliseconds(seconds)))
+        parser: Any = cvc5.InputParser(solver)
+        parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, f"(set-logic {logic})\n{text}", "obligation")
+        symbols, answer = parser.getSymbolManager(), ""
+        while not (command := parser.nextCommand()).isNull():
+            answer = str(command.invoke(solver, symbols)).strip() or answer
+        if answer not in ("sat", "unsat"):
+            raise Interrupted(StopReason.SOLVER, f"cvc5 gave no answer: {answer}")
+        return answer == "unsat"
+
+    return settles

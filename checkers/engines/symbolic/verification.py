@@ -11,16 +11,23 @@ from collections.abc import Callable, Iterable
 import z3
 
 from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant, Obligation
-from reassure.checkers.engines.symbolic.solver import satisfiable
+from reassure.checkers.engines.symbolic.solver import Settles, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
+
+LOGIC = "QF_BV"
+"""The logic of the obligations: bit-vectors and bools, without quantifiers."""
 
 
 def refuted(
-    obligations: Iterable[Obligation], seconds: float | None = None, say: Callable[[str], None] = lambda _: None
+    obligations: Iterable[Obligation],
+    seconds: float | None = None,
+    say: Callable[[str], None] = lambda _: None,
+    other: Settles | None = None,
 ) -> list[str]:
     """The obligations that are not met, each with the conclusions that are false in some model of its facts.
 
-    seconds: for each query. say: is told what is checked. Raises `Interrupted` where Z3 gives no answer.
+    seconds: for each query. say: is told what is checked. other: a solver of the logic that is asked after Z3. Raises
+    `Interrupted` where a solver gives no answer.
     """
     context, messages = z3.Context(), []
     for obligation in obligations:
@@ -30,11 +37,25 @@ def refuted(
         conclusions = {name: c.translate(context) for name, c in obligation.conclusions.items()}
         if not conclusions:
             continue
-        if satisfiable(solver, z3.Not(z3.And(*conclusions.values())), seconds=seconds):
+        solver.add(z3.Not(z3.And(*conclusions.values())))
+        if satisfiable(solver, seconds=seconds):
             model = solver.model()
             names = [n for n, c in conclusions.items() if z3.is_false(model.eval(c, model_completion=True))]
             messages.append(f"{obligation.name}: not {'; not '.join(names)}")
+        elif other is not None and not other(_script(solver), seconds):
+            messages.append(f"{obligation.name}: not by the second solver")
     return messages
+
+
+def _script(solver: z3.Solver) -> str:
+    """What a solver holds, as a script. Z3 writes `and` and `or` of nothing as SMT-LIB does not: they are constants."""
+    empty = [
+        (z3.And(solver.ctx), z3.BoolVal(True, solver.ctx)),
+        (z3.Or(solver.ctx), z3.BoolVal(False, solver.ctx)),
+    ]
+    plain = z3.SimpleSolver(ctx=solver.ctx)
+    plain.add(*(z3.substitute(one, *empty) for one in solver.assertions()))
+    return str(plain.to_smt2())
 
 
 def inductive(machine: Machine, invariants: list[Invariant], premises: Iterable[Invariant] = ()) -> list[Obligation]:

@@ -23,9 +23,9 @@ from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
 from reassure.checkers.engines.symbolic.any_number.instance import is_slot
 from reassure.checkers.engines.symbolic.any_number.instantiation import Searched, search_near
 from reassure.checkers.engines.symbolic.any_number.obligations import (
+    LOGIC,
     Goals,
     Quantified,
-    cvc5_settles,
     own_lemmas,
     script,
     z3_settles,
@@ -34,6 +34,7 @@ from reassure.checkers.engines.symbolic.any_number.system import System, places
 from reassure.checkers.engines.symbolic.any_number.terms import NoTranslation
 from reassure.checkers.engines.symbolic.certificate import contents
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
+from reassure.checkers.engines.symbolic.solver import cvc5_settles
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.node_order import arguments_first
@@ -343,20 +344,21 @@ def verify(
     its_goals += [g for name in certificate.properties for g in goals.claims_raise[name]]
     its_goals += [g for name in steps for g in goals.of[name]] + list(goals.actions_raise.values())
     hints = _hints(certificate, goals, first)
-    wrong, solvers = list[str](), ["Z3"]
-    other = cvc5_settles()
-    solvers += ["cvc5"] if other is not None else []
+    wrong = list[str]()
+    other = cvc5_settles(LOGIC)
+    solvers = ["Z3"] if other is None else ["Z3", "cvc5"]
     for goal in its_goals:
         say(f"checking: {goal.name}")
         text = script(induction, goal, hints.get(goal.key, set(first)))
         scripts(goal.name, text)
         if not z3_settles(text, seconds()):
             wrong.append(f"not met: {goal.name}")
-        elif other is not None and not other(text):
+        elif other is not None and not other(text, seconds()):
             wrong.append(f"not met by cvc5: {goal.name}")
     open_bounds: dict[str, bool] = {}
     for path, declared, goal in goals.exits:
-        if not z3_settles(script(induction, goal, set(first)), seconds()):
+        text = script(induction, goal, set(first))
+        if not z3_settles(text, seconds()) or (other is not None and not other(text, seconds())):
             open_bounds[path] = declared and open_bounds.get(path, True)
     left = seconds()
     searched = list(search_near(system, lemmas, SEARCHED_FOR if left is None else left, memory, say))

@@ -13,14 +13,15 @@ from typing import Any
 import z3
 
 from reassure.checkers.engines.symbolic.any_number.instance import Instance, leaves_of
-from reassure.checkers.engines.symbolic.any_number.samples import instance_of, sizes
+from reassure.checkers.engines.symbolic.any_number.samples import instance_of, numbers, sizes
 from reassure.checkers.engines.symbolic.any_number.system import Move, System, places
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.engines.symbolic.solver import satisfiable
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.lowered_model import LoweredAction
 from reassure.spec.language.types import BoolType, IdType, MapType, SeqType, SetType, Type, unbounded
-from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Params, Step
 
 
 def compare(system: System, bound: BoundModel, states: Iterable[Any], steps_of_each: int = 40) -> int:
@@ -50,15 +51,43 @@ def compare(system: System, bound: BoundModel, states: Iterable[Any], steps_of_e
 def moves_of(system: System, bound: BoundModel, before: Instance, step: Step) -> Iterator[tuple[Move, Instance]]:
     """The moves that a step of Python is, each with the values of its state and its parameters."""
     number = [a.name for a in bound.model.actions].index(step.action.name)
+    moves = (move for move in system.moves if move.number == number)
+    return _fitting(system, moves, system.lowered.actions[number], before, step.params, step.after)
+
+
+def compare_initial(system: System, bound: BoundModel, most: int = 12) -> int:
+    """Compares the initial states of a configuration; the number of those compared. Raises `Disagreement`.
+
+    Each is one of the nodes, and the formulas admit that it is one. most: states that are compared, at most.
+    """
+    every = [one for one in bound.initial_states() if not isinstance(one[2], Clipped)]
+    chosen = every[:: max(1, len(every) // most)]
+    for declared, params, state in chosen:
+        (lowered,) = (one for one in system.lowered.initials if one.name == declared.name)
+        moves = (move for move in system.initials if move.name == declared.name)
+        nothing = Instance(sizes(bound, system), numbers(bound, system))
+        fitting = list(_fitting(system, moves, lowered, nothing, params, state))
+        if not fitting:
+            raise Disagreement(f"for any number {declared.name} does not begin with {state}")
+        for move, instance in fitting:
+            if not Fixed(system, instance).possible(move.taken):
+                raise Disagreement(f"the formulas exclude that {declared.name} begins with {state}")
+    return len(chosen)
+
+
+def _fitting(
+    system: System, moves: Iterable[Move], lowered: LoweredAction, before: Instance, params: Params, state: Any
+) -> Iterator[tuple[Move, Instance]]:
+    """Those moves that lead to a state by these parameters, each with the values of its variables and parameters."""
     leaves = dict(before.leaves)
-    for p in system.lowered.actions[number].parameters:
+    for p in lowered.parameters:
         if not isinstance(p.drawn, tuple):
-            values = leaves_of(step.params[p.name], p.type)
+            values = leaves_of(params[p.name], p.type)
             leaves |= {f"{p.name}{path}$": value for path, value in values.items()}
     instance = Instance(before.sizes, leaves)
-    after = leaves_of(step.after, system.type)
-    for move in system.moves:
-        if move.number == number and instance.holds(move.taken) and _becomes(move, instance, after):
+    after = leaves_of(state, system.type)
+    for move in moves:
+        if instance.holds(move.taken) and _becomes(move, instance, after):
             yield move, instance
 
 
@@ -154,4 +183,4 @@ def sorts(system: System) -> list[IdType]:
     return sorted((k for k in kinds if isinstance(k, IdType) and unbounded(k)), key=str)
 
 
-__all__ = ["Fixed", "compare", "moves_of", "sizes"]
+__all__ = ["Fixed", "compare", "compare_initial", "moves_of", "sizes"]

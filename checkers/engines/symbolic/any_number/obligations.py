@@ -14,7 +14,6 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.base.stop import Interrupted, StopReason
 from reassure.checkers.engines.symbolic.any_number.induction import AnyGoal, AnyInduction
 from reassure.checkers.engines.symbolic.any_number.logic import implies
 from reassure.checkers.engines.symbolic.any_number.naming import Env
@@ -164,24 +163,3 @@ def one_file(scripts: Iterable[tuple[str, str]]) -> str:
     """Scripts of goals, by name, as one: a solver answers unsat to each `check-sat`."""
     goals = (f"(reset)\n(set-logic {LOGIC})\n(set-info :status unsat)\n; {name}\n{text}" for name, text in scripts)
     return "".join(goals)
-
-
-def cvc5_settles() -> Callable[[str], bool] | None:
-    """The same for cvc5; None if it is not installed."""
-    try:
-        import cvc5
-    except ImportError:
-        return None
-
-    def settles(text: str) -> bool:
-        solver: Any = cvc5.Solver()
-        parser: Any = cvc5.InputParser(solver)
-        parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, f"(set-logic {LOGIC})\n{text}", "obligation")
-        symbols, answer = parser.getSymbolManager(), ""
-        while not (command := parser.nextCommand()).isNull():
-            answer = str(command.invoke(solver, symbols)).strip() or answer
-        if answer not in ("sat", "unsat"):
-            raise Interrupted(StopReason.SOLVER, f"cvc5 gave no answer: {answer}")
-        return answer == "unsat"
-
-    return settles

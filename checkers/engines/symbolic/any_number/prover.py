@@ -31,7 +31,7 @@ from reassure.checkers.base.stop import BY_USER, MODEL_RAISES, Ending, Stop, Sto
 from reassure.checkers.engines.native import engine as native
 from reassure.checkers.engines.symbolic.any_number.certificate import certificate_of
 from reassure.checkers.engines.symbolic.any_number.counterexamples import MOST_MEMBERS, Counterexamples, SmallStep
-from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare, sorts
+from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare, compare_initial, sorts
 from reassure.checkers.engines.symbolic.any_number.induction import AnyGoal, AnyInduction
 from reassure.checkers.engines.symbolic.any_number.obligations import Goals, own_lemmas, script, z3_settles
 from reassure.checkers.engines.symbolic.any_number.samples import (
@@ -166,6 +166,7 @@ class AnyNumberProver:
         for bound, states in self.samples.states:
             self.say("checking against plain Python")
             some = self.samples.rng.sample(states, min(STEPS_COMPARED, len(states)))
+            compare_initial(self.system, bound)
             compare(self.system, bound, some, STEPS_COMPARED)
             fixed = Fixed(self.system, instance_of(self.system, bound, some[0]))
             for condition in conditions:

@@ -132,7 +132,7 @@ class Samples:
     def _columns(self, bound: BoundModel, states: list[Any]) -> InstanceColumns:
         rows = [leaves_of(state, self.system.type) for state in states]
         leaves = {name: _column([row[name] for row in rows]) for name in rows[0]}
-        return InstanceColumns(sizes(bound, self.system), leaves | _numbers(bound, self.system))
+        return InstanceColumns(sizes(bound, self.system), leaves | numbers(bound, self.system))
 
     def hold(self, node: Node) -> bool:
         """Whether a condition is true in every state, and says something."""
@@ -157,10 +157,10 @@ class Samples:
 
 def instance_of(system: System, bound: BoundModel, state: Any) -> Instance:
     """The values of nodes in one state of a configuration."""
-    return Instance(sizes(bound, system), leaves_of(state, system.type) | _numbers(bound, system))
+    return Instance(sizes(bound, system), leaves_of(state, system.type) | numbers(bound, system))
 
 
-def _numbers(bound: BoundModel, system: System) -> dict[str, Any]:
+def numbers(bound: BoundModel, system: System) -> dict[str, Any]:
     """The values of the free numbers in a configuration."""
     return {f"c.{name}": getattr(bound.config, name) for name in system.any_number.free}
 

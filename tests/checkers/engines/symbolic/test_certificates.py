@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,11 @@ import pytest
 
 from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.cli.main import main
-from reassure.checkers.engines.symbolic import certificate
+from reassure.checkers.engines.symbolic import certificate, verification
+from reassure.checkers.engines.symbolic.any_number.obligations import z3_settles
 from reassure.checkers.engines.symbolic.certificate import formulas_of
+from reassure.checkers.engines.symbolic.solver import cvc5_settles
+from reassure.checkers.engines.symbolic.verification import LOGIC
 from tests.helpers.command import said
 from tests.helpers.runs import bind
 
@@ -47,7 +51,35 @@ def written(proof: Proof) -> Path:
 def test_certificate(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "verify", str(written))
     assert code == 0
-    assert "they imply 3 properties of core" in out and "200 reachable states satisfy them" in out
+    assert "they imply 3 properties of core" in out
+    solvers = "Z3" if cvc5_settles(LOGIC) is None else "Z3 and cvc5"
+    assert f"200 reachable states satisfy them\nsettled by {solvers}\n" in out
+
+
+def test_a_second_solver_is_asked_of_what_z3_has_settled(written: Path) -> None:
+    """It reads a script of each obligation; what it does not settle is not met."""
+    _, lowered = bind(load("core"), settings(load("core"), []))
+    found, asked = certificate.read(written), list[str]()
+
+    def unsure(script: str, seconds: float | None) -> bool:
+        asked.append(script)
+        return len(asked) > 1
+
+    assert certificate.verify(found, lowered, other=unsure) == ["initial states: not by the second solver"]
+    assert all(z3_settles(script, None) for script in asked)
+    # what is said with no conjunct is a constant of SMT-LIB, not an `and` of nothing
+    assert not any(re.search(r"(?<!\()\b(and|or)\b", script) for script in asked)
+
+
+def test_a_second_solver_notices_what_z3_settles_wrongly(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault: Z3 finds a model for nothing."""
+    monkeypatch.setattr(verification, "satisfiable", lambda *_, **__: False)
+    _, lowered = bind(load("core"), settings(load("core"), []))
+    found = certificate.read(written)
+    found.lemmas = found.lemmas[:1]
+    assert certificate.verify(found, lowered) == []
+    wrong = certificate.verify(found, lowered, other=cvc5_settles(LOGIC) or z3_settles)
+    assert "properties: not by the second solver" in wrong
 
 
 def changed(path: Path, folder: Path, **fields: Any) -> str:

@@ -11,7 +11,8 @@ import z3
 from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.symbolic.any_number.certificate import AnyCertificate, Verified, read, verify
-from reassure.checkers.engines.symbolic.any_number.obligations import cvc5_settles, one_file, z3_settles
+from reassure.checkers.engines.symbolic.any_number.obligations import LOGIC, one_file, z3_settles
+from reassure.checkers.engines.symbolic.solver import cvc5_settles
 from tests.helpers.any_number import bound_to, proof
 
 
@@ -159,8 +160,8 @@ def test_any_solver_reads_the_lemmas_and_the_goals(core: Path) -> None:
         assert solver.check() == z3.sat
     text = one_file(scripts.items())
     assert text.count("(check-sat)") == text.count("(set-info :status unsat)") == len(scripts)
-    other = cvc5_settles()
-    assert other is None or all(other(script) for script in scripts.values())
+    other = cvc5_settles(LOGIC)
+    assert other is None or all(other(script, None) for script in scripts.values())
 
 
 def test_numbers_that_the_model_has_not_are_not_free(core: Path) -> None:
@@ -211,7 +212,7 @@ def test_z3_settles_a_script() -> None:
 
 def test_cvc5_settles_a_script() -> None:
     pytest.importorskip("cvc5")
-    settles = cvc5_settles()
+    settles = cvc5_settles(LOGIC)
     assert settles is not None
-    assert not settles(SCRIPT.format(""))
-    assert settles(SCRIPT.format("(assert (not (= a b)))"))
+    assert not settles(SCRIPT.format(""), None)
+    assert settles(SCRIPT.format("(assert (not (= a b)))"), 10.0)
