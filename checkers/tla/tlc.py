@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import time
 import zipfile
@@ -131,7 +132,7 @@ def run_tlc(
     """
     heap = [f"-Xmx{max(memory >> 20, 64)}m"] if memory else []
     limit = math.ceil(tlc.processor) if tlc.processor else 0
-    limited = ["sh", "-c", f'ulimit -t {limit}; exec "$@"', "tlc"] if limit else []
+    limited = ["sh", "-c", f'ulimit -c 0; ulimit -S -t {limit}; exec "$@"', "tlc"] if limit else []
     with temporary_folder("tlc") as work:
         command = [
             *limited, tlc.java, *heap, "-XX:+UseSerialGC", f"-Djava.io.tmpdir={work}", "-cp", str(tlc.jar),
@@ -147,9 +148,10 @@ def run_tlc(
             run = replace(read_run(text, time.monotonic() - began), finished=False, complete=False)
         else:
             run = read_run(done.stdout + done.stderr, time.monotonic() - began)
+            run.finished = done.returncode != -signal.SIGXCPU
+            if done.returncode < 0 and run.finished:
+                run.error = f"ended by {signal.Signals(-done.returncode).name}"
     run.processor = processor_of_children() - used_before
-    if limit and run.processor > limit - 1 and not run.complete:
-        run.finished = False
     return run
 
 

@@ -348,10 +348,10 @@ def test_a_limit_of_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     java.write_text(java.read_text() + "while :; do :; done\n")
     run = run_tlc(replace(TlcInstallation.find(None), processor=0.2), tmp_path, "x", None)
     assert (run.finished, run.complete, run.generated, run.distinct) == (False, False, 1385, 222)
-    assert 0.9 < run.processor < 1.5
+    assert 0.5 < run.processor < 1.5
     java.write_text(java.read_text().replace("while :; do :; done", "sleep 0.1; kill -9 $$"))
     run = run_tlc(replace(TlcInstallation.find(None), processor=9), tmp_path, "x", None)
-    assert (run.finished, run.complete, run.error) == (True, False, "@!@!@ENDMSG 2200 @!@!@")
+    assert (run.finished, run.complete, run.error) == (True, False, "ended by SIGKILL")
 
 
 def test_runs_after_the_search_share_a_limit_of_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
