@@ -14,7 +14,6 @@ from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.exploration import Exploration, Start
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.probe import Probe
-from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.symmetry.cells import NotRenamed, Sort, sorts_to_rename
 from reassure.checkers.engines.native.symmetry.class_paths import ClassPaths
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
@@ -105,15 +104,21 @@ class ExactClasses:
 
     def paths(self, exploration: Exploration, bound: BoundModel | None = None, switch: int = 0) -> Paths:
         """Shortest paths to the states of a search; as `Exploration.paths`."""
-        paths = exploration.paths(bound, switch)
+        return self.runs(exploration.paths(bound, switch))
+
+    def runs(self, paths: Paths) -> Paths:
+        """Runs of the model along paths of representatives."""
         return paths if self.renamings is None else ClassPaths(paths, self.renamings, exact=True)
 
-    def record(self, exploration: Exploration) -> dict[str, Any]:
-        """The part of the run record about the classes of a search; nothing if none were asked for."""
+    def record(self, exploration: Exploration, levels: Iterable[Iterable[Rows]] | None = None) -> dict[str, Any]:
+        """The part of the run record about the classes of a search; nothing if none were asked for.
+
+        levels: its representatives; None: those of a search in this process.
+        """
         if self.renamings is None:
             return {"renamed": [], "why": self.why} if self.why else {}
-        assert isinstance(exploration.search, Search)
-        return classes_record(self.renamings, exploration.search.distinct, exploration.level_rows)
+        rows = exploration.level_rows if levels is None else levels
+        return classes_record(self.renamings, exploration.search.distinct, rows)
 
 
 EVERY_STATE = ExactClasses()
