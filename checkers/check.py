@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from reassure.checkers.base.declared import repro
 from reassure.checkers.base.engine_results import EngineResult
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import DEFAULT_ENGINE, ProofOptions, SearchOptions, SimulationOptions, SparkOptions
+from reassure.checkers.base.options import (
+    DEFAULT_ENGINE,
+    EXACT_SYMMETRIES,
+    ProofOptions,
+    SearchOptions,
+    SimulationOptions,
+    SparkOptions,
+)
 from reassure.checkers.base.prepare import Prepared, must_match, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
@@ -118,6 +125,21 @@ ENGINES: dict[str, Engine] = {
 """Every engine by the name that a request gives (`prove:METHOD` is `prove`)."""
 
 
+def _symmetry_goes_with(request: CheckRequest) -> None:
+    """`Failure` where an engine does not have the kind of symmetry that is asked for."""
+    symmetry, engine = request.options.symmetry, request.engine
+    if symmetry == "off" or engine == DEFAULT_ENGINE:
+        return
+    if engine != "spark":
+        raise Failure(Exit.USAGE, f"--symmetry is for --engine {DEFAULT_ENGINE} and spark, not for {engine}")
+    if symmetry not in EXACT_SYMMETRIES:
+        raise Failure(Exit.USAGE, f"--symmetry {symmetry} is for --engine {DEFAULT_ENGINE}, not for {engine}")
+    if request.cluster.out is not None:
+        raise Failure(
+            Exit.USAGE, "--out and --resume keep the states and steps of whole searches: leave out --symmetry"
+        )
+
+
 def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
     """Checks a model; `Failure` if there is no result."""
     began, options = time.monotonic(), request.options
@@ -131,8 +153,7 @@ def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMo
     of_covers_alone = {n for n in names if options.wants(n)} <= set(covers)
     must_match(bound, [n for n in names if n not in covers] if request.proof and of_covers_alone else names, options)
     identity = RunIdentity.of(prepared, request.engine, request.repro())
-    if options.symmetry != "off" and request.engine != DEFAULT_ENGINE:
-        raise Failure(Exit.USAGE, f"--symmetry is for --engine {DEFAULT_ENGINE}, not for {request.engine}")
+    _symmetry_goes_with(request)
     load_seconds = time.monotonic() - began
     try:
         engine = ENGINES[request.engine.partition(":")[0]]

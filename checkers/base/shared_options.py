@@ -11,6 +11,7 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.options import (
     DEFAULT_ENGINE,
     ENGINE_NAMES,
+    EXACT_SYMMETRIES,
     METHODS,
     SYMMETRIES,
     SimulationOptions,
@@ -62,6 +63,12 @@ SYMMETRY = Option(
     choices=SYMMETRIES,
     default="off",
     place=8,
+)
+EXACT_SYMMETRY = replace(
+    SYMMETRY,
+    help="on: visit one state of those that differ in names of ids; auto: do so if 4 or more ids of a sort can be "
+    "renamed (default: off)",
+    choices=EXACT_SYMMETRIES,
 )
 
 JSON = Option(

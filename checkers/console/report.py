@@ -268,7 +268,7 @@ def _distribution(spark: dict[str, Any], console: Console) -> None:
         console.print(text)
 
 
-def _classes(symmetry: dict[str, Any], console: Console) -> None:
+def report_classes(symmetry: dict[str, Any], console: Console) -> None:
     """Prints what was renamed, and for how many states the classes stand."""
     if not symmetry["renamed"]:
         console.print(f"all states were searched: {symmetry['why']}")
@@ -325,7 +325,7 @@ def _numbers(result: CheckResult, console: Console) -> None:
         text += f"; {counted(s.clipped, 'step')} clipped at a bound ({where})"
     console.print(text)
     if result.search is not None and result.search.symmetry:
-        _classes(result.search.symmetry, console)
+        report_classes(result.search.symmetry, console)
     seconds = s.seconds
     rate = f", {s.generated / seconds['search']:,.0f} generated/s" if seconds["search"] > 0.001 else ""
     compiled = f", compiled in {seconds['compile']:.2f} s" if seconds["compile"] else ""

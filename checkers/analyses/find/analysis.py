@@ -10,7 +10,7 @@ from reassure.checkers.base.digest import digest
 from reassure.checkers.base.engine_results import EngineResult
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import load, settings
-from reassure.checkers.base.options import ProofOptions, SearchOptions
+from reassure.checkers.base.options import EXACT_SYMMETRIES, ProofOptions, SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import RAISES, CheckResult, PropertyStatus
@@ -112,7 +112,8 @@ class Question:
         answer = self._answer(result, Exit.VACUOUS)
         if not weigh_guards:
             return answer
-        analysis = guards(self.prepared.bound, replace(self.options, symmetry="off"), progress)
+        symmetry = "auto" if self.options.symmetry in EXACT_SYMMETRIES[1:] else "off"
+        analysis = guards(self.prepared.bound, replace(self.options, symmetry=symmetry), progress)
         undecided = sum(g.verdict in ("undecided", "raises") for g in analysis.guards) if analysis.complete else None
         return replace(answer, guards=[g for g in analysis.guards if g.falls], guards_left=undecided)
 

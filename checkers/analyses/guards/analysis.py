@@ -9,8 +9,10 @@ steps, and without which no property is violated, may be the sign of a property 
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from reassure.checkers.analyses.guards.guard_removed import Unguarded
 from reassure.checkers.base.options import SearchOptions
@@ -23,6 +25,7 @@ from reassure.checkers.engines.native.conclusion import state_claims
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
 from reassure.checkers.engines.native.kernels.tally import SWITCH
 from reassure.checkers.engines.native.search import Clock, Search
+from reassure.checkers.engines.native.symmetry.exact_classes import ExactClasses
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
@@ -34,6 +37,7 @@ from reassure.spec.semantics.trace import Trace
 MOST = 20
 """A search without a guard is given up at so many times the states of the model (and a million)."""
 ALL_LEFT_OUT = Stop(StopReason.COMPLETE, "every guard was left out")
+UNSEARCHED = "without it the initial states tell ids apart, and not all states were searched"
 RAISES_WITH_ALL = Stop(StopReason.RAISED, "the model raises with all its guards")
 
 
@@ -72,6 +76,8 @@ class GuardAnalysis:
     """The reason why it ended."""
     raised: tuple[Trace, str] | None = None
     """The run to a state in which the model raises with all its guards, and what raises there; then none is judged."""
+    symmetry: dict[str, Any] = field(default_factory=dict)
+    """Of a search of one state of each class: as of `SearchResult`."""
 
     @property
     def complete(self) -> bool:
@@ -86,10 +92,11 @@ class GuardSearches:
         """say: takes the progress, in words."""
         self.bound, self.options, self.say = bound, options, say
         self.layout = state_layout(bound)
-        switched = _with_switches(bound).only(options.wants)
-        self.kernel = compiled(switched, self.layout)
-        self.guards = switched.guards
+        self.lowered = _with_switches(bound).only(options.wants)
+        self.guards = self.lowered.guards
         self.start = Start.of(bound, self.layout)
+        self.classes = ExactClasses.of(self.lowered, self.start, self.layout, options.symmetry)
+        self.kernel = compiled(self.lowered, self.layout, representatives=self.classes.functions)
         self.claims = state_claims(bound, options)
         self.clock = Clock(options.budget)
 
@@ -115,9 +122,16 @@ class GuardSearches:
             self.say(counted(search.distinct, "state"))
 
         limits = Limits(clock=self.clock, fail_fast=fail_fast)
-        exploration = explore(self.bound, self.kernel, start, search, limits, look)
+        exploration = explore(self.bound, self.kernel, self.classes.start(start), search, limits, look)
         exploration.stopped.end_run()
-        return exploration
+        return self.classes.counted(exploration, switch)
+
+    @cached_property
+    def of_all_states(self) -> tuple[GuardSearches, Exploration]:
+        """The searches without classes, and the one with every guard. Raises `Interrupted` as `search` does."""
+        searches = GuardSearches(self.bound, replace(self.options, symmetry="off"), self.say)
+        searches.clock = self.clock
+        return searches, searches.base()
 
     def listed(self) -> list[Guard]:
         """Every guard of the text, in the order in which the actions reach them."""
@@ -145,6 +159,9 @@ class GuardSearches:
                 return replace(guard, note=str(error))
             except ModelError as error:
                 return replace(guard, verdict="raises", note=str(error))
+            if not self.classes.are_of(self.lowered, start):  # the initial states tell ids apart
+                searches, whole = self.of_all_states
+                return searches.judged(guard, number, whole) if whole.complete else replace(guard, note=UNSEARCHED)
         claims = self.claims - base.violated(self.claims).keys()
         exploration = self.search(number + 1, start, claims, max(1_000_000, MOST * base.distinct))
         if violated := exploration.violated(claims):
@@ -175,7 +192,8 @@ class GuardSearches:
             return replace(guard, note=f"no trace: {error}")
         claim = next((p for p in self.bound.properties if p.name == falls[0]), None)
         flag = self.kernel.model.flags()[falls[0]]
-        trace = exploration.paths(without, number + 1).shown(claim, flag, exploration.search.hits.levels[flag])
+        paths = self.classes.paths(exploration, without, number + 1)
+        trace = paths.shown(claim, flag, exploration.search.hits.levels[flag])
         if len(trace) != depth:
             raise Disagreement(f"{guard.text}: {counted(len(trace), 'state')} instead of {depth}")
         trace.meta = {"without": f"{guard.text} in {guard.action}, {guard.file}:{guard.line}"}
@@ -196,15 +214,17 @@ def guards(bound: BoundModel, options: SearchOptions, progress: Progress) -> Gua
     searches = GuardSearches(bound, options, progress.proof)
     verdicts, stopped = searches.listed(), ALL_LEFT_OUT
     base, raised = None, None
+    symmetry: dict[str, Any] = {}
     with Ending() as ending:
         base = searches.base()
         if base.stopped.reason is StopReason.RAISED:
-            stopped, raised = RAISES_WITH_ALL, base.raised(options.wants)
+            stopped, raised = RAISES_WITH_ALL, base.raised(options.wants, searches.classes.paths(base))
         elif not base.complete:
             stopped = base.stopped
         else:
+            symmetry = searches.classes.record(base)
             for number, guard in enumerate(verdicts):
                 progress.proof(f"guard {number + 1} of {len(verdicts)}: {guard.action}")
                 verdicts[number] = searches.judged(guard, number, base)
     violated = sorted(base.violated(searches.claims)) if base else []
-    return GuardAnalysis(tuple(verdicts), base, tuple(violated), ending.stop or stopped, raised)
+    return GuardAnalysis(tuple(verdicts), base, tuple(violated), ending.stop or stopped, raised, symmetry)

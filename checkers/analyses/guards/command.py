@@ -11,7 +11,7 @@ from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import RAISES, PropertyResult, PropertyStatus
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import MEMORY_OF_EACH, WORKERS, common
+from reassure.checkers.base.shared_options import EXACT_SYMMETRY, MEMORY_OF_EACH, WORKERS, common
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
@@ -21,7 +21,12 @@ from reassure.checkers.traces.render import tell
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
-OPTIONS = (*common("weigh only these properties of states and steps, or deadlock"), WORKERS, MEMORY_OF_EACH)
+OPTIONS = (
+    *common("weigh only these properties of states and steps, or deadlock"),
+    WORKERS,
+    MEMORY_OF_EACH,
+    EXACT_SYMMETRY,
+)
 FIGURES = ("load_bearing", "not_needed", "redundant", "raises", "bounding", "undecided")
 KIND = GateKind(FIGURES, lambda record: verdict_figures(record.get("guards", []), FIGURES))
 

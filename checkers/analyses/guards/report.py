@@ -10,6 +10,7 @@ from reassure.checkers.analyses.guards.analysis import GuardAnalysis
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.terminal import Console, counted
+from reassure.checkers.console.report import report_classes
 from reassure.checkers.traces.render import in_a_row
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -24,6 +25,8 @@ def report_guards(bound: BoundModel, analysis: GuardAnalysis, console: Console) 
     """Prints every guard with its verdict."""
     states, steps = (analysis.base.distinct, analysis.base.steps) if analysis.base else (0, 0)
     console.print(f"{bound.model.name}: {counted(states, 'state')}, {counted(steps, 'step')}", style="bold")
+    if analysis.symmetry:
+        report_classes(analysis.symmetry, console)
     if analysis.violated:
         console.print(f"violated with every guard: {', '.join(analysis.violated)}", style="yellow")
     last = ""
@@ -76,4 +79,5 @@ def guards_record(
             for number, g in enumerate(analysis.guards)
         ],
         "not_checked": [p.name for p in bound.properties if p.temporal],
+        **({"symmetry": analysis.symmetry} if analysis.symmetry else {}),
     }

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from reassure.checkers.analyses.mutants.mutants import Mutant
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.exploration import Start
+from reassure.checkers.engines.native.symmetry.exact_classes import EVERY_STATE, ExactClasses
 from reassure.spec.frontend.lowered_model import Check, LoweredAction, LoweredModel
 from reassure.spec.frontend.lowering import with_changed
 from reassure.spec.frontend.refusals import SubsetError
@@ -83,7 +85,10 @@ class Judge:
         self.start = Start.of(bound, self.layout)
         self.initials = {i.name for i in bound.model.initials}
         self.whole_runs = {p.name for p in bound.properties if p.temporal and options.wants(p.name)}
-        self.search = MutantSearch(bound, self.lowered, self.layout, options, limits, look, self.whole_runs)
+        self.classes = ExactClasses.of(self.lowered, self.start, self.layout, options.symmetry)
+        self.search = MutantSearch(
+            bound, self.lowered, self.layout, options, limits, look, self.whole_runs, self.classes
+        )  # fmt: skip
         self.base = self.search.decide_whole_runs(self.search.run(self.start))
         self.whole_runs -= self.base.violated.keys()
         """The properties about whole runs that can kill."""
@@ -103,7 +108,7 @@ class Judge:
                 return Judged(Fate.REFUSED, {}, "it has no initial state")
             if before := self.judgements.get(key := self._key(lowered, start)):
                 return before
-            search = self._search(bound, lowered, self.whole_runs)
+            search = self._search(bound, lowered, self.whole_runs, start)
         except SubsetError as error:
             first = error.refusals[0]
             return Judged(Fate.REFUSED, {}, f"{first.construct}: {first.remedy}")
@@ -127,15 +132,26 @@ class Judge:
         """
         names = self.whole_runs | self.base.violated.keys() if whole_runs is None else whole_runs
         bound = mutant.of(self.bound)
-        search = self._search(bound, self._lowered(mutant), names)
-        return search.decide_whole_runs(search.run(self._start(mutant, bound)))
+        start = self._start(mutant, bound)
+        search = self._search(bound, self._lowered(mutant), names, start)
+        return search.decide_whole_runs(search.run(start))
 
     def _start(self, mutant: Mutant, bound: BoundModel) -> Start:
         return Start.of(bound, self.layout) if self.initials & set(mutant.reached_by) else self.start
 
-    def _search(self, bound: BoundModel, lowered: LoweredModel, whole_runs: Container[str]) -> MutantSearch:
+    def _search(
+        self, bound: BoundModel, lowered: LoweredModel, whole_runs: Container[str], start: Start
+    ) -> MutantSearch:
+        """The search of a mutant: of every state, where it tells apart ids that the model does not."""
         limits = MutantLimits(self.limits.seconds, self.limits.states or self.most, self.limits.memory)
-        return MutantSearch(bound, lowered, self.layout, self.options, limits, self.look, whole_runs)
+        classes = self.classes if self.classes.are_of(lowered, start) else EVERY_STATE
+        return MutantSearch(bound, lowered, self.layout, self.options, limits, self.look, whole_runs, classes)
+
+    @cached_property
+    def every_state(self) -> tuple[MutantSearch, MutantOutcome]:
+        """The search of the model that visits every state."""
+        search = self.search.of_all_states()
+        return search, search.run(self.start)
 
     def _key(self, lowered: LoweredModel, start: Start) -> tuple[object, ...]:
         """All that the search of a mutant depends on. Nodes of one graph are the same if they are equal."""
@@ -152,8 +168,12 @@ class Judge:
         base = self.base
         killers = self._killers(outcome)
         if outcome.complete and not killers:
-            if start.rows == self.start.rows and self._is_equivalent(search, outcome):
-                return Judged(Fate.EQUIVALENT, {}, SAME)
+            if start.rows == self.start.rows and _counts(outcome) == _counts(base):
+                alike, ended = self._is_equivalent(search)
+                if alike:
+                    return Judged(Fate.EQUIVALENT, {}, SAME)
+                if ended:
+                    return Judged(Fate.UNDECIDED, {}, ended)
             outcome = search.decide_whole_runs(outcome)
             killers = self._killers(outcome)
         why = outcome.ended or (f"raises: {outcome.raised}" if outcome.raised else "")
@@ -179,11 +199,19 @@ class Judge:
         killers = {name: states for name, states in outcome.violated.items() if name not in base.violated}
         return killers | (dict.fromkeys(sorted(base.reached - outcome.reached)) if outcome.complete else {})
 
-    def _is_equivalent(self, search: MutantSearch, outcome: MutantOutcome) -> bool:
-        if _counts(outcome) != _counts(self.base):
-            return False
-        states = self.search.states
-        return np.array_equal(states, search.states) and same_behaviour(states, self.search.kernel, search.kernel)
+    def _is_equivalent(self, search: MutantSearch) -> tuple[bool, str]:
+        """Whether a mutant of the same counts has the same states and steps, and the reason why that is not known.
+
+        Of classes, that their representatives have the same steps: renamed, those are the steps of all their states.
+        """
+        ours = self.search
+        if search.classes != ours.classes:
+            ours, outcome = self.every_state
+            if not outcome.complete:
+                return False, f"the model itself was not searched to its end: {outcome.ended}"
+        states = ours.states
+        alike = np.array_equal(states, search.states) and same_behaviour(states, ours.steps, search.steps)
+        return alike, ""
 
 
 def _counts(outcome: MutantOutcome) -> tuple[int, int, dict[str, int]]:

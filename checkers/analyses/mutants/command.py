@@ -13,7 +13,17 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import must_match, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import BUDGET, JOBS, JSON, MEMORY, MODEL, PROPERTY, QUIET, SET
+from reassure.checkers.base.shared_options import (
+    BUDGET,
+    EXACT_SYMMETRY,
+    JOBS,
+    JSON,
+    MEMORY,
+    MODEL,
+    PROPERTY,
+    QUIET,
+    SET,
+)
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.gate_kind import GateKind, Record
 
@@ -37,6 +47,7 @@ OPTIONS = (
     Option("--timeout 20s", "give up a mutant after this time (default: 20s)", duration, TIMEOUT),
     replace(MEMORY, help="give up a mutant before it uses more memory, such as 2G (default: what is free)"),
     replace(JOBS, help="number of processes (default: 1)", default=1),
+    EXACT_SYMMETRY,
     replace(BUDGET, usage="--budget 10m"),
     JSON,
     Option("--full", "print the mutants that are killed too", bool, output=True),
@@ -70,8 +81,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     limits, seed = MutantLimits(args.timeout, None, args.memory), args.seed or 0
     wider = tuple(tuple(words.split()) for words in args.wider)
     request = MutantRequest(
-        args.model, tuple(args.set), tuple(args.property), limits, args.max, seed, args.jobs, wider=wider
-    )
+        args.model, tuple(args.set), tuple(args.property), limits, args.max, seed, args.jobs,
+        symmetry=args.symmetry, wider=wider,
+    )  # fmt: skip
     for settings in wider:
         prepare(args.model, list(request.widened(settings).settings))
     prepared = prepare(args.model, args.set)
@@ -96,8 +108,9 @@ def _recorded(args: argparse.Namespace, console: Console) -> Exit:
         "--seed": args.seed,
         "--wider": args.wider,
         "--json": args.json,
+        "--symmetry": args.symmetry,
     }
-    if odd := [option for option, value in values.items() if value not in ([], None)]:
+    if odd := [option for option, value in values.items() if value not in ([], None, "off")]:
         raise Failure(Exit.USAGE, f"{odd[0]} does not go with --all or --record: mutants.toml says what is judged")
     if args.all == (args.model is not None):
         raise Failure(Exit.USAGE, "name a model or give --all: `reassure mutants kraft --record`")

@@ -14,6 +14,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from multiprocessing.synchronize import Event
+from typing import Any
 
 from reassure.checkers.analyses.mutants.analysis import Fate, Judge, Judged
 from reassure.checkers.analyses.mutants.mutant_search import MutantLimits, MutantOutcome
@@ -48,6 +49,8 @@ class MutantRequest:
     excused: frozenset[str] = frozenset()
     wider: tuple[tuple[str, ...], ...] = ()
     """Further settings, one set after the other, in which mutants that leave the space unchanged are judged again."""
+    symmetry: str = "off"
+    """off, auto or on."""
 
     def widened(self, settings: tuple[str, ...]) -> MutantRequest:
         """The same request with other values for some settings."""
@@ -58,7 +61,8 @@ class MutantRequest:
         """The model itself, searched. Raises what `look` raises, `Failure` as `prepare` does, and `LanguageError`."""
         prepared = prepare(self.model, list(self.settings))
         bound, lowered = prepared.bound, prepared.lowered
-        return Judge(bound, lowered, SearchOptions(list(self.properties)), self.limits, look)
+        options = SearchOptions(list(self.properties), symmetry=self.symmetry)
+        return Judge(bound, lowered, options, self.limits, look)
 
     def sample(self, count: int) -> tuple[list[int], list[int]]:
         """The numbers of the mutants that are judged, of so many, in the order of the text; and of further ones."""
@@ -102,6 +106,8 @@ class MutantReport:
     """By the number of the mutant, as far as they are judged."""
     wider: list[str] = field(default_factory=list)
     """The wider configurations in which equivalent mutants were judged again."""
+    symmetry: dict[str, Any] = field(default_factory=dict)
+    """Of searches of one state of each class: as of `SearchResult`, for the model itself."""
     early: Stop | None = None
     """The reason why not all of them are judged."""
 
@@ -183,7 +189,8 @@ def _open(report: MutantReport, request: MutantRequest, judge: Judge) -> None:
         raise Failure(Exit.MODEL, f"{base.raised}; `reassure check` shows how")
     if base.ended:
         raise Failure(Exit.INCONCLUSIVE, f"{request.model} itself was not searched to its end: {base.ended}")
-    report.model, report.base, mutants = bound.model.name, base, mutants_of(bound)
+    report.model, report.base, report.symmetry = bound.model.name, base, judge.search.symmetry()
+    mutants = mutants_of(bound)
     report.covers = [c.name for c in bound.covers if wants(c.name)]
     properties = [p.name for p in bound.properties] + ["deadlock"] * bound.model.deadlock
     report.names = [n for n in properties if wants(n)] + report.covers

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import Clock, RaisedAt, Search
+from reassure.checkers.engines.native.symmetry.exact_classes import EVERY_STATE, ExactClasses
 from reassure.checkers.traces.raising import raised_in
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
@@ -73,26 +74,33 @@ class MutantSearch:
         limits: MutantLimits,
         look: Callable[[int], None],
         whole_runs: Container[str],
+        classes: ExactClasses = EVERY_STATE,
     ) -> None:
         """bound: the mutant in plain Python; lowered: its actions and the claims that are asked for.
 
         look: called now and then with the number of states; raises `Interrupted` to end everything. whole_runs: the
-        properties about whole runs that may be decided.
+        properties about whole runs that may be decided. classes: of which one state each is visited.
         """
+        self.classes, self.layout, self.whole_runs = classes, layout, whole_runs
         self.bound, self.lowered, self.options, self.limits, self.look = bound, lowered, options, limits, look
         self.clock = Clock(limits.seconds)
         self.temporal = [p for p in bound.properties if p.temporal and p.name in whole_runs]
         self.assumptions = assumptions_of(bound.model)
-        parameters = bool(self.temporal) and needs_parameters(self.assumptions)
-        self.kernel = compiled(lowered, layout, parameters, passing=True)
+        parameters = bool(self.temporal) and classes.renamings is None and needs_parameters(self.assumptions)
+        self.kernel = compiled(lowered, layout, parameters, passing=True, representatives=classes.functions)
         self.search = Search(self.kernel, 1, limits.memory)
 
     def run(self, start: Start) -> MutantOutcome:
         """Visits every state; decides no property about whole runs. Raises what `look` raises."""
+        self.first = start
+        start = self.classes.start(start)
         exploration = explore(self.bound, self.kernel, start, self.search, Limits(), lambda left: self._look())
         exploration.stopped.end_run()
+        exploration = self.classes.counted(exploration)
+        self.symmetry = partial(self.classes.record, exploration)
+        """The part of the run record about classes."""
         is_raised = exploration.stopped.reason is StopReason.RAISED
-        raised = exploration.raised(self.options.wants) if is_raised else None
+        raised = exploration.raised(self.options.wants, self.classes.paths(exploration)) if is_raised else None
         covers = frozenset(c.name for c in self.bound.covers if self.options.wants(c.name))
         reached = frozenset(exploration.violated(covers))
         return MutantOutcome(
@@ -121,6 +129,9 @@ class MutantSearch:
         search, violated, raised = self.search, dict(outcome.violated), ""
         if not self.temporal or not outcome.complete:
             return outcome
+        if self.classes.renamings is not None:
+            whole = self.of_all_states()
+            return whole.decide_whole_runs(whole.run(self.first))
         with Ending() as ending:
             names, rows = [claim.name for claim in self.temporal], search.level_rows
             liveness = Liveness(self.bound, self.lowered, self.kernel, rows, names, search.allow, self._look)
@@ -136,6 +147,21 @@ class MutantSearch:
             return replace(outcome, violated=violated, raised=raised)
         ending.stop.end_run()
         return replace(outcome, violated=violated, ended=ending.stop.text)
+
+    def of_all_states(self) -> MutantSearch:
+        """The same search without classes."""
+        return MutantSearch(
+            self.bound, self.lowered, self.layout, self.options, self.limits, self.look, self.whole_runs
+        )  # fmt: skip
+
+    @property
+    def steps(self) -> CompiledKernel:
+        """A kernel that lists the steps of a state, to no representatives."""
+        return self.kernel if self.classes.renamings is None else self._unrenamed
+
+    @cached_property
+    def _unrenamed(self) -> CompiledKernel:
+        return compiled(self.lowered, self.layout, passing=True)
 
     @cached_property
     def states(self) -> Rows:

@@ -12,6 +12,7 @@ from reassure.checkers.analyses.mutants.mutants import Mutant
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console, counted
+from reassure.checkers.console.report import report_classes
 
 JUDGED = Stop(StopReason.COMPLETE, "every mutant that was asked for was judged")
 SHOWN = 3
@@ -24,6 +25,8 @@ def report_mutants(report: MutantReport, console: Console, full: bool, quiet: bo
     stats = report.base.stats
     head = f"{report.model}: {counted(stats.distinct, 'state')}, {counted(stats.generated, 'step')}; {report.extent}"
     console.print(head, style="bold")
+    if report.symmetry:
+        report_classes(report.symmetry, console)
     for mutant, judged in report.judged:
         if judged.fate is not Fate.KILLED or full:
             _print_mutant(mutant, judged, report.wider, console)
@@ -102,6 +105,7 @@ def mutants_record(report: MutantReport, identity: RunIdentity) -> dict[str, Any
     return {
         **identity.record(report.exit(), report.early is None, report.early or JUDGED),
         "stats": {"distinct": stats.distinct, "generated": stats.generated},
+        **({"symmetry": report.symmetry} if report.symmetry else {}),
         "mutants_of_model": len(report.mutants),
         "mutants_chosen": len(report.chosen),
         "counts": {str(fate): n for fate, n in report.counts.items()},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +17,14 @@ from reassure.checkers.base.stop import RUNS_RAISE, Ending, Stop
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.exploration import Exploration
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.native.liveness.decide import Liveness, decide
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.traces.fairness import as_data
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import assumptions_of
 from reassure.spec.semantics.trace import Trace
+
+if TYPE_CHECKING:
+    from reassure.checkers.engines.native.liveness.decide import Liveness
 
 
 @dataclass
@@ -52,6 +55,8 @@ def whole_runs(
     make: Callable[[], Liveness], names: list[str], paths: Paths, options: SearchOptions, progress: Progress
 ) -> WholeRuns:
     """Decides properties about whole runs; what ends that early is in the answer."""
+    from reassure.checkers.engines.native.liveness.decide import decide  # which only some models need
+
     began, answers = time.monotonic(), WholeRuns()
     with Ending() as ending:
         liveness = make()

@@ -16,21 +16,26 @@ from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims, whole_runs
 from reassure.checkers.engines.native.exploration import Limits, Start, explore, reporting
-from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.search import SIZES, Search, SearchSizes
-from reassure.checkers.engines.native.symmetry import reduced_search
 from reassure.spec.semantics.liveness import assumptions_of
 
 
 def check(prepared: Prepared, options: SearchOptions, progress: Progress, sizes: SearchSizes = SIZES) -> EngineResult:
     """Searches every reachable state, or one of each class. Raises as the reference engine does."""
     if options.symmetry != "off":
+        from reassure.checkers.engines.native.symmetry import reduced_search  # a search of all states starts sooner
+
         return reduced_search.check(prepared, options, progress, sizes, check)
     began, bound, lowered = time.monotonic(), prepared.bound, prepared.lowered
     layout = state_layout(bound)
     progress.ready("compiling")
     temporal = temporal_claims(bound, options)
-    kernel = compiled(lowered, layout, parameters=bool(temporal) and needs_parameters(assumptions_of(bound.model)))
+    parameters = False
+    if temporal:
+        from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
+
+        parameters = needs_parameters(assumptions_of(bound.model))
+    kernel = compiled(lowered, layout, parameters)
     search = Search(kernel, max(1, options.workers), options.memory, sizes)
     search.warm_up()
     compile_seconds = time.monotonic() - began

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from reassure.checkers.base.engine_results import ActionStatistics, SearchStatistics
 from reassure.checkers.base.options import SearchOptions
@@ -105,6 +105,8 @@ class Exploration:
     search: LevelSearch
     stopped: Stop
     seconds: float
+    of_all: tuple[int, Any] | None = None
+    """Of a search of representatives: the states and the tally that the search of all states has."""
 
     @property
     def complete(self) -> bool:
@@ -113,17 +115,22 @@ class Exploration:
 
     @property
     def distinct(self) -> int:
-        return self.search.distinct
+        return self.search.distinct if self.of_all is None else self.of_all[0]
+
+    @property
+    def tally(self) -> Any:
+        """What was counted, by its place (`native.tally`): an array of whole numbers."""
+        return self.search.tally if self.of_all is None else self.of_all[1]
 
     @property
     def steps(self) -> int:
         """Steps within the bounds."""
-        return int(self.search.tally[GENERATED])
+        return int(self.tally[GENERATED])
 
     @property
     def clipped_steps(self) -> int:
         """Steps that leave a bound."""
-        return int(self.search.tally[CLIPS_TOTAL])
+        return int(self.tally[CLIPS_TOTAL])
 
     @property
     def level_rows(self) -> list[list[Rows]]:
@@ -134,10 +141,10 @@ class Exploration:
     @cached_property
     def stats(self) -> SearchStatistics:
         """All that was counted."""
-        tally, start = self.search.tally, self.start.stats
+        tally, start = self.tally, self.start.stats
         stats = SearchStatistics(
             start.generated + int(tally[GENERATED]) + int(tally[CLIPS_TOTAL]),
-            self.search.distinct,
+            self.distinct,
             self.search.depth,
             start.clipped,
             dict(start.clipped_at),
@@ -154,7 +161,7 @@ class Exploration:
     @cached_property
     def actions(self) -> dict[str, ActionStatistics]:
         """By action: steps, and states that it was the first to reach."""
-        taken, new = self.kernel.action_counts(self.search.tally), self.search.new_by_action
+        taken, new = self.kernel.action_counts(self.tally), self.search.new_by_action
         return {
             name: ActionStatistics(steps, first)
             for name, steps, first in zip(self.kernel.model.actions, taken, new, strict=True)
@@ -169,11 +176,14 @@ class Exploration:
         assert isinstance(self.search, Search)
         return Paths.of(bound or self.bound, self.kernel, self.search, switch)
 
-    def raised(self, wants: Callable[[str], bool]) -> tuple[Trace, str] | None:
-        """The shortest run to a state in which the model raises, and what raises there, if it does."""
+    def raised(self, wants: Callable[[str], bool], paths: Paths | None = None) -> tuple[Trace, str] | None:
+        """The shortest run to a state in which the model raises, and what raises there, if it does.
+
+        paths: of representatives, their runs.
+        """
         if self.search.raised_on is None:
             return None
-        trace, raised = self.paths().raising(self.search.raised_on, wants)
+        trace, raised = (paths or self.paths()).raising(self.search.raised_on, wants)
         return trace, raised.text
 
 

@@ -208,13 +208,16 @@ class Search:
         """Raises `OutOfMemory` if with so many more bytes the limit would be passed."""
         self.limit.allow(self.memory + more)
 
-    def reserve(self, extra: int) -> int:
-        """Makes sure that so many more states fit the table, growing it if need be; how many more fit in all."""
+    def reserve(self, extra: int, pool: ThreadPoolExecutor | None = None) -> int:
+        """Makes sure that so many more states fit the table, growing it if need be; how many more fit in all.
+
+        pool: threads that grow it.
+        """
         needed, slots, sizes = self.distinct + extra, self.table.slots, self.sizes.table
         grown = sizes.slots_for(needed, slots)
         more = 8 * self.words * (grown - slots)
         if self.table.fits(grown) and self.memory + more <= self.limit.bytes:
-            self.table.grow(grown)
+            self.table.grow(grown, pool)
         elif needed > slots * sizes.full:
             self.allow(more)
             raise OutOfMemory("the system has no addresses for a larger table")
@@ -354,7 +357,7 @@ class Level:
             self.left = sum(high - low for _, low, high in self.pending)  # threads that count down may miss one
             workers = search.workers if pool is not None else search.workers[:1]
             spare = workers[0].spare
-            fits = search.reserve(min(max(self.left * 4, 256), search.table.slots // 8) + len(workers) * spare)
+            fits = search.reserve(min(max(self.left * 4, 256), search.table.slots // 8) + len(workers) * spare, pool)
             share = fits // len(workers) - spare
             if pool is None:
                 self._work(workers[0], share, lambda: self.stop(self.left))

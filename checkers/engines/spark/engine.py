@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reassure.checkers.base.engine_results import EngineResult, SearchResult
+from reassure.checkers.base.engine_results import EngineResult, Evidence, PropertyFact, SearchResult
 from reassure.checkers.base.memory import MemoryLimit
 from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.base.prepare import Prepared
@@ -29,13 +29,14 @@ from reassure.checkers.base.temporary_folders import make_folder
 from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims
+from reassure.checkers.engines.native.conclusion import WholeRuns, conclusion, state_claims, temporal_claims
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore, reporting
 from reassure.checkers.engines.native.kernels.fingerprints import BITS, Key, collision_bound, new_key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.tally import GENERATED
 from reassure.checkers.engines.native.search import Search
+from reassure.checkers.engines.native.symmetry.exact_classes import ExactClasses
 from reassure.checkers.engines.spark.datasets import Tables, write_edges, write_states, write_summary
 from reassure.checkers.engines.spark.distributed_search import TASK_STATES, DistributedRun
 from reassure.checkers.engines.spark.launch import is_local, why_not
@@ -48,6 +49,7 @@ from reassure.checkers.engines.spark.tasks import load, touch, warm
 from reassure.checkers.engines.spark.whole_runs import StoredLevels, whole_runs_in_driver
 
 ON_CLUSTER = Stop(StopReason.LIMIT, "a level is large enough for the cluster")
+OF_ALL_STATES = "it takes the graph of all states: leave out --symmetry, or give it to --engine native"
 WARM = 0.2
 """Seconds that a warming task waits on a cluster, where tasks are not all started at once as they are here."""
 
@@ -154,7 +156,11 @@ class _Check:
         began = time.monotonic()
         self.progress.ready("compiling")
         layout = state_layout(bound)
-        kernel = compiled(self.prepared.lowered, layout, parameters=self.cluster.steps)
+        start = Start.of(bound, layout)
+        classes = self._classes(start)
+        kernel = compiled(
+            self.prepared.lowered, layout, parameters=self.cluster.steps, representatives=classes.functions
+        )  # fmt: skip
         local = is_local(self.cluster.master)
         run = self.started = DistributedRun(
             kernel, directory, partitions, lambda: self.session.result().context, key,
@@ -166,30 +172,39 @@ class _Check:
         self.work.set_result(run.work)
         compile_seconds = time.monotonic() - began
         self.progress.begin()
-        start, limits = Start.of(bound, layout), Limits.of(options, state_claims(bound, options))
+        start, limits = classes.start(start), Limits.of(options, state_claims(bound, options))
         here = None if run.commits else self._in_driver(run, start, limits)
         if here is not None and here.stopped != ON_CLUSTER:
             levels: Iterable[Iterable[Rows]] = here.level_rows
-            exploration, paths = here, here.paths()
+            exploration, paths = here, classes.paths(here)
             bytes_per_state = layout.bytes_per_state
         else:
             exploration = explore(bound, kernel, start, run, limits, self._reporting(run, start))
-            levels, paths = StoredLevels(run), Paths(bound, kernel.model.layout, run.find)
+            levels, paths = StoredLevels(run), classes.runs(Paths(bound, kernel.model.layout, run.find))
             bytes_per_state = 8 * run.work.table_words
         stats, runs = exploration.stats, None
         stats.seconds["compile"] = compile_seconds
         stats.bytes_per_state, stats.workers = bytes_per_state, run.cores
         names = temporal_claims(bound, options)
-        if names and exploration.complete:
+        if names and classes.renamings is not None:
+            left_out = PropertyFact(Evidence.LEFT_OUT, note=OF_ALL_STATES)
+            runs = WholeRuns(dict.fromkeys(names, left_out)) if exploration.complete else None
+        elif names and exploration.complete:
             runs = whole_runs_in_driver(
                 self.prepared, kernel, levels, names, paths, options, self.progress, limits.clock.look
             )
-        result = conclusion(
-            self.prepared, options, exploration, paths, SearchResult(cluster=spark_record(run, self.cluster)), runs
-        )
+        summary = SearchResult(cluster=spark_record(run, self.cluster), symmetry=classes.record(exploration, levels))
+        result = conclusion(self.prepared, options, exploration, paths, summary, runs)
         if self.cluster.steps and run.commits and result.stopped.reason is not StopReason.INTERRUPTED:
             self._export(run, result)
         return result
+
+    def _classes(self, start: Start) -> ExactClasses:
+        """The classes of which one state each is visited, or every state."""
+        bound, symmetry = self.prepared.bound, self.options.symmetry
+        if symmetry == "auto" and (temporal := temporal_claims(bound, self.options)):
+            return ExactClasses(why=f"{temporal[0]} is about whole runs, which take the graph of all states")
+        return ExactClasses.of(self.prepared.lowered, start, state_layout(bound), symmetry)
 
     def _in_driver(self, run: DistributedRun, start: Start, limits: Limits) -> Exploration:
         """The levels at the start; the rest is the cluster's if it ends with `ON_CLUSTER`."""

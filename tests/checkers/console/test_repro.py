@@ -165,10 +165,11 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
          "--seed=2"],
         {"any_number"},  # which has a method of its own
     ),
-    "guards": (["{0}", "--set=most=3", "--property=small", *LIMITS], set()),
+    "guards": (["{0}", "--set=most=3", "--property=small", *LIMITS, "--symmetry=auto"], set()),
     "fairness": (["{0}", "--set=most=3", "--property=gets*", *LIMITS], set()),
     "mutants": (
-        ["{0}", "--set=most=3", "--property=small", "--max=4", "--seed=3", "--timeout=100s", "--wider=most=4", *LIMITS],
+        ["{0}", "--set=most=3", "--property=small", "--max=4", "--seed=3", "--timeout=100s", "--wider=most=4", *LIMITS,
+         "--symmetry=auto"],
         {"all"},  # has no record
     ),
     "diff": (["{0}", "{0}.variant.py", "--set=most=3", "--view=parity", "--no-properties", *LIMITS], set()),

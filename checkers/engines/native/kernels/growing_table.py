@@ -5,13 +5,16 @@ from __future__ import annotations
 import mmap
 import platform
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
 from reassure.checkers.base.memory import memory_of_machine
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.native.kernels.state_table import spread
+from reassure.checkers.engines.native.kernels.state_table import move_all, spread, spread_part
 from reassure.checkers.engines.native.translator.language import LANES
 from reassure.checkers.engines.native.translator.native_function import native
 
@@ -43,6 +46,8 @@ class TableSizes:
     memory."""
     spare: int = 1 << 16
     """Slots at the start of a table whose states are kept aside while it grows."""
+    by_one: int = 1 << 19
+    """Slots whose states one thread moves."""
 
     def slots_for(self, states: int, slots: int) -> int:
         """The size to which a table of so many slots grows for so many states."""
@@ -52,10 +57,44 @@ class TableSizes:
 
 
 SIZES = TableSizes()
+PARTS = 8
+"""Parts of a table that threads move at a time."""
 
 
-def spread_states(words: int, table: Rows, old: int, slots: int, sizes: TableSizes = SIZES) -> None:
-    """Moves the states of a table of `old` slots to their places among `slots` slots that begin in the same place."""
+def spread_states(
+    words: int, table: Rows, old: int, slots: int, sizes: TableSizes = SIZES, pool: ThreadPoolExecutor | None = None
+) -> None:
+    """Moves the states of a table of `old` slots to their places among `slots` slots that begin in the same place.
+
+    pool: moves the upper slots, whose places are behind those that it moves at the time, on all its threads.
+    """
+    left, aside = old, list[Rows]()
+    while pool is not None and left > sizes.by_one:
+        low = whole_lines(-(-left * old // slots))  # what is moved from here on goes behind what is still to be moved
+        if low >= left:
+            break
+        edges = [low + (left - low) * k // PARTS // LANES * LANES for k in range(PARTS)] + [left]
+        moved = partial(_spread_part, words, table, old, slots, sizes.spare)
+        aside += pool.map(moved, pairwise(edges))
+        left = low
+    _spread_rest(words, table, left, slots, sizes)
+    for rows in aside:
+        native(move_all)(words, rows, len(rows) // words, table, slots)
+
+
+def _spread_part(words: int, table: Rows, old: int, slots: int, room: int, part: tuple[int, int]) -> Rows:
+    """Moves the states of some slots to the places behind them; the few that belong elsewhere are returned."""
+    low, high = part
+    first, end = (slots if edge == old else edge * slots // old // LANES * LANES for edge in part)
+    aside = np.empty(room * words, np.int64)
+    n = native(spread_part)(words, table, low, high, slots, first, end, aside, room)
+    if n > room:
+        raise RuntimeError("a chain in the table is longer than can be: a bug of this program")
+    return aside[: n * words].copy()
+
+
+def _spread_rest(words: int, table: Rows, old: int, slots: int, sizes: TableSizes) -> None:
+    """Moves the states of the first `old` slots."""
     spare = np.empty(sizes.spare * words, np.int64)
     if slots > old and not native(spread)(words, table, old, slots, spare, sizes.spare):
         raise RuntimeError("a chain in the table is longer than can be: a bug of this program")
@@ -111,7 +150,7 @@ class GrowingTable:
         if hasattr(mmap, "MADV_DONTNEED"):
             self.memory.madvise(mmap.MADV_DONTNEED)
 
-    def grow(self, slots: int) -> None:
-        """Grows to so many slots."""
+    def grow(self, slots: int, pool: ThreadPoolExecutor | None = None) -> None:
+        """Grows to so many slots. pool: threads that move its states."""
         old, self.slots = self.slots, slots
-        spread_states(self.words, self.array, old, slots, self.sizes)
+        spread_states(self.words, self.array, old, slots, self.sizes, pool)

@@ -222,8 +222,8 @@ def insert(table: Words, slots: int, slot: int, state: State, tag: int) -> bool:
 
 
 @kernel
-def place(table: Words, slots: int, tagged: State, state: State) -> int:
-    """Writes a state with its tag into the first free slot from its home on; returns the slot."""
+def free_slot(table: Words, slots: int, state: State) -> int:
+    """The first free slot from the home of a state on."""
     words: Static = len(state)
     slot = home_of(state, slots)
     if words == 1:
@@ -235,6 +235,14 @@ def place(table: Words, slots: int, tagged: State, state: State) -> int:
     else:
         while table[slot * words] != 0:
             slot = next_slot(slot, slots)
+    return slot
+
+
+@kernel
+def place(table: Words, slots: int, tagged: State, state: State) -> int:
+    """Writes a state with its tag into the first free slot from its home on; returns the slot."""
+    words: Static = len(state)
+    slot = free_slot(table, slots, state)
     write_state(table, slot * words, tagged)
     return slot
 
@@ -271,6 +279,39 @@ def spread(words: Static, table: Words, old: int, slots: int, spare: Words, spar
     for i in range(n):
         move(table, slots, words, spare, i * words)
     return True
+
+
+@kernel
+def spread_part(
+    words: Static, table: Words, low: int, high: int, slots: int, first: int, end: int, aside: Words, room: int
+) -> int:
+    """Moves the states of slots low..high-1 to their places in slots first..end-1 of a table that grows to `slots`.
+
+    Nothing else reads or writes these slots meanwhile. What belongs elsewhere is moved to `aside`; returns how many
+    these are, and `room` + 1 if there are more than so many.
+    """
+    n = 0
+    for slot in range(low, high):
+        if table[slot * words] != 0:
+            tagged, state = words_at(words, table, slot * words), state_at(words, table, slot * words)
+            for k in range(words):
+                table[slot * words + k] = 0
+            target = free_slot(table, slots, state)
+            if first <= home_of(state, slots) and home_of(state, slots) <= target and target < end:
+                write_state(table, target * words, tagged)
+            elif n < room:
+                write_state(aside, n * words, tagged)
+                n += 1
+            else:
+                return room + 1
+    return n
+
+
+@kernel
+def move_all(words: Static, rows: Words, count: int, table: Words, slots: int) -> None:
+    """Moves states with their tags from rows into a table."""
+    for i in range(count):
+        move(table, slots, words, rows, i * words)
 
 
 @kernel
@@ -336,4 +377,4 @@ def insert_all(words: Static, rows: Words, count: int, tag: int, table: Words, s
     return new
 
 
-EXPORTED = (insert, home_of, spread, unseen, put_back, settle, insert_all)
+EXPORTED = (insert, home_of, spread, spread_part, move_all, unseen, put_back, settle, insert_all)

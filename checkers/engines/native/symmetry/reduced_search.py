@@ -27,6 +27,7 @@ from reassure.checkers.engines.native.exploration import Exploration, Limits, St
 from reassure.checkers.engines.native.search import Search, SearchSizes
 from reassure.checkers.engines.native.symmetry.cells import NotRenamed, Sort, sorts_to_rename
 from reassure.checkers.engines.native.symmetry.class_paths import ClassPaths, NoRun
+from reassure.checkers.engines.native.symmetry.exact_classes import classes_record, too_few
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
 from reassure.spec.frontend.any_order import forgotten_lists, guards_read_order, in_any_order
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -34,8 +35,6 @@ from reassure.spec.language.types import SeqType, Type, bits_of
 from reassure.spec.semantics.interpreter import Clipped
 
 Check = Callable[[Prepared, SearchOptions, Progress], EngineResult]
-PAYS = 4
-"""Ids that may take each other's names, at least, where a search of classes is quicker."""
 OPEN = PropertyFact(Evidence.OPEN, note="with the order of ids forgotten it is open, and not all states were searched")
 HOLDS = PropertyFact(Evidence.EVERY_STATE)
 
@@ -92,7 +91,7 @@ def check(
     undecided = _undecided(exploration, paths, options) if forgotten else Undecided()
     if forgotten and guards_read_order(lowered, forgotten, lists) and "deadlock" in state_claims(bound, options):
         undecided.levels["deadlock"] = 0
-    summary = SearchResult(symmetry=_record(sorts, exploration, renamings))
+    summary = SearchResult(symmetry=_record(exploration, renamings))
     result = None if undecided.everything else conclusion(prepared, options, exploration, paths, summary)
     decidable = exploration.complete or exploration.stopped.reason is StopReason.DEPTH
     del exploration, paths, search  # before another search, which may take as much memory
@@ -151,9 +150,8 @@ def _items(packed: int, kind: Type) -> list[int]:
 
 def _why_not(sorts: tuple[Sort, ...], prepared: Prepared, options: SearchOptions) -> str:
     """The reason why a search of classes would not pay; "" if it does."""
-    most = max(len(cell) for sort in sorts for cell in sort.cells)
-    if most < PAYS:
-        return f"{most} ids can be renamed, and it pays from {PAYS} on"
+    if few := too_few(sorts):
+        return few
     temporal = temporal_claims(prepared.bound, options)
     return f"{temporal[0]} is about whole runs, which take the graph of all states" if temporal else ""
 
@@ -165,20 +163,12 @@ def _all_states(result: EngineResult, why: str) -> EngineResult:
     return result
 
 
-def _record(sorts: tuple[Sort, ...], exploration: Exploration, renamings: Renamings) -> dict[str, Any]:
+def _record(exploration: Exploration, renamings: Renamings) -> dict[str, Any]:
     """The part of the run record about classes."""
     assert isinstance(exploration.search, Search)
     search = exploration.search
-    parts = [part for parts in [*search.level_rows, search.beyond] for part in parts]
-    parts += [part for worker in search.workers for part in worker.new_states()]
-    return {
-        "renamed": [str(sort) for sort in sorts],
-        "order_forgotten": [sort.type.sort.__name__ for sort in sorts if sort.order_forgotten],
-        "lists_forgotten": [sort.type.sort.__name__ for sort in sorts if sort.lists_forgotten],
-        "classes": exploration.distinct,
-        "states": sum(renamings.states_of(part) for part in parts),
-        "all_states": [],
-    }
+    unfinished = [worker.new_states() for worker in search.workers]
+    return classes_record(renamings, exploration.distinct, [*search.level_rows, search.beyond, *unfinished])
 
 
 def _undecided(exploration: Exploration, paths: ClassPaths, options: SearchOptions) -> Undecided:

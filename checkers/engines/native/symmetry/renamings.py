@@ -67,14 +67,18 @@ class Renamings:
 
     def states_of(self, representatives: Rows) -> int:
         """The number of states of the classes that these representatives stand for."""
-        total, order = 0, self.order
+        total = 0
         for low in range(0, len(representatives), AT_A_TIME):
-            rows = np.array(representatives[low : low + AT_A_TIME], np.int64, order="C")
-            same = np.zeros(len(rows), np.int64)
-            self._stabilisers(rows, len(rows), same)
-            values, counts = np.unique(same, return_counts=True)
-            total += sum(int(n) * (order // int(one)) for one, n in zip(values, counts, strict=True))
+            values, counts = np.unique(self.sizes_of(representatives[low : low + AT_A_TIME]), return_counts=True)
+            total += sum(int(n) * int(size) for size, n in zip(values, counts, strict=True))
         return total
+
+    def sizes_of(self, representatives: Rows) -> Rows:
+        """The number of states of the class of each representative."""
+        rows = np.array(representatives, np.int64, order="C")
+        same = np.zeros(len(rows), np.int64)
+        self._stabilisers(rows, len(rows), same)
+        return self.order // same
 
     # -- by columns ---------------------------------------------------------------------------------
 

@@ -13,11 +13,12 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.result import CheckResult, PropertyStatus
 from reassure.checkers.base.stop import budget_ended
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.report import report
 from reassure.checkers.engines.spark import owner_table
+from tests.helpers.alike_models import CHANGED, HEAD
 from tests.helpers.command import said
 from tests.helpers.configurations import VARIANTS, every_model, mutants, small
 from tests.helpers.runs import bind, everything
@@ -57,6 +58,40 @@ def test_partitions_change_nothing(partitions: int, context: Any) -> None:
     verdict = checked("die_hard", [], far(partitions=partitions))
     assert everything(verdict) == everything(checked("die_hard", []))
     assert verdict.search.cluster["partitions"] == partitions
+
+
+@pytest.mark.parametrize("options", [{}, {"fingerprints": True}, {"small": 40}])
+def test_classes_are_those_of_the_native_search(options: dict[str, Any], context: Any) -> None:
+    """Counts, the states of the classes, and the traces, which are runs of the model."""
+    cluster = SparkOptions(MASTER, **{"small": 1, **options})
+    found = checked("two_phase_commit", ["managers=5"], cluster, symmetry="on")
+    native = checked("two_phase_commit", ["managers=5"], symmetry="on")
+    assert found.search is not None and native.search is not None
+    assert everything(found) == everything(native)
+    assert found.search.symmetry == native.search.symmetry
+    assert (found.stats.distinct, found.search.symmetry["states"]) == (314, 8_832)
+    assert found.covers[0].reached and sent_levels(found)
+
+
+def test_classes_and_properties_of_whole_runs(tmp_path: Path, context: Any) -> None:
+    """They take the graph of all states: the search of classes leaves them out and says so, and `auto` searches all."""
+    model = tmp_path / "leaving.py"
+    model.write_text(HEAD + CHANGED)
+    found = checked(str(model), ["nodes=5"], far(), symmetry="on")
+    assert found.search is not None and found.search.symmetry["renamed"] == ["Node 3-5", "Job 0,1"]
+    notes = {p.note for p in found.properties if p.status is PropertyStatus.NOT_CHECKED}
+    assert notes == {"it takes the graph of all states: leave out --symmetry, or give it to --engine native"}
+    every = checked(str(model), ["nodes=5"], far(), symmetry="auto")
+    assert every.search is not None and every.search.symmetry["renamed"] == []
+    assert everything(every) == everything(checked(str(model), ["nodes=5"]))
+
+
+@pytest.mark.parametrize(
+    ("symmetry", "says"), [("any-order", "is for --engine native, not for spark"), ("on", "reads the order of Broker")]
+)
+def test_classes_that_spark_does_not_have(symmetry: str, says: str, context: Any) -> None:
+    with pytest.raises(Failure, match=says):
+        checked("core", [], far(), symmetry=symmetry)
 
 
 def sent_levels(result: CheckResult) -> list[int]:

@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 from array import array
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from reassure.checkers.engines.native.kernels.state_table import (
     put_back,
     settle,
     spread,
+    spread_part,
     tag_of,
     unseen,
 )
@@ -82,13 +84,15 @@ def contents(table: GrowingTable) -> Rows:
 
 
 @pytest.mark.parametrize("words", WIDTHS)
-def test_growth(words: int) -> None:
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_growth(words: int, threads: int) -> None:
     """From 64 slots to a hundred thousand, in steps, some of them in place beside the slots kept aside."""
-    sizes = TableSizes(first=64, growth=((1 << 8, 4.0), (1 << 62, 1.5)), spare=256)
+    sizes = TableSizes(first=64, growth=((1 << 8, 4.0), (1 << 62, 1.5)), spare=256, by_one=500)
+    pool = ThreadPoolExecutor(threads) if threads else None
     table, rows, known, seen = GrowingTable(words, ROOM, sizes), states(words, 60_000), 0, set()
     for number, part in enumerate(np.array_split(rows, 300)):
         known += len(part)
-        table.grow(sizes.slots_for(known, table.slots))
+        table.grow(sizes.slots_for(known, table.slots), pool)
         seen.add(table.slots)
         assert inserted(table, part, 1 + number % 3) == len(part)
         assert known <= table.slots * sizes.load
@@ -181,7 +185,7 @@ def test_machine_code_and_plain_python_agree(words: int) -> None:
     compiled, plain = np.zeros(304 * words, np.int64), array("q", bytes(8 * 304 * words))
     flat = array("q", rows.reshape(-1).tolist())
 
-    def both(kernel: Any, *arguments: Any) -> None:
+    def both(kernel: Any, *arguments: Any) -> Any:
         """Calls a kernel with `T` for the table and `R` for the rows; the results have to be equal."""
         results = []
         for table, given, run in ((compiled, rows, native(kernel)), (plain, flat, kernel)):
@@ -190,13 +194,15 @@ def test_machine_code_and_plain_python_agree(words: int) -> None:
             results.append((run(words, *actual), list(scratch) if kernel is not spread else None))
         assert results[0] == results[1]
         assert compiled.tolist() == plain.tolist()
+        return results[0][0]
 
     both(insert_all, "R", 60, 9, "T", first, "S")
     both(insert_all, "R", 80, 4, "T", first, "S")
-    both(spread, "T", first, 304, "S", 40)
+    aside = both(spread_part, "T", 40, first, 304, 112, 304, "S", 40)
+    both(spread, "T", 40, 304, "S", 40)
     both(unseen, "R", 150, words, "T", 304, "S", "S")
     both(put_back, words and "R", 0, words, "T", 304)
-    assert (compiled.reshape(-1, words)[:, 0] < 0).sum() == 80
+    assert (compiled.reshape(-1, words)[:, 0] < 0).sum() == 80 - aside
     assert all(word >= 0 or word & TAKEN for word in plain)
 
 

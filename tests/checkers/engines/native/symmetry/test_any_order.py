@@ -325,13 +325,15 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("check", "two_phase_commit", "--engine=reference"), "--symmetry is for --engine native, not for reference"),
-        (("check", "two_phase_commit", "--engine=spark"), "--symmetry is for --engine native, not for spark"),
+        (
+            ("check", "two_phase_commit", "--engine=reference"),
+            "--symmetry is for --engine native and spark, not for reference",
+        ),
+        (("check", "two_phase_commit", "--engine=spark", "--out=run"), "--out and --resume keep the states and steps"),
         (("check", "two_phase_commit", "--dump-kernel"), "leave out --symmetry"),
         (("check", "die_hard"), "its states hold no ids"),
         (("check", "two_phase_commit", "--set=managers=1"), "there is one Manager"),
-        (("guards", "two_phase_commit"), "unrecognized arguments: --symmetry=on"),
-        (("mutants", "two_phase_commit"), "unrecognized arguments: --symmetry=on"),
+        (("graph", "two_phase_commit"), "unrecognized arguments: --symmetry=on"),
     ],
 )
 def test_refused(words: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]) -> None:
