@@ -17,6 +17,9 @@ from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import TraceStep
 
 ENVIRONMENT = "environment"
+SENDERS = ("source", "sender", "origin", "src")
+RECEIVERS = ("destination", "receiver", "recipient", "target", "to", "dst")
+"""Fields of a message, and parameters of an action, that say who sends and to whom."""
 MOST_MEMBERS = 8
 """Of a sort: with more of them, only those that take part have a lifeline."""
 
@@ -118,14 +121,15 @@ class Cast:
         return lifeline or Lifeline(f"role:{step.actor or ENVIRONMENT}", step.actor or ENVIRONMENT)
 
     def _acting_member(self, step: TraceStep, before: Any) -> Id | None:
-        """By a parameter of the actor's name or sort; else by the state, as in `partition.leader` for a leader."""
+        """By a parameter of the actor's name, a message or a sort; else by the state, as in `partition.leader`."""
         named = step.params.get(step.actor)
         if isinstance(named, Id):
             return named
-        ids = [v for v in step.params.values() if isinstance(v, Id)]
-        of_sort = [v for v in ids if _called(type(v), step.actor)]
-        if len(of_sort) == 1:
-            return of_sort[0]
+        of_sort = {n: v for n, v in step.params.items() if isinstance(v, Id) and _called(type(v), step.actor)}
+        senders = {n: v for n, v in of_sort.items() if n not in RECEIVERS}
+        for choice in (_end_of_message(step, before), of_sort, senders):
+            if len(choice) == 1:
+                return next(iter(choice.values()))
         members = {(type(v), v) for v in step.params.values()}
         acting = [p for p in places(before) if p.leaf == step.actor and isinstance(p.value, Id)]
         fitting = [p for p in acting if all((type(k), k) in members for k in p.keys)]
@@ -150,6 +154,19 @@ class Cast:
         parameters = {n for a in self._bound.model.actions for n, _ in self._bound.parameters(a.name)}
         named = role in parameters or any(_called(t.sort, role) for t in self._types)
         return named or role in _fields_of_members(self._bound.type)
+
+
+def _end_of_message(step: TraceStep, before: Any) -> dict[str, Id]:
+    """Of a message that is a parameter: who receives it if it is under way, else who sends it, if that is the actor."""
+    under_way = {record for p in places(before) if isinstance(p.value, frozenset) for record in p.value}
+    ends = {}
+    for name, value in step.params.items():
+        if hasattr(value, "__dataclass_fields__"):
+            fields = (getattr(value, f, None) for f in (RECEIVERS if value in under_way else SENDERS))
+            end = next((member for member in fields if isinstance(member, Id)), None)
+            if end is not None and _called(type(end), step.actor):
+                ends[name] = end
+    return ends
 
 
 def _id_types(kind: Type) -> Iterator[IdType]:

@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from reassure.checkers.pictures.actors import Cast, Lifeline, places
+from reassure.checkers.pictures.actors import RECEIVERS, SENDERS, Cast, Lifeline, places
 from reassure.checkers.traces.format_value import plain
-
-SENDERS = ("source", "sender", "origin", "src")
-RECEIVERS = ("destination", "receiver", "recipient", "target", "to", "dst")
-"""Fields of a record that say who sends it and to whom."""
 
 
 @dataclass

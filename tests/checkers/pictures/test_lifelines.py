@@ -11,6 +11,7 @@ import pytest
 
 from reassure.checkers.api import load, walk
 from reassure.checkers.console.files import read_trace
+from reassure.checkers.pictures.actors import RECEIVERS, SENDERS
 from reassure.checkers.pictures.lifelines import picture
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep
@@ -275,3 +276,74 @@ def test_names_are_short_and_tell_apart(parts: int, marks: list[tuple[str, str, 
     assert step["lifeline"] == "Node:1"
     assert step["other"][-1] == "moods[cross] 0 → 1"
     assert step["other"][:-1] == ([] if parts == 2 else ["logs[0].length 0 → 1"])
+
+
+MAIL = """
+@dataclass(frozen=True)
+class Config:
+    nodes: Annotated[int, Range(2, 3)] = 2
+
+@dataclass(frozen=True)
+class Note:
+    SENDER: Node
+    RECEIVER: Node
+
+@dataclass(frozen=True)
+class State:
+    notes: Annotated[frozenset[Note], MaxSize(2)]
+
+@initial
+def start(c: Config) -> State:
+    return State(frozenset())
+
+@action(who="node")
+def send(s: State, SENDER: Node, RECEIVER: Node) -> State:
+    return State(s.notes | {Note(SENDER, RECEIVER)})
+
+@action(who="node")
+def write(s: State, message: Note) -> State:
+    return State(s.notes | {message})
+
+def under_way(s: State) -> Annotated[frozenset[Note], MaxSize(2)]:
+    return s.notes
+
+@action(who="node", message=under_way)
+def receive(s: State, message: Note) -> State:
+    return State(s.notes - {message})
+
+@action(who="network", message=under_way)
+def lose(s: State, message: Note) -> State:
+    return State(s.notes - {message})
+
+MODEL = Model.of(__name__, state=State, config=Config)
+"""
+
+
+@pytest.mark.parametrize(
+    ("sender", "receiver"),
+    [("sender", name) for name in RECEIVERS] + [(name, "to") for name in (*SENDERS, "asker")],
+)
+def test_who_sends_and_receives_by_the_names_of_fields_and_parameters(
+    sender: str, receiver: str, tmp_path: Path
+) -> None:
+    head = PRELUDE[: PRELUDE.index("class Colour")]
+    made = module(MAIL.replace("SENDER", sender).replace("RECEIVER", receiver), tmp_path, prelude=head)
+    bound = BoundModel(made.MODEL)
+    ((_, _, state),) = bound.initial_states()
+    one, two = made.Node(1), made.Node(2)
+    note, reply = made.Note(one, two), made.Note(two, one)
+    ends = {sender: one, receiver: two}
+    taken_steps = [("send", ends), ("receive", {"message": note}), ("write", {"message": reply})]
+    taken_steps.append(("lose", {"message": reply}))
+    trace = Trace([state], [TraceStep("start", {}, "")])
+    actors = {action.name: action.who for action in bound.model.actions}
+    for name, params in taken_steps:
+        trace.states.append(bound.take(trace.states[-1], name, params))
+        trace.steps.append(TraceStep(name, params, actors[name]))
+    drawn = picture(trace, bound)
+    acting = [step["lifeline"] for step in drawn["steps"][1:]]
+    assert acting == ["Node:1", "Node:2", "Node:2" if sender != "asker" else "role:node", "role:network"]
+    assert [(m["from"], m["to"], m["taken"]) for m in drawn["messages"]] == [
+        ("Node:1", "Node:2", 2),
+        (acting[2], "role:network", 4),
+    ]
