@@ -18,12 +18,13 @@ from reassure.spec.frontend.introspection import Definition, find_source, hints_
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.leaves import of_type
 from reassure.spec.frontend.lowered_model import Check, Formula, Guard, Telling, ToldApart
-from reassure.spec.frontend.refusals import MOST_OPERATIONS, Refusal, Refused, TooLarge
-from reassure.spec.frontend.symbolic_values import Sym
+from reassure.spec.frontend.refusals import MOST_OPERATIONS, Refusal, Refused, SubsetError, TooLarge
+from reassure.spec.frontend.symbolic_values import Mismatch, Sym
 from reassure.spec.frontend.symbols import Symbols
 from reassure.spec.language.annotations import AnyNumber, record_type, resolve
 from reassure.spec.language.types import Type
 from reassure.spec.language.values import Id
+from reassure.spec.language.vocabulary import Initial
 from reassure.spec.semantics.interpreter import BoundModel
 
 LowerExpression = Callable[["Context", Any], Sym]
@@ -76,7 +77,10 @@ class ModelScope:
         """The configuration, if some of its numbers are free."""
         self.symbols = Symbols(g, bound.config, any_number)
         self.type = bound.type if any_number is None else record_type(bound.model.state, any_number)
-        self.state = of_type(g, self.type, g.var)
+        try:
+            self.state = of_type(g, self.type, g.var)
+        except Mismatch as error:  # of maps of maps, of any number of members
+            raise SubsetError([_of_state(bound.model.initials[0], str(error))]) from None
         self.next_state = of_type(g, self.type, lambda path, kind: g.var(path + "'", kind))
         self.refusals: list[Refusal] = []
         self.told_apart: dict[str, set[ToldApart]] = {}
@@ -99,6 +103,13 @@ class ModelScope:
         functions = {d.name: d.function for d in model.actions} | {d.name: d.function for d in model.initials}
         hints = hints_of(functions[name])
         return tuple((free, resolve(hints[free], self.any_number)) for free, _ in parameters)
+
+
+def _of_state(initial: Initial, why: str) -> Refusal:
+    """A refusal of the state's type, where a state is made first."""
+    assert isinstance(initial.function, FunctionType)
+    tree, path, lines = find_source(initial.function)
+    return Refusal(path, tree.lineno, tree.col_offset, f"the state of `{initial.name}`", why, lines[tree.lineno - 1])
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,13 @@ def _lower_step(
     values: dict[str, Sym] = {}
     # Python evaluates what the parameters are drawn from before it calls the function.
     for parameter_name, kind in scope.parameters(name):
-        parameter = _parameter(context, parameter_name, kind, members.get(parameter_name))
+        try:
+            parameter = _parameter(context, parameter_name, kind, members.get(parameter_name))
+            values[parameter_name] = parameter_value(scope, parameter)
+        except Mismatch as error:  # of maps of maps, of any number of members
+            _refuse(context, function, f"parameter {parameter_name}", str(error))
+            return LoweredAction(name, (), (), (), ())
         parameters.append(parameter)
-        values[parameter_name] = parameter_value(scope, parameter)
     drawable = g.and_(*(c.condition for c in context.checks))
     parameters = [dataclasses.replace(p, drawn=_drawn_or_any(g, drawable, p.drawn)) for p in parameters]
     context.within_step = True
@@ -236,9 +240,14 @@ def _arguments(
 
 def _refuse_result(context: Context, function: FunctionType, why: str) -> None:
     """Refuses what a declared function returns."""
+    _refuse(context, function, f"what `{function.__name__}` returns", why)
+
+
+def _refuse(context: Context, function: FunctionType, what: str, why: str) -> None:
+    """Refuses something of a declared function as a whole."""
     tree, path, lines = find_source(function)
     with context.entered(Frame(function, path, lines, {})):
-        context.refuse(tree, f"what `{function.__name__}` returns", why)
+        context.refuse(tree, what, why)
 
 
 __all__ = [

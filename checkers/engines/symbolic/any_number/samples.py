@@ -21,6 +21,7 @@ from reassure.checkers.engines.symbolic.lemma_templates import Lemma, candidates
 from reassure.checkers.engines.symbolic.scout import Scout
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
+from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import DomainError, IdType, IntType, SetType, unbounded
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
 
@@ -58,12 +59,14 @@ def with_fewer(system: System, bound: BoundModel, count: str) -> Iterator[BoundM
 
 
 def _bound_to(bound: BoundModel, configs: Iterable[dict[str, Any]]) -> Iterator[BoundModel]:
-    """The model with each configuration that it does not refuse."""
+    """The model with each configuration that it does not refuse; its text may name more members than there are."""
     for config in configs:
         try:
-            yield BoundModel(bound.model, make_config(bound.model, config))
-        except (ConfigError, DomainError):
+            sized = BoundModel(bound.model, make_config(bound.model, config))
+            lower_model(sized)
+        except (ConfigError, DomainError, SubsetError):
             continue
+        yield sized
 
 
 def _changes(numbers: int, distance: int) -> Iterator[tuple[int, ...]]:

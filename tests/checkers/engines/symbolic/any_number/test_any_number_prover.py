@@ -189,3 +189,54 @@ def test_nothing_is_proved_of_a_model_that_may_raise(tmp_path: Path) -> None:
     path.write_text(model_text.PRELUDE + text + "\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
     result = proof(str(path))
     assert statuses(result)["leader_is_somebody"] != "proved"
+
+
+MAPS = """
+@action(who="tester")
+def act(s: State, votes: Map[Node, Map[Node, bool]]) -> State:
+    return s
+
+@invariant
+def fine(s: State) -> bool:
+    return s.leader is None
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "where"), [("Colour", "parameter votes"), ("Map[Node, bool]", r"the state of `start`")]
+)
+def test_maps_of_maps_are_refused_with_their_place(state: str, where: str, tmp_path: Path) -> None:
+    prelude = model_text.PRELUDE.replace("score: Map[Node, Colour]", f"score: Map[Node, {state}]")
+    value = "Colour.RED" if state == "Colour" else "fill(Node, c, True)"
+    prelude = prelude.replace("fill(Node, c, Colour.RED)", f"fill(Node, c, {value})")
+    path = tmp_path / "maps.py"
+    text = MAPS.replace(", votes: Map[Node, Map[Node, bool]]", "") if "state" in where else MAPS
+    path.write_text(f"{prelude}\n{text}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
+    with pytest.raises(Failure, match=rf"maps\.py:\d+:1: {where}: a map from Node to maps from Node"):
+        proof(str(path), "fine")
+
+
+NAMED = """
+@action(who="tester")
+def act(s: State) -> State:
+    return s
+
+@invariant
+def fine(s: State) -> bool:
+    return s.leader is None
+
+def settled(s: State) -> bool:
+    return s.leader == Node(3)
+
+@leads_to(settled)
+def settles(s: State) -> bool:
+    return fine(s)
+"""
+
+
+def test_a_property_of_whole_runs_may_name_a_member_that_smaller_configurations_lack(tmp_path: Path) -> None:
+    path = tmp_path / "named.py"
+    path.write_text(f"{model_text.PRELUDE}\n{NAMED}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
+    found = statuses(proof(str(path)))
+    assert found["fine"] == "proved"
+    assert found["settles"] == "not_checked"
