@@ -26,6 +26,7 @@ from reassure.checkers.engines.symbolic.any_number.prover import prove_for_any_n
 from reassure.models.kraft.state import Config
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError
+from reassure.spec.semantics.interpreter import ModelError
 from tests.helpers.any_number import as_mutant, bound_to, not_admitted, proof, statuses, system_of
 from tests.helpers.configurations import mutants
 from tests.helpers.flaws import breaks, settings_of
@@ -126,7 +127,10 @@ def fallen_of_mutants(model: str, chosen: Callable[[list[Mutant]], list[Mutant]]
     judge = Judge(bound, lower_model(bound), SearchOptions(), MutantLimits(60, None, 1 << 30), lambda _: None)
     claims = {p.name: p for p in bound.properties if not p.temporal}
     for mutant in chosen(list(mutants_of(bound))):
-        violated = [name for name in judge.outcome(mutant).violated if name in claims]
+        try:
+            violated = [name for name in judge.outcome(mutant).violated if name in claims]
+        except (SubsetError, ModelError):  # it is not a model, or it raises
+            continue
         if not violated:
             continue
         changed = mutant.of(bound)
