@@ -82,11 +82,12 @@ def _in_generator(
             with context.guards_if(condition):
                 term = context.condition(test)
             condition = conjunction((condition, term))
-        result = inner(name, domain, condition)
+        with context.guards_if(condition):
+            result = inner(name, domain, condition)
         if len(context.guards) > number:
             if domain.sequence is not None and op != "all":
                 raise context.refuse(generator.iter, "a guard in a comprehension over a sequence")
-            found = implies(condition, conjunction(context.guards[number:]))
+            found = conjunction(context.guards[number:])
             context.guards[number:] = [quantified("forall", name, domain.members, found)]
         return result
 

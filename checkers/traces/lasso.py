@@ -14,8 +14,8 @@ from typing import Protocol
 class LassoGraph(Protocol):
     """The states that a violating run may stay in, the steps between them, and what is fair there."""
 
-    def successors(self, state: int) -> Sequence[int]:
-        """Other states of the region that a step leads to, ascending."""
+    def successors(self, states: Sequence[int]) -> Iterable[Sequence[int]]:
+        """For each of these states: the other states of the region that a step leads to, ascending."""
         ...
 
     def enabled(self, state: int) -> Collection[int]:
@@ -42,8 +42,8 @@ def shortest_stem(
         earlier: dict[int, int | None] = {}
         if level in levels:
             earlier = {s: None for s in starts(level) if s not in before}
-        for state in frontier:
-            for after in graph.successors(state):
+        for state, afters in zip(frontier, graph.successors(frontier), strict=True):
+            for after in afters:
                 if after not in before and after not in earlier:
                     earlier[after] = state
         before.update(earlier)
@@ -118,8 +118,8 @@ def _shortest(graph: LassoGraph, component: Container[int], start: int, meets: C
     frontier = [start]
     while frontier:
         earlier: dict[int, int | None] = {}
-        for state in frontier:
-            for after in graph.successors(state):
+        for state, afters in zip(frontier, graph.successors(frontier), strict=True):
+            for after in afters:
                 if after in component:
                     if meets(state, after):
                         return [*_backwards(before, state)[1:], after]

@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -43,6 +44,8 @@ ROWS = [
     ("kraft_kafka", [], "any-order", True),
 ]
 """Model, configuration, mode, and whether all states are searched too."""
+CHOSEN = ["two_phase_commit", "rolling_upgrade", "core", "kraft", "kraft_kafka", "batching"]
+"""With 3 ids or about as many."""
 LARGE = [("core", ["brokers=9"], "any-order", False), ("core", ["brokers=10"], "any-order", False)]
 MEMORY = 2 << 30
 HERE = Path(__file__).parent
@@ -94,6 +97,30 @@ def row(model: str, pairs: list[str], mode: str, compared: bool, runs: int) -> s
         *all_states, ", ".join(left) or "-",
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
+
+
+CHOSEN_HEAD = """
+What `--symmetry auto` costs where it does not pay: processor seconds of a whole check on one thread, kernels compiled,
+the least of {runs} in turn.
+
+| model | distinct | `off` | `auto` | times | reduced |
+| --- | --- | --- | --- | --- | --- |
+"""
+
+
+def chosen(model: str, runs: int) -> str:
+    """A row about the mode that chooses."""
+    took: dict[str, list[float]] = {"off": [], "auto": []}
+    for _ in range(runs + 1):  # the first one compiles
+        for mode, seconds in took.items():
+            options = SearchOptions(symmetry=mode, memory=MEMORY, workers=1)
+            began = time.process_time()
+            result, _ = run(CheckRequest(model, [], "native", options), Progress(quiet=True))
+            seconds.append(time.process_time() - began)
+    assert result.search is not None
+    whole, auto = (min(seconds[1:]) for seconds in took.values())
+    reduced = "no" if "why" in result.search.symmetry else "yes"
+    return f"| {model} | {result.stats.distinct:,} | {whole:.3f} | {auto:.3f} | {auto / whole:.2f} | {reduced} |"
 
 
 Run = Callable[[], tuple[Measured, str]]
@@ -190,6 +217,11 @@ def main() -> None:
     text = ""
     for model, pairs, mode, whole in [*ROWS, *(LARGE if given.large else [])]:
         line = row(model, pairs, mode, whole, 1 if (model, pairs, mode, whole) in LARGE else given.runs)
+        print(line, flush=True)
+        text += line + "\n"
+    text += CHOSEN_HEAD.format(runs=2 * given.runs)
+    for model in CHOSEN:
+        line = chosen(model, 2 * given.runs)
         print(line, flush=True)
         text += line + "\n"
     if given.jar or given.rumur:

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+from reassure.checkers.analyses.mutants.analysis import without_action
+from reassure.checkers.analyses.mutants.mutants import Mutant
+from reassure.checkers.base import prepare
 from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare, moves_of
+from reassure.checkers.engines.symbolic.any_number import counterexamples, instantiation, samples
+from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare, compare_initial, moves_of
 from reassure.checkers.engines.symbolic.any_number.instance import Instance
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of
 from reassure.checkers.engines.symbolic.any_number.system import Move, System
+from reassure.spec.frontend import any_number as any_number_frontend
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.ir import Graph, Node
+from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.frontend.lowering import lower_model, with_changed
+from reassure.spec.language.annotations import AnyNumber
 from reassure.spec.language.types import BoolType, IntType, MapType, SeqType, SetType
-from reassure.spec.language.vocabulary import Model
+from reassure.spec.language.vocabulary import Model, Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, make_config
+from reassure.spec.semantics.trace import Trace
 from tests.helpers import model_text
 from tests.helpers.constructs import CONSTRUCTS, action_text
 
@@ -116,9 +128,59 @@ def proof(model: str, *pairs: str, **options: object) -> CheckResult:
     return run(request, Progress(quiet=True))[0]
 
 
+@contextmanager
+def as_mutant(mutant: Mutant) -> Iterator[None]:
+    """Within, models are lowered and executed with a mutant's change, in each configuration."""
+
+    def lower(bound: BoundModel, any_number: AnyNumber | None = None, **more: Any) -> LoweredModel:
+        lowered = lower_model(bound, any_number=any_number, **more)
+        if mutant.change is None:
+            return without_action(lowered, mutant.where)
+        function, definition = mutant.change
+        return with_changed(lowered, {function: definition}, mutant.reached_by, any_number)
+
+    def execute(model: Model, config: object) -> BoundModel:
+        return mutant.of(BoundModel(model, config))
+
+    with ExitStack() as patches:
+        for module in (prepare, samples, instantiation, any_number_frontend):
+            patches.enter_context(mock.patch.object(module, "lower_model", lower))
+        for module in (samples, counterexamples):
+            patches.enter_context(mock.patch.object(module, "BoundModel", execute))
+        yield
+
+
+def not_admitted(system: System, bound: BoundModel, trace: Trace, violated: Property) -> str | None:
+    """The step of a violating run that the formulas exclude, if there is one."""
+    g, last = system.graph, len(trace.states) - 1
+    compare_initial(system, bound)
+    for number, (before, after) in enumerate(itertools.pairwise(trace.states), 1):
+        told = trace.steps[number]
+        asked = (told.action, told.params, after)
+        step = next(s for s in bound.steps(before) if (s.action.name, s.params, s.after) == asked)
+        for move, instance in moves_of(system, bound, instance_of(system, bound, before), step):
+            known = list(conditions(system, move, instance))
+            if number == last:
+                formulas = system.lowered.step_formulas[move.number] if violated.over_steps else []
+                claims = [move.over_step(g, f.condition) for f in formulas if f.name == violated.name]
+                formulas = [] if violated.over_steps else system.lowered.state_formulas
+                claims += [move.afterwards(g, f.condition) for f in formulas if f.name == violated.name]
+                assert claims
+                assert not any(instance.holds(claim) for claim in claims)
+                known += claims
+            if Fixed(system, instance).possible(g.and_(*(c if instance.holds(c) else g.not_(c) for c in known))):
+                break
+        else:
+            return f"{number}. {told.action}"
+    return None
+
+
 def statuses(result: CheckResult) -> dict[str, str]:
     """The status of each property that a proof is about."""
     return {p.name: str(p.status) for p in result.properties if not p.temporal and p.kind != "deadlock"}
 
 
-__all__ = ["bound_to", "compare", "conditions", "difference", "proof", "statuses", "system_of", "values"]
+__all__ = [
+    "as_mutant", "bound_to", "compare", "conditions", "difference", "not_admitted", "proof", "statuses", "system_of",
+    "values",
+]  # fmt: skip

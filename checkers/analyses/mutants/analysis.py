@@ -160,7 +160,7 @@ class Judge:
 
     def _lowered(self, mutant: Mutant) -> LoweredModel:
         if mutant.change is None:
-            return _without_action(self.lowered, mutant.where)
+            return without_action(self.lowered, mutant.where)
         function, definition = mutant.change
         return with_changed(self.lowered, {function: definition}, mutant.reached_by)
 
@@ -219,7 +219,7 @@ def _counts(outcome: MutantOutcome) -> tuple[int, int, dict[str, int]]:
     return outcome.stats.distinct, outcome.stats.generated, outcome.stats.clipped_at
 
 
-def _without_action(lowered: LoweredModel, name: str) -> LoweredModel:
+def without_action(lowered: LoweredModel, name: str) -> LoweredModel:
     """The model with an action that is never enabled."""
     never = Check("require", lowered.graph.false, "removed", "", 0)
 

@@ -38,8 +38,8 @@ class ViolatingRegion:
     def strong(self) -> list[bool]:
         return [c.strong for c in self.constraints]
 
-    def successors(self, state: int) -> Sequence[int]:
-        return sorted(self.graph.successors(state))
+    def successors(self, states: Sequence[int]) -> Iterable[Sequence[int]]:
+        return (sorted(self.graph.successors(state)) for state in states)
 
     def enabled(self, state: int) -> Collection[int]:
         return self.can[state]

@@ -84,6 +84,16 @@ def test_a_disjunction_in_a_guard_is_evaluated_once(tmp_path: Path) -> None:
     assert "    /\\ Holds(leader = None \\/ number > 0)\n" in text
 
 
+def test_a_guard_in_a_filter_counts_where_the_filters_before_it_hold(tmp_path: Path) -> None:
+    """Its own value says nothing of whether it raises."""
+    positive = "\ndef positive(n: Node, s: State) -> bool:\n    require(s.number > 0)\n    return n in s.alive\n"
+    text = exported(
+        "require(any(n == s.leader for n in s.alive if n != Node(1) if positive(n, s)))\n    return s",
+        tmp_path, PRELUDE + positive,
+    )  # fmt: skip
+    assert "\\A n \\in alive : n # 1 => positive_enabled(" in text
+
+
 def test_what_follows_a_broken_disjunction_is_outside_of_it(tmp_path: Path) -> None:
     text = exported(
         "require(any(s.number > 0 or n in s.alive or s.leader == n or s.inner.count > 2 for n in every(Node, c)))\n"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from queue import SimpleQueue
 
 import numpy as np
@@ -29,6 +29,9 @@ from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.traces.lasso import fair_loop, shortest_stem
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import Assumptions, Constraint, in_order
+
+AT_ONCE = 1 << 10
+"""States that are expanded in one call on the way to a fair loop."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,7 @@ class RegionSearch:
             inside = _Marked(graph, fair.component == fair.component[own])
             strong = self.fairness.strong[1:].tolist()
             around = fair_loop(graph, inside, entry, strong, lambda n: bool(graph.returns[graph.places[n]]))
-        return [graph.row_of(name) for name in [*stem[:-1], *around]], level, len(stem) - 1
+        return [graph.rows_of([name]) for name in [*stem[:-1], *around]], level, len(stem) - 1
 
 
 def names_of(rows: Rows) -> list[int]:
@@ -199,26 +202,34 @@ class _Graph:
         self.places: dict[int, int] = {}
         """By name: the place among the fair states, of those that were met; -1: it is none."""
 
-    def row_of(self, name: int) -> Rows:
-        """The state of this name."""
-        words = self.graph.rows.shape[1]
-        row = [name >> 64 * k & (1 << 64) - 1 for k in reversed(range(words))]
-        return np.array([row], np.uint64).view(np.int64)
+    def rows_of(self, names: Sequence[int]) -> Rows:
+        """The states of these names."""
+        words, mask = range(self.graph.rows.shape[1])[::-1], (1 << 64) - 1
+        return np.array([[name >> 64 * k & mask for k in words] for name in names], np.uint64).view(np.int64)
 
     def place(self, name: int) -> int:
         """The place of a state among the fair ones; -1: it is none."""
         if name not in self.places:
-            row, found = self.row_of(name), np.zeros(1, np.int64)
-            index = self.known.index
-            native(find_numbers)(row.shape[1], self.known.rows, index, len(index), row, row.shape[1], 1, found)
-            self.places[name] = int(found[0])
+            self._note_places([name], self.rows_of([name]))
         return self.places[name]
 
-    def successors(self, state: int) -> Sequence[int]:
+    def _note_places(self, names: list[int], rows: Rows) -> None:
+        found, index, words = np.empty(len(rows), np.int64), self.known.index, rows.shape[1]
+        native(find_numbers)(words, self.known.rows, index, len(index), rows, words, len(rows), found)
+        self.places.update(zip(names, found.tolist(), strict=True))
+
+    def successors(self, states: Sequence[int]) -> Iterator[Sequence[int]]:
         region = self.search.region
-        after, _ = edge_list(region.lister.kernel, self.row_of(state))
-        rows = np.ascontiguousarray(after[:, : self.graph.rows.shape[1]])
-        return sorted({*names_of(rows[region.claim.stays(region.judge(rows))])} - {state})
+        for first in range(0, len(states), AT_ONCE):
+            some = states[first : first + AT_ONCE]
+            after, counts = edge_list(region.lister.kernel, self.rows_of(some))
+            rows = np.ascontiguousarray(after[:, : self.graph.rows.shape[1]])
+            stays = region.claim.stays(region.judge(rows))
+            kept = np.append(0, np.cumsum(stays))[np.append(0, np.cumsum(counts))].tolist()
+            names = names_of(rows := rows[stays])
+            self._note_places(names, rows)
+            for state, (low, high) in zip(some, pairwise(kept), strict=True):
+                yield sorted({*names[low:high]} - {state})
 
     def enabled(self, state: int) -> Collection[int]:
         number = self._number(state)

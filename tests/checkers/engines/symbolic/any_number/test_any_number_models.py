@@ -6,20 +6,31 @@ import ast
 import random
 import re
 from collections import Counter
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 import pytest
 
+from reassure.checkers.analyses.mutants.analysis import Judge
+from reassure.checkers.analyses.mutants.mutant_search import MutantLimits
 from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
+from reassure.checkers.base.engine_results import EngineResult
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import find, load
+from reassure.checkers.base.options import ProofOptions, SearchOptions
+from reassure.checkers.base.prepare import Prepared
+from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import StopReason
+from reassure.checkers.engines.symbolic.any_number.prover import prove_for_any_number
 from reassure.models.kraft.state import Config
-from tests.helpers.any_number import bound_to, proof, statuses
+from reassure.spec.frontend.lowering import lower_model
+from reassure.spec.frontend.refusals import SubsetError
+from reassure.spec.semantics.interpreter import ModelError
+from tests.helpers.any_number import as_mutant, bound_to, not_admitted, proof, statuses, system_of
 from tests.helpers.configurations import mutants
 from tests.helpers.flaws import breaks, settings_of
-from tests.helpers.runs import checked
+from tests.helpers.runs import checked, result_of
 
 
 @pytest.mark.slow
@@ -105,3 +116,57 @@ def test_what_is_proved_of_a_mutant_of_core_holds_in_each_configuration(tmp_path
             raised = searched.stopped.reason is StopReason.RAISED
             assert not raised or "proved" not in found.values(), (mutant, pairs)
     assert fates["proved"] > 10 and fates["violated"] > 10
+
+
+def fallen_of_mutants(model: str, chosen: Callable[[list[Mutant]], list[Mutant]]) -> Counter[str]:
+    """What becomes of the generated mutants of which a search finds a violation: each has to fall for any number too.
+
+    Asserts that the formulas admit every step of the runs that are shown.
+    """
+    bound, fates = bound_to(model), Counter[str]()
+    judge = Judge(bound, lower_model(bound), SearchOptions(), MutantLimits(60, None, 1 << 30), lambda _: None)
+    claims = {p.name: p for p in bound.properties if not p.temporal}
+    for mutant in chosen(list(mutants_of(bound))):
+        try:
+            violated = [name for name in judge.outcome(mutant).violated if name in claims]
+        except (SubsetError, ModelError):  # it is not a model, or it raises
+            continue
+        if not violated:
+            continue
+        changed = mutant.of(bound)
+        with as_mutant(mutant):
+            try:
+                result = result_of(prove, changed, SearchOptions(properties=violated))
+            except (Failure, SubsetError) as refused:
+                assert re.search(rf"{re.escape(mutant.place)}:\d+: types do not fit", str(refused)), mutant
+                fates["refused"] += 1
+                continue
+            system = system_of(changed)
+        for found in result.properties:
+            if found.name in violated:
+                assert found.status == "violated", (mutant, found.name, found.note)
+                assert "the fewest" in found.note, (mutant, found.note)
+                assert found.trace is not None
+                shown = changed if found.elsewhere is None else found.elsewhere.bound
+                assert not_admitted(system, shown, found.trace, claims[found.name]) is None, mutant
+        fates["fallen"] += 1
+    return fates
+
+
+def prove(prepared: Prepared, options: SearchOptions, progress: Progress) -> EngineResult:
+    return prove_for_any_number(prepared, options, progress, ProofOptions(any_number=True))
+
+
+def test_mutants_of_core_fall_with_the_fewest_brokers_found() -> None:
+    assert fallen_of_mutants("core", lambda every: every[21:30]) == {"fallen": 7}
+
+
+@pytest.mark.slow
+def test_every_mutant_of_core_that_violates_something_falls() -> None:
+    assert fallen_of_mutants("core", list) == {"fallen": 39}
+
+
+@pytest.mark.slow
+def test_every_mutant_of_kraft_that_violates_something_falls() -> None:
+    """Twenty minutes of processor; one names a broker that a configuration of one broker does not have."""
+    assert fallen_of_mutants("kraft", list) == {"fallen": 365, "refused": 1}
