@@ -71,16 +71,16 @@ def of_type(g: Graph, kind: Type, leaf: MakeLeaf, path: str = "") -> Sym:
     raise Mismatch(f"no symbolic value of {kind}")
 
 
-def scalar_leaves(kind: Type) -> list[tuple[str, Type]]:
-    """The path and the type of each scalar of a type, in the order of the layout."""
+def scalar_leaves(kind: Type, path: str = "") -> list[tuple[str, Type]]:
+    """The path and the type of each scalar of a type, in the order of the layout. path: of the value of the type."""
     scalars: list[tuple[str, Type]] = []
 
-    def leaf(path: str, leaf_type: Type) -> Node:
-        scalars.append((path, leaf_type))
-        return g.var(path, leaf_type)
+    def leaf(leaf_path: str, leaf_type: Type) -> Node:
+        scalars.append((leaf_path, leaf_type))
+        return g.var(leaf_path, leaf_type)
 
     g = Graph()
-    of_type(g, kind, leaf)
+    of_type(g, kind, leaf, path)
     return scalars
 
 

@@ -7,6 +7,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import DomainError
+from reassure.spec.language.values import Map
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import ConfigError, ModelError
 from tests.fuzz.brute import (
@@ -281,9 +283,16 @@ def _changed(text: str, rng: random.Random) -> str:
     return text
 
 
-def _key(state: Any) -> str:
-    """A state of a class that is written twice."""
-    return repr(state).partition("(")[2]
+def _key(value: Any) -> str:
+    """A state of a class that is written twice; sets and maps in one order, however they were made."""
+    if isinstance(value, Map):
+        return f"{{{', '.join(sorted(f'{_key(k)}: {_key(v)}' for k, v in value.pairs()))}}}"
+    if isinstance(value, frozenset | tuple):
+        items = [_key(v) for v in value]
+        return f"{type(value).__name__}({', '.join(items if isinstance(value, tuple) else sorted(items))})"
+    if is_dataclass(value):
+        return f"({', '.join(_key(getattr(value, f.name)) for f in fields(value))})"
+    return repr(value)
 
 
 def _differences(f: Frame, ran: Ran, graphs: tuple[Graph, Graph], facts: tuple[Facts, Facts]) -> Found:

@@ -28,7 +28,8 @@ from reassure.checkers.engines.spark import sql
 from reassure.checkers.explorer import view
 from reassure.checkers.gate import judge
 from reassure.checkers.traces import replay
-from tests.fuzz import hostile_plans
+from reassure.spec.language.values import Map
+from tests.fuzz import command_answers, hostile_plans
 from tests.fuzz.compare_commands import COMMANDS
 from tests.fuzz.generate import generate
 from tests.fuzz.worker import Answer, judged
@@ -147,3 +148,11 @@ def test_hostile_plans_are_refused_in_one_line() -> None:
     seen = {seed: hostile_plans.tried(seed) for seed in range(1_000_001, 1_000_061)}
     assert {seed: problem for seed, (_, problem) in seen.items() if problem} == {}
     assert {code for code, _ in seen.values()} >= {0, 12, 151}
+
+
+def test_equal_values_have_one_text_however_they_were_made() -> None:
+    one = Map([(False, frozenset({(1,), (2,)})), (True, frozenset())])
+    again = Map([(True, frozenset()), (False, frozenset({(2,), (1,)}))])
+    text = "{False: frozenset(tuple(1), tuple(2)), True: frozenset()}"
+    assert [command_answers._key(value) for value in (one, again)] == [text, text]
+    assert command_answers._key(one.put(False, frozenset())) != text

@@ -37,6 +37,7 @@ from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.solver import cvc5_settles
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.ir import Graph, Node
+from reassure.spec.frontend.leaves import scalar_leaves, slot_type
 from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.operations import operation
 from reassure.spec.language.annotations import AnyNumber
@@ -201,6 +202,13 @@ def _fits(system: System, op: str, kind: Type, args: tuple[Node, ...], data: Any
         case ("record", [IntType()]):
             slot = args[0]
             return slot.op == "var" and any(slot.data.startswith(f"{p}#") and b.item == kind for p, b in system.bags)
+        case ("pack", _) if isinstance(kind, RecordType):
+            scalars = [scalar for _, scalar in scalar_leaves(kind)]
+            return len(kinds) == len(scalars) and all(
+                k == s or _alike(k, s) for k, s in zip(kinds, scalars, strict=True)
+            )
+        case ("slot", [RecordType() as record]):
+            return kind == IntType(1, slot_type(record).high)
         case ("unpack", [RecordType()]):
             return (dict(places(system)) | dict(system.scalars)).get(f"{args[0].args[0].data}.{data}") == kind
         case ("seq_set", [SeqType() as its]):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from reassure.checkers.engines.symbolic.any_number.system import bags
 from reassure.checkers.engines.symbolic.sample_evaluator import OPERATIONS as COLUMN_OPERATIONS
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.leaves import scalar_leaves
@@ -81,8 +82,7 @@ class Instance:
             return special(self, node, env)
         if isinstance(node.type, SeqType) and node.op == "ite":
             condition, first, second = (self(a, env) for a in node.args)
-            no, yes = self.where(condition, 0, 1), self.where(condition, 1, 0)
-            return [*((yes & there, i) for there, i in first), *((no & there, i) for there, i in second)]
+            return self._either_sequence(condition, first, second)
         return self._standard(node, [self(a, env) for a in node.args])
 
     # -- places ---------------------------------------------------------------------------------------------
@@ -112,7 +112,10 @@ class Instance:
     def pairs(self, a: Node, b: Node, env: Env) -> Iterator[tuple[Any, Any]]:
         """The scalars of the records in two slots, those of a table one by one."""
         for x, y in zip(self._fields(a, env), self._fields(b, env), strict=False):
-            if isinstance(x, list) and isinstance(y, list):
+            if _is_sequence(x) and _is_sequence(y):
+                yield _length(x), _length(y)
+                yield from ((_nth(self, x, place), _nth(self, y, place)) for place in range(max(len(x), len(y))))
+            elif isinstance(x, list) and isinstance(y, list):
                 yield from zip(x, y, strict=True)
             elif not isinstance(x, list) and not isinstance(y, list):  # a slot that is empty has no lists
                 yield x, y
@@ -134,7 +137,13 @@ class Instance:
         count = sum(1 for leaf in self.names() if leaf.startswith(f"{name}.") and leaf[len(name) + 1 :].isdigit())
         return [self.leaves[f"{name}.{i}"] for i in range(count)]
 
+    def _either_sequence(self, condition: Any, x: Sequence, y: Sequence) -> Sequence:
+        no, yes = self.where(condition, 0, 1), self.where(condition, 1, 0)
+        return [*((yes & there, i) for there, i in x), *((no & there, i) for there, i in y)]
+
     def _either(self, condition: Any, x: Any, y: Any) -> Any:
+        if _is_sequence(x) and _is_sequence(y):
+            return self._either_sequence(condition, x, y)
         if isinstance(x, list) and isinstance(y, list):
             return [self.where(condition, one, other) for one, other in zip(x, y, strict=True)]
         if isinstance(x, list) or isinstance(y, list):
@@ -241,6 +250,21 @@ def _same_sequences(instance: Instance, a: Sequence, b: Sequence) -> Any:
     return same
 
 
+def _is_sequence(value: Any) -> bool:
+    """Whether a value is a sequence, not a table, which has an entry at least."""
+    return isinstance(value, list) and all(isinstance(item, tuple) for item in value)
+
+
+def _nth(instance: Instance, sequence: Sequence, index: Any) -> Any:
+    """The item at a place; 0 where there is none."""
+    value: Any = 0
+    place: Any = 0
+    for there, item in sequence:
+        value = instance.where(instance.where(place == index, there, 0), item, value)
+        place = place + there
+    return value
+
+
 def _length(sequence: Sequence) -> Any:
     return sum((there for there, _ in sequence), 0)
 
@@ -284,13 +308,7 @@ def _seq_first(instance: Instance, node: Node, env: Env) -> Any:
 
 
 def _seq_get(instance: Instance, node: Node, env: Env) -> Any:
-    value: Any = 0
-    place: Any = 0
-    index = instance(node.args[1], env)
-    for there, item in instance(node.args[0], env):
-        value = instance.where(instance.where(place == index, there, 0), item, value)
-        place = place + there
-    return value
+    return _nth(instance, *(instance(a, env) for a in node.args))
 
 
 def is_slot(node: Node) -> bool:
@@ -321,8 +339,8 @@ def leaves_of(value: Any, kind: Type, path: str = "") -> dict[str, Any]:
         parts = [leaves_of(getattr(value, name), inner, dot + name) for name, inner in kind.fields]
         return {name: v for part in parts for name, v in part.items()}
     if isinstance(kind, OptionType):
-        inner = dict.fromkeys((f"{path}{p}" for p, _ in scalar_leaves(kind.inner)), 0)
-        return {f"{path}?": int(value is not None), **(inner if value is None else leaves_of(value, kind.inner, path))}
+        inner = _absent(kind.inner, path) if value is None else leaves_of(value, kind.inner, path)
+        return {f"{path}?": int(value is not None), **inner}
     if isinstance(kind, MapType):
         if not unbounded(kind.key):
             parts = [leaves_of(value[k], kind.value, f"{path}[{key_name(k)}]") for k in kind.key.values()]
@@ -332,6 +350,12 @@ def leaves_of(value: Any, kind: Type, path: str = "") -> dict[str, Any]:
     if isinstance(kind, BagType):
         return _slots(value, kind, path)
     return {path: _scalar(value, kind)}
+
+
+def _absent(kind: Type, path: str) -> dict[str, Any]:
+    """What an optional that is absent holds."""
+    scalars = {name: 0 for name, _ in scalar_leaves(kind, path) if "#" not in name}
+    return scalars | {name: v for inner, bag in bags(kind, path) for name, v in _slots((), bag, inner).items()}
 
 
 def _slots(records: Any, kind: BagType, path: str) -> dict[str, Any]:
@@ -346,8 +370,14 @@ def _slots(records: Any, kind: BagType, path: str) -> dict[str, Any]:
 
 
 def _flat(values: list[Any]) -> list[Any]:
-    """The values, those of a table one by one: the order of records in slots, as `_less` has it."""
-    return [v for value in values for v in (value if isinstance(value, list) else [value])]
+    """The values, those of a table one by one and the length of a sequence before its items: as `_less` has them."""
+    flat: list[Any] = []
+    for value in values:
+        if _is_sequence(value):
+            flat += [len(value), *(item for _, item in value)]
+        else:
+            flat += value if isinstance(value, list) else [value]
+    return flat
 
 
 def _scalar(value: Any, kind: Type) -> Any:

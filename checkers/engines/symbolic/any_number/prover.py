@@ -42,6 +42,7 @@ from reassure.checkers.engines.symbolic.any_number.samples import (
     with_fewer,
 )
 from reassure.checkers.engines.symbolic.any_number.system import System
+from reassure.checkers.engines.symbolic.any_number.terms import NoTranslation
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.prover import covers_by_walks
 from reassure.checkers.engines.symbolic.scout import Scout
@@ -223,6 +224,8 @@ def prove_for_any_number(
                 facts |= {name: prover.doubt(name) for name in waiting}
                 facts |= _violations(prepared, system, options, waiting, [*prover.broken.values(), *near[1:]], say)[0]
             facts |= _with_fewest_members(prepared, system, options, facts, say)
+    except NoTranslation as error:
+        raise Failure(Exit.MODEL, f"{bound.model.name}: {error} has no translation for any number") from None
     except z3.Z3Exception as error:
         ended = unanswered(str(error)).stop
         stopped = ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")

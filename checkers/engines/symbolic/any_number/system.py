@@ -12,7 +12,18 @@ from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.frontend.lowered_model import Formula, LoweredAction, LoweredModel
 from reassure.spec.frontend.substitution import substitute
 from reassure.spec.language.annotations import AnyNumber, record_type, resolve
-from reassure.spec.language.types import ANY, BagType, BoolType, IntType, RecordType, Type
+from reassure.spec.language.types import (
+    ANY,
+    BagType,
+    BoolType,
+    IntType,
+    MapType,
+    OptionType,
+    RecordType,
+    Type,
+    key_name,
+    unbounded,
+)
 
 
 @dataclass
@@ -58,10 +69,13 @@ class System:
         """The sets of records of the state, each with its path."""
         self.config = [(name, IntType(low, ANY)) for name, low in _least(any_number).items()]
         """The free numbers, with their types."""
-        chosen = [
-            (p, leaf) for one in (*lowered.initials, *lowered.actions) for p in one.parameters for leaf in p.leaves
+        chosen = [p for one in (*lowered.initials, *lowered.actions) for p in one.parameters]
+        self.parameters = [
+            self.graph.param(p.name, path, kind)
+            for p in chosen
+            if not isinstance(p.drawn, tuple)
+            for path, kind in scalar_leaves(p.type)
         ]
-        self.parameters = [leaf for p, leaf in chosen if not isinstance(p.drawn, tuple)]
         """The scalars of the parameters that are not drawn from slots."""
         self.initials = [m for one in lowered.initials for m in self._moves(one, -1)]
         self.moves = [m for number, one in enumerate(lowered.actions) for m in self._moves(one, number)]
@@ -123,6 +137,10 @@ def bags(kind: Type, path: str = "") -> list[tuple[str, BagType]]:
     """The sets of records of a type, each with its path."""
     if isinstance(kind, RecordType):
         return [b for name, inner in kind.fields for b in bags(inner, f"{path}.{name}" if path else name)]
+    if isinstance(kind, OptionType):
+        return bags(kind.inner, path)
+    if isinstance(kind, MapType) and not unbounded(kind.key):
+        return [b for key in kind.key.values() for b in bags(kind.value, f"{path}[{key_name(key)}]")]
     return [(path, kind)] if isinstance(kind, BagType) else []
 
 

@@ -239,3 +239,63 @@ def test_a_property_of_whole_runs_may_name_a_member_that_smaller_configurations_
     path.write_text(f"{model_text.PRELUDE}\n{NAMED}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
     found = {p.name: str(p.status) for p in proof(str(path)).properties}
     assert found == {"fine": "proved", "settles": "not_checked", "deadlock": "not_checked"}
+
+
+NESTED = """
+@dataclass(frozen=True)
+class Listed:
+    items: Annotated[tuple[Node, ...], MaxLen(2)] | None
+    on: bool
+
+Listeds = Annotated[frozenset[Listed], MaxSize(2)]
+
+@dataclass(frozen=True)
+class State:
+    some: Listeds | None
+    by: Map[Colour, Listeds]
+    one: Inner | None
+
+@initial
+def start(given: Map[bool, bool] | None, c: Config) -> State:
+    return State(None, fill(Colour, c, frozenset()), None)
+
+@action(who="tester")
+def put(s: State, node: Node, colour: Colour) -> State:
+    return replace(s, by=s.by.put(colour, frozenset({Listed((node,), True)})), one=Inner(1, True))
+
+@action(who="tester")
+def take(s: State, colour: Colour) -> State:
+    return replace(s, some=s.by[colour])
+
+@invariant
+def on(s: State) -> bool:
+    return all(x.on for x in s.by[Colour.RED])
+
+@invariant
+def never_so(s: State) -> bool:
+    return s.by[Colour.RED] != frozenset({Listed((), False)}) or s.one != Inner(3)
+
+@invariant
+def never_put(s: State) -> bool:
+    return s.by[Colour.GREEN] == frozenset()
+"""
+
+
+def test_sets_of_records_in_maps_and_optionals_are_proved(tmp_path: Path) -> None:
+    path = tmp_path / "nested.py"
+    prelude = model_text.PRELUDE[: model_text.PRELUDE.index("@dataclass(frozen=True)\nclass State")]
+    path.write_text(f"{prelude}\n{NESTED}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
+    result = proof(str(path), "flag=False")
+    assert statuses(result) == {"on": "proved", "never_so": "proved", "never_put": "violated"}
+    assert result.proof is not None and result.proof.certificate is not None
+    assert "Listed" in str(result.proof.certificate.lemmas)  # a record is written as it stands
+
+
+def test_what_has_no_translation_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "refused.py"
+    text = MAPS.replace(", votes: Map[Node, Map[Node, bool]]", "").replace(
+        "    return s\n", "    require(next((b for b in (True,)), False))\n    return s\n"
+    )
+    path.write_text(f"{model_text.PRELUDE}\n{text}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
+    with pytest.raises(Failure, match="refused: seq_first has no translation for any number"):
+        proof(str(path))
