@@ -214,7 +214,7 @@ class Naming:
         """A member that depends on those of `env`."""
         number = self._once(("number", what), lambda: next(self._numbers))
         term = self.function(f"w!{kind}!{len(env)}!{number}", [t for _, t in env], kind)
-        if not unbounded(kind):
+        if not unbounded(kind) and not isinstance(kind, BoolType):
             self._fact(z3.And(term >= 0, term < kind.count))
         return self._element(kind, term, self._depth(env) + 1)
 
@@ -227,7 +227,7 @@ class Naming:
         if unbounded(kind):
             self.store.universals.append(Universal(kind, arity, stated, self._depth(env)))
         else:
-            for chosen in product(map(z3.IntVal, range(kind.count)), repeat=arity):
+            for chosen in product((self.member_named(i, kind) for i in range(kind.count)), repeat=arity):
                 self._fact(stated(*chosen))
 
     # -- leaves -------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ class Naming:
     def member_named(self, index: int, kind: Type) -> Any:
         """The member of a sort with an index."""
         if not unbounded(kind):
-            return z3.IntVal(index)
+            return z3.BoolVal(index == 1) if isinstance(kind, BoolType) else z3.IntVal(index)
 
         def make() -> Any:
             term = self._element(kind, z3.Const(f"{kind}!{index}", self.sort(kind)), 0)

@@ -50,7 +50,7 @@ class Sizes(Naming):
         assert isinstance(node.type, SetType)
         kind = node.type.item
         if not unbounded(kind):
-            members = (self.member(node, z3.IntVal(i), env) for i in range(kind.count))
+            members = (self.member(node, self.member_named(i, kind), env) for i in range(kind.count))
             return z3.Sum(*(choice(m, z3.IntVal(1), z3.IntVal(0)) for m in members))
         if node is self.graph.full(kind) and isinstance(kind, IdType) and isinstance(kind.sort.size, str):
             return self._leaf(f"c.{kind.sort.size}", IntType(1, ANY), [])

@@ -119,7 +119,7 @@ class _Reader:
     def domain(self, kind: Type) -> list[Any]:
         if unbounded(kind):
             return self.members.get(kind) or [self.terms.member_named(0, kind)]
-        return [z3.IntVal(i) for i in range(kind.count)]
+        return [self.terms.member_named(i, kind) for i in range(kind.count)]
 
     def scalar(self, name: str, kind: Type, arguments: list[Any]) -> Any:
         """The value of a variable, applied to members."""

@@ -299,3 +299,34 @@ def test_what_has_no_translation_is_refused(tmp_path: Path) -> None:
     path.write_text(f"{model_text.PRELUDE}\n{text}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
     with pytest.raises(Failure, match="refused: seq_first has no translation for any number"):
         proof(str(path))
+
+
+TRUTHS = """
+@dataclass(frozen=True)
+class Vote:
+    said: frozenset[bool]
+
+@dataclass(frozen=True)
+class Votes(State):
+    votes: Annotated[frozenset[Vote], MaxSize(2)] = frozenset()
+
+@action(who="tester")
+def act(s: Votes) -> Votes:
+    require(len(s.votes) == 0)
+    return replace(s, votes=frozenset({Vote(frozenset({False}))}))
+
+@invariant
+def false_alone(s: Votes) -> bool:
+    return all(False in v.said and True not in v.said for v in s.votes)
+
+@invariant
+def none(s: Votes) -> bool:
+    return all(len(v.said) == 0 for v in s.votes)
+"""
+
+
+def test_sets_of_truth_values(tmp_path: Path) -> None:
+    path = tmp_path / "truths.py"
+    made = "\nMODEL = Model.of(__name__, state=Votes, config=Config)\n"
+    path.write_text(model_text.PRELUDE.replace("return State(", "return Votes(") + TRUTHS + made, "utf-8")
+    assert statuses(proof(str(path))) == {"false_alone": "proved", "none": "violated"}
