@@ -354,17 +354,22 @@ def leaves_of(value: Any, kind: Type, path: str = "") -> dict[str, Any]:
 
 def _absent(kind: Type, path: str) -> dict[str, Any]:
     """What an optional that is absent holds."""
-    scalars = {name: 0 for name, _ in scalar_leaves(kind, path) if "#" not in name}
+    scalars = {name: _nothing(scalar) for name, scalar in scalar_leaves(kind, path) if "#" not in name}
     return scalars | {name: v for inner, bag in bags(kind, path) for name, v in _slots((), bag, inner).items()}
+
+
+def _nothing(kind: Type) -> Any:
+    """What a place holds that is not there."""
+    return [] if isinstance(kind, SeqType) else 0
 
 
 def _slots(records: Any, kind: BagType, path: str) -> dict[str, Any]:
     leaves: dict[str, Any] = {}
-    names = [name for name, _ in scalar_leaves(kind.item)]
-    there = sorted(([leaves_of(r, kind.item)[name] for name in names] for r in records), key=_flat, reverse=True)
+    scalars = list(scalar_leaves(kind.item))
+    there = sorted(([leaves_of(r, kind.item)[name] for name, _ in scalars] for r in records), key=_flat, reverse=True)
     for i in range(kind.size):
         leaves[f"{path}#{i}!empty"] = int(i >= len(there))
-        values = there[i] if i < len(there) else [0] * len(names)
+        values = there[i] if i < len(there) else [_nothing(scalar) for _, scalar in scalars]
         leaves |= {f"{path}#{i}.{number}": value for number, value in enumerate(values)}
     return leaves
 

@@ -305,15 +305,16 @@ TRUTHS = """
 @dataclass(frozen=True)
 class Vote:
     said: frozenset[bool]
+    log: Map[Colour, Annotated[tuple[Colour, ...], MaxLen(1)]]
 
 @dataclass(frozen=True)
 class Votes(State):
     votes: Annotated[frozenset[Vote], MaxSize(2)] = frozenset()
 
 @action(who="tester")
-def act(s: Votes) -> Votes:
+def act(s: Votes, c: Config) -> Votes:
     require(len(s.votes) == 0)
-    return replace(s, votes=frozenset({Vote(frozenset({False}))}))
+    return replace(s, votes=frozenset({Vote(frozenset({False}), fill(Colour, c, ()))}))
 
 @invariant
 def false_alone(s: Votes) -> bool:
@@ -322,11 +323,15 @@ def false_alone(s: Votes) -> bool:
 @invariant
 def none(s: Votes) -> bool:
     return all(len(v.said) == 0 for v in s.votes)
+
+@invariant
+def logged(s: Votes) -> bool:
+    return all(Colour.RED not in v.log[Colour.RED] for v in s.votes)
 """
 
 
-def test_sets_of_truth_values(tmp_path: Path) -> None:
+def test_sets_of_records_of_sets_of_truth_values_and_of_tables_of_sequences(tmp_path: Path) -> None:
     path = tmp_path / "truths.py"
     made = "\nMODEL = Model.of(__name__, state=Votes, config=Config)\n"
     path.write_text(model_text.PRELUDE.replace("return State(", "return Votes(") + TRUTHS + made, "utf-8")
-    assert statuses(proof(str(path))) == {"false_alone": "proved", "none": "violated"}
+    assert statuses(proof(str(path))) == {"false_alone": "proved", "none": "violated", "logged": "proved"}
