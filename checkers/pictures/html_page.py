@@ -24,7 +24,8 @@ h1 { font-size: 1.25rem; margin: 0 0 .4rem; overflow-wrap: anywhere } h2 { font-
 a { color: var(--link) }
 .text { max-width: 50rem; margin: .2rem 0 .6rem } .quiet { color: var(--quiet) }
 .good { color: var(--good) } .bad { color: var(--bad) } .open { color: var(--open) }
-.tag { padding: 0 .5rem; border: 1px solid currentColor; border-radius: 1rem; font-weight: 600; white-space: nowrap }
+.tag { padding: 0 .5rem; border: 1px solid currentColor; border-radius: 1rem; font-weight: 600 }
+@media (min-width: 761px) { .tag { white-space: nowrap } }
 pre, code { font: 13px/1.4 ui-monospace, monospace; overflow-wrap: anywhere }
 pre { background: var(--raised); padding: .8rem; overflow-x: auto }
 details { margin: 1rem 0 } summary { cursor: pointer; font-weight: 600 }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from html import escape
+from itertools import product
+from textwrap import wrap
 
 from reassure.checkers.analyses.graph.dot import edge_text, node_text
 from reassure.checkers.analyses.graph.layered_layout import Box, LayeredLayout, layered
@@ -13,13 +15,21 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.pictures.html_page import asset
 
 MOST_NODES = 400
-ALWAYS_LABELLED = 30
-"""With more lines of labels than this, the label of an edge is shown where the pointer is."""
 SHOWN = 3
 """Lines of the label of an edge."""
 LONGEST, CHARACTER, LINE = 34, 6.4, 15.0
+LABEL_CHARACTER, LABEL_LINE = 6.2, 12.0
+NUMBERS_IN_LINE = 4
+ALONG = tuple(0.5 + sign * away / 20 for away in range(9) for sign in ((1,) if away == 0 else (-1, 1)))
+"""Where on its curve a label may stand, from 0 (the source) to 1, the best first."""
+Point = tuple[float, float]
+Rectangle = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
 MARGIN, SIDE = 24.0, 60.0
-LOOP = 30.0
+BESIDE = {"start": 5.0, "middle": 0.0, "end": -5.0}
+"""Between a curve and a label at its side."""
+MANY = 30
+"""With more arrows than this, those at the side are pale."""
 LEGEND = "thick border: initial · double border: a run may end · red: violated"
 LEGEND_OF_GROUPS = (
     "thick border: with an initial state · double border: with a state where a run may end · red: violated"
@@ -44,6 +54,60 @@ class Arrow:
         """The lines of its own label."""
         texts = [_cut(text) for text in self.texts]
         return texts if len(texts) <= SHOWN else [*texts[: SHOWN - 1], f"and {len(texts) - SHOWN + 1} more"]
+
+    @property
+    def whole(self) -> bool:
+        """Whether its own label says everything."""
+        return self.shown == self.texts
+
+    def numbered(self, numbers: Mapping[str, int]) -> list[str]:
+        """The lines of a label of numbers, which a legend explains."""
+        words = [f"{numbers[_kind(edge)]}" + (f" ({edge.steps:,})" if edge.steps > 1 else "") for edge in self.edges]
+        return [", ".join(words[low : low + NUMBERS_IN_LINE]) for low in range(0, len(words), NUMBERS_IN_LINE)]
+
+
+@dataclass(frozen=True)
+class Label:
+    """The label of an arrow, with its place. anchor: start, middle or end."""
+
+    lines: list[str]
+    at: Point
+    anchor: str
+
+    @property
+    def rectangle(self) -> Rectangle:
+        """What it covers."""
+        (x, y), width = self.at, max(map(len, self.lines)) * LABEL_CHARACTER
+        left = x - width * {"start": 0.0, "middle": 0.5, "end": 1.0}[self.anchor]
+        half = LABEL_LINE * len(self.lines) / 2
+        return left - 3, y - half, left + width + 3, y + half
+
+
+class _Room:
+    """What is taken already: rectangles in cells, so that only near ones are compared."""
+
+    CELL = 80
+
+    def __init__(self, taken: Iterable[Rectangle]) -> None:
+        self.cells: dict[tuple[int, int], list[Rectangle]] = {}
+        for one in taken:
+            self.take(one)
+
+    def _near(self, one: Rectangle) -> Iterator[tuple[int, int]]:
+        left, top, right, bottom = (int(side // self.CELL) for side in one)
+        return ((x, y) for x in range(left, right + 1) for y in range(top, bottom + 1))
+
+    def take(self, one: Rectangle) -> None:
+        for cell in self._near(one):
+            self.cells.setdefault(cell, []).append(one)
+
+    def free(self, one: Rectangle) -> bool:
+        left, top, right, bottom = one
+        return not any(
+            left < r and l < right and top < b and t < bottom
+            for cell in self._near(one)
+            for l, t, r, b in self.cells.get(cell, ())  # noqa: E741
+        )
 
 
 def graph_svg(picture: StatePicture, head: bool = True) -> str:
@@ -76,7 +140,50 @@ class _Drawing:
             self.texts[BEYOND] = ["not drawn"]
         self.boxes = {node.id: self._box(node) for node in self.nodes}
         self.layout: LayeredLayout = layered(self.boxes.values(), arrows)
+        self.labels: dict[int, Label] = {}
+        self.remarks += self._place_labels()
         self.head = MARGIN + LINE * len(self.remarks) + 18
+
+    def _place_labels(self) -> list[str]:
+        """Gives each arrow its label or numbers where they cover nothing; what there is to say of that."""
+        kinds = {_kind(edge): None for arrow in self.arrows for edge in arrow.edges}
+        numbers = {kind: number for number, kind in enumerate(kinds, 1)}
+        for own in (True, False):  # numbers alone where own labels leave too little room
+            self.labels = {}
+            room = _Room(self._rectangle(node.id) for node in self.nodes)
+            for numbered in (False, True) if own else (True,):
+                for number, arrow in enumerate(self.arrows):
+                    if number not in self.labels and (numbered or arrow.whole):
+                        self._place(number, arrow.numbered(numbers) if numbered else arrow.shown, room)
+            if len(self.labels) == len(self.arrows):
+                break
+        without = len(self.arrows) - len(self.labels)
+        by_number = [self.arrows[n] for n, label in self.labels.items() if label.lines != self.arrows[n].shown]
+        used = {numbers[_kind(edge)] for arrow in by_number for edge in arrow.edges}
+        legend = [f"{number}:\u00a0{kind.replace(' ', chr(160))}" for kind, number in numbers.items() if number in used]
+        characters = max(100, int(self.layout.width / CHARACTER))
+        remarks = wrap("numbers at arrows: " + ", ".join(legend), characters) if legend else []
+        if any(edge.steps > 1 for arrow in by_number for edge in arrow.edges):
+            remarks.append("in brackets: how many steps, where it is more than one")
+        if without:
+            arrows = "1 arrow has" if without == 1 else f"{without:,} arrows have"
+            remarks.append(f"{arrows} no room for a label: it is shown where the pointer is")
+        return remarks
+
+    def _place(self, number: int, lines: list[str], room: _Room) -> None:
+        arrow = self.arrows[number]
+        best = "middle" if self._leads_down(arrow) else "end" if arrow.source == arrow.target else "start"
+        for anchor, t in product(dict.fromkeys([best, "start", "end", "middle"]), ALONG):
+            x, y = _on_curve(self._way(arrow), t)
+            label = Label(lines, (x + BESIDE[anchor], y), anchor)
+            if room.free(label.rectangle):
+                room.take(label.rectangle)
+                self.labels[number] = label
+                return
+
+    def _rectangle(self, name: str) -> Rectangle:
+        x, y, box = self.layout.x[name], self.layout.y[name], self.boxes[name]
+        return x - box.width / 2, y - box.height / 2, x + box.width / 2, y + box.height / 2
 
     def _box(self, node: PictureNode) -> Box:
         lines = self.texts[node.id]
@@ -86,12 +193,12 @@ class _Drawing:
     def lines(self) -> Iterator[str]:
         """The elements of the file."""
         widest = max(len(text) for text in self.remarks) * 7
-        beside = (len(text) for arrow in self.arrows if not self._leads_down(arrow) for text in arrow.shown)
-        side = SIDE + CHARACTER * max(beside, default=0)
-        width = max(self.layout.width + 2 * (MARGIN + side), widest + 2 * MARGIN)
+        covered = [label.rectangle for label in self.labels.values()]
+        beside = max((max(-left, right - self.layout.width) for left, _, right, _ in covered), default=0.0)
+        width = max(self.layout.width + 2 * (MARGIN + max(SIDE, beside)), widest + 2 * MARGIN)
         height = self.layout.height + self.head + MARGIN + 30
-        self.left = (width - self.layout.width) / 2
-        many = " many" if sum(len(arrow.shown) for arrow in self.arrows) > ALWAYS_LABELLED else ""
+        left = (width - self.layout.width) / 2
+        many = " many" if len(self.arrows) > MANY else ""
         yield (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="states{many}" role="img" width="{width:.0f}" '
             f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">'
@@ -104,14 +211,17 @@ class _Drawing:
         for number, text in enumerate(self.remarks):
             kind = "heading" if text == self.picture.heading else "remark"
             yield f'<text class="{kind}" x="{MARGIN}" y="{MARGIN + number * LINE:.0f}">{escape(text)}</text>'
-        for number, arrow in enumerate(self.arrows):
-            yield self._arrow(arrow, number)
+        yield f'<g transform="translate({left:.1f} {self.head:.1f})">'
+        for arrow in self.arrows:
+            yield self._arrow(arrow)
         for node in self.nodes:
             yield from self._node(node)
-        yield "</svg>"
+        for number, arrow in enumerate(self.arrows):
+            yield self._label(arrow, self.labels.get(number))
+        yield "</g></svg>"
 
-    def _centre(self, name: str) -> tuple[float, float]:
-        return self.left + self.layout.x[name], self.head + self.layout.y[name]
+    def _centre(self, name: str) -> Point:
+        return self.layout.x[name], self.layout.y[name]
 
     def _node(self, node: PictureNode) -> Iterator[str]:
         x, y = self._centre(node.id)
@@ -130,51 +240,70 @@ class _Drawing:
             yield f'<text x="{x:.1f}" y="{top + number * LINE:.1f}">{escape(text)}</text>'
         yield "</g>"
 
-    def _arrow(self, arrow: Arrow, number: int) -> str:
-        path, (x, y) = self._way(arrow, number)
-        kinds = "edge bad" if any(edge.violates for edge in arrow.edges) else "edge"
-        kinds += "" if self._leads_down(arrow) and arrow.target != BEYOND else " aside"
-        shown = arrow.shown
-        anchor = "" if self._leads_down(arrow) else f' class="{"left" if arrow.source == arrow.target else "right"}"'
-        labels = "".join(
-            f'<text{anchor} x="{x:.1f}" y="{y + 4 + 12 * (n - (len(shown) - 1) / 2):.1f}">{escape(text)}</text>'
-            for n, text in enumerate(shown)
-        )
+    def _kinds(self, arrow: Arrow, kind: str) -> str:
+        bad = " bad" if any(edge.violates for edge in arrow.edges) else ""
+        aside = "" if self._leads_down(arrow) and arrow.target != BEYOND else " aside"
+        return f'class="{kind}{bad}{aside}" data-from="{arrow.source}" data-to="{arrow.target}"'
+
+    def _arrow(self, arrow: Arrow) -> str:
+        path = _path(self._way(arrow))
         title = escape("\n".join(arrow.texts))
         return (
-            f'<g class="{kinds}" data-from="{arrow.source}" data-to="{arrow.target}"><title>{title}</title>'
-            f'<path class="hit" d="{path}"/><path class="way" d="{path}" marker-end="url(#tip)"/>{labels}</g>'
+            f"<g {self._kinds(arrow, 'edge')}><title>{title}</title>"
+            f'<path class="hit" d="{path}"/><path class="way" d="{path}" marker-end="url(#tip)"/></g>'
         )
+
+    def _label(self, arrow: Arrow, label: Label | None) -> str:
+        """The label, over all curves; one without room waits for the pointer."""
+        title = escape("\n".join(arrow.texts))
+        kind = "label" if label else "label waits"
+        label = label or Label(arrow.shown, _on_curve(self._way(arrow), 0.5), "middle")
+        (x, y), lines = label.at, label.lines
+        top = y + 4 - LABEL_LINE * (len(lines) - 1) / 2
+        texts = "".join(
+            f'<text text-anchor="{label.anchor}" x="{x:.1f}" y="{top + LABEL_LINE * n:.1f}">{escape(text)}</text>'
+            for n, text in enumerate(lines)
+        )
+        return f"<g {self._kinds(arrow, kind)}><title>{title}</title>{texts}</g>"
 
     def _leads_down(self, arrow: Arrow) -> bool:
         """Whether it leads to a lower row; else it goes round the right side."""
         return self.layout.row[arrow.target] > self.layout.row[arrow.source]
 
-    def _way(self, arrow: Arrow, number: int) -> tuple[str, tuple[float, float]]:
-        """The curve of an arrow, and where its label stands."""
+    def _way(self, arrow: Arrow) -> tuple[Point, Point, Point, Point]:
+        """The four points of the curve of an arrow."""
         (x1, y1), (x2, y2) = self._centre(arrow.source), self._centre(arrow.target)
         a, b = self.boxes[arrow.source], self.boxes[arrow.target]
         if arrow.source == arrow.target:
             left, top = x1 - a.width / 2, y1 - a.height / 2
-            points = (left, y1 - 4), (left - 34, y1 - 10), (left - 20, top - 26), (left + 12, top)
-        elif self._leads_down(arrow):
+            return (left, y1 - 4), (left - 34, y1 - 10), (left - 20, top - 26), (left + 12, top)
+        if self._leads_down(arrow):
             start, end = y1 + a.height / 2, y2 - b.height / 2
             bend = max(22.0, (end - start) / 2)
-            points = (x1, start), (x1, start + bend), (x2, end - bend), (x2, end)
-        else:  # up, or in the same row: round the right side
-            start, end = x1 + a.width / 2, x2 + b.width / 2
-            out = max(start, end) + 18 + min(40.0, abs(y1 - y2) / 6)
-            points = (start, y1 - 3), (out, y1 - 3), (out, y2 + 3), (end, y2 + 3)
-        (ax, ay), (bx, by), (cx, cy), (dx, dy) = points
-        path = f"M {ax:.1f} {ay:.1f} C {bx:.1f} {by:.1f}, {cx:.1f} {cy:.1f}, {dx:.1f} {dy:.1f}"
-        if arrow.source == arrow.target:
-            return path, (ax - LOOP, (by + cy) / 2 + 4)
-        if not self._leads_down(arrow):
-            return path, (max(ax, dx) + 0.75 * (bx - max(ax, dx)) + 6, (y1 + y2) / 2)
-        t = (0.4, 0.5, 0.6)[number % 3]
-        weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
-        x, y = (sum(w * p[axis] for w, p in zip(weights, points, strict=True)) for axis in (0, 1))
-        return path, (x, y)
+            if abs(x1 - x2) < a.width / 2 and self.layout.row[arrow.target] > self.layout.row[arrow.source] + 1:
+                aside = 0.6 * max(a.width, b.width) + 40  # else it would be hidden behind the nodes between
+                return (x1 - 8, start), (x1 - aside, start + bend / 2), (x2 - aside, end - bend / 2), (x2 - 8, end)
+            return (x1, start), (x1, start + bend), (x2, end - bend), (x2, end)
+        start, end = x1 + a.width / 2, x2 + b.width / 2  # up, or in the same row: round the right side
+        out = max(start, end) + 18 + min(40.0, abs(y1 - y2) / 6)
+        return (start, y1 - 3), (out, y1 - 3), (out, y2 + 3), (end, y2 + 3)
+
+
+def _kind(edge: Edge) -> str:
+    """What a number in the legend stands for."""
+    return edge_text(replace(edge, steps=1))
+
+
+def _path(points: Iterable[Point]) -> str:
+    start, *rest = (f"{x:.1f} {y:.1f}" for x, y in points)
+    return f"M {start} C {', '.join(rest)}"
+
+
+def _on_curve(points: Iterable[Point], t: float) -> Point:
+    """The point of a cubic curve at t, from 0 to 1."""
+    weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
+    x, y = (sum(w * at for w, at in zip(weights, axis, strict=True)) for axis in zip(*points, strict=True))
+    return x, y
 
 
 def _rectangle(kind: str, x: float, y: float, width: float, height: float) -> str:

@@ -16,7 +16,7 @@ globalThis.chooseNodes = (svg, panel, graph) => {
   }
 
   function choose(id) {
-    for (const edge of svg.querySelectorAll(".edge")) {
+    for (const edge of svg.querySelectorAll(".edge, .label")) {
       const near = edge.dataset.from === id || edge.dataset.to === id;
       edge.classList.toggle("near", near);
       edge.classList.toggle("faded", !near);

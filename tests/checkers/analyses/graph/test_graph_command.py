@@ -203,8 +203,9 @@ def test_svg(walk: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     root = ElementTree.fromstring(file.read_text(encoding="utf-8"))
     space = "{http://www.w3.org/2000/svg}"
     kinds = [group.get("class") for group in root.iter(f"{space}g")]
-    assert kinds[:6] == [*["edge"] * 4, "edge aside", "edge bad aside"]
-    assert kinds[6:] == ["node initial", "node", "node", "node bad"]
+    assert kinds[:7] == [None, *["edge"] * 4, "edge aside", "edge bad aside"]
+    assert kinds[7:11] == ["node initial", "node", "node", "node bad"]
+    assert kinds[11:] == [*["label"] * 4, "label aside", "label bad aside"]
     texts = [text.text for text in root.iter(f"{space}text")]
     assert texts.count("walk") == 4
     assert {"at 0", "at 3", "low", "walk, violates moves", "back"} <= set(texts)
@@ -264,20 +265,29 @@ def test_too_much_for_a_picture(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "graph", "core", "--by", "s", "--format", "dot", "--quiet")[0] == 0
 
 
-def test_labels_of_many_edges_wait_for_the_pointer(walk: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_stand_where_labels_leave_no_room(walk: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A legend explains them; what has no room even for a number is counted."""
     few = said(capsys, "graph", walk, "--format", "svg", "--quiet")[1]
+    assert "numbers at arrows" not in few
     many = said(capsys, "graph", "die_hard", "--format", "svg", "--quiet")[1]
-    assert 'class="states"' in few
-    assert 'class="states many"' in many
+    assert re.findall(r">(numbers at arrows.*|[0-9]:\u00a0.*)</text>", many) == [
+        "numbers at arrows: 1:\u00a0empty_small, 2:\u00a0empty_big, 3:\u00a0small_to_big, 4:\u00a0big_to_small, "
+        "5:\u00a0fill_big,",
+        "6:\u00a0fill_small",
+    ]
+    assert many.count('class="label waits') == 1
+    assert ">1 arrow has no room for a label: it is shown where the pointer is<" in many
+    labels = dict(re.findall(r'class="label"[^>]*><title>([^<]*)</title><text[^>]*>([^<]*)</text></g>', many))
+    numbers = ["empty_small", "empty_big", "small_to_big", "big_to_small", "fill_big", "fill_small"]
+    assert labels == {name: str(number) for number, name in enumerate(numbers, 1)}
 
 
-def test_an_edge_of_many_actions_shows_some(capsys: pytest.CaptureFixture[str]) -> None:
-    """All of them are in its title."""
+def test_an_edge_of_many_actions_has_their_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    """With how many steps each has; all of them are in its title."""
     svg = said(capsys, "graph", "die_hard", "--by", "s.big >= 0", "--format", "svg", "--quiet")[1]
-    assert re.findall(r"<text[^>]*>([^<]* steps\)|and[^<]*)</text>", svg) == [
-        "fill_small (16 steps)",
-        "fill_big (16 steps)",
-        "and 4 more",
+    assert re.findall(r"<text text-anchor[^>]*>([^<]*)</text>", svg) == [
+        "1 (16), 2 (16), 3 (16), 4 (16)",
+        "5 (16), 6 (16)",
     ]
     title = re.search(r'data-to="n0"><title>([^<]*)</title>', svg)
     assert title is not None
