@@ -200,7 +200,7 @@ def _column(values: list[Any]) -> Any:
         padded = [[*v, *[(0, 0)] * (longest - len(v))] for v in lists]
         return [tuple(np.array([row[i][part] for row in padded], np.int64) for part in (0, 1)) for i in range(longest)]
     padded = [[*v, *[0] * (longest - len(v))] for v in lists]  # tables, also of slots that are empty
-    return [np.array([row[i] for row in padded], np.int64) for i in range(longest)]
+    return [_column([row[i] for row in padded]) for i in range(longest)]
 
 
 def promising_for_any_number(samples: Samples) -> list[Lemma]:

@@ -306,6 +306,7 @@ TRUTHS = """
 class Vote:
     said: frozenset[bool]
     log: Map[Colour, Annotated[tuple[Colour, ...], MaxLen(1)]]
+    logs: Map[Node, Annotated[tuple[Colour, ...], MaxLen(1)]]
 
 @dataclass(frozen=True)
 class Votes(State):
@@ -314,7 +315,7 @@ class Votes(State):
 @action(who="tester")
 def act(s: Votes, c: Config) -> Votes:
     require(len(s.votes) == 0)
-    return replace(s, votes=frozenset({Vote(frozenset({False}), fill(Colour, c, ()))}))
+    return replace(s, votes=frozenset({Vote(frozenset({False}), fill(Colour, c, ()), fill(Node, c, ()))}))
 
 @invariant
 def false_alone(s: Votes) -> bool:
