@@ -245,6 +245,11 @@ def _operand(term: Term, outer: int, same: str = "") -> str:
     return f"({flat(term)})" if _wrapped(term, outer, same) else flat(term)
 
 
+def _in_brackets(term: Term) -> str:
+    """What begins in a bracket: `{a \\in b : x \\in S}` would choose members of b, and `f[a \\in b` begin a function."""
+    return _operand(term, 5 if term.op == "infix" and term.names[0] == r"\in" else -1)
+
+
 def flat(term: Term) -> str:
     """The expression on one line."""
     names, parts = term.names, term.parts
@@ -273,7 +278,7 @@ def flat(term: Term) -> str:
         case "call":
             return f"{names[0]}({', '.join(map(flat, parts))})"
         case "index":
-            return f"{_operand(parts[0], 14)}[{flat(parts[1])}]"
+            return f"{_operand(parts[0], 14)}[{_in_brackets(parts[1])}]"
         case "field":
             return f"{_operand(parts[0], 14)}.{names[0]}"
         case "if":
@@ -329,9 +334,7 @@ def _bracketed(term: Term) -> tuple[str, list[tuple[str, Term]], str]:
         case "filter":
             return f"{{{names[0]} \\in {_operand(parts[0], 5)} : ", [("", parts[1])], "}"
         case "image":
-            # `{a \in b : x \in S}` would choose members of b.
-            element = _operand(parts[1], 5 if parts[1].names[:1] == (r"\in",) else -1)
-            return "{", [("", atom(f"{element} : {names[0]} \\in {flat(parts[0])}"))], "}"
+            return "{", [("", atom(f"{_in_brackets(parts[1])} : {names[0]} \\in {flat(parts[0])}"))], "}"
         case "except" | "put":
             return f"[{flat(parts[0])} EXCEPT ", [(f"!{path} = ", p) for path, p in _changes(term)], "]"
     raise ValueError(term.op)
@@ -341,7 +344,7 @@ def _changes(term: Term) -> list[tuple[str, Term]]:
     """What an `EXCEPT` changes: each place, and its new value; a change inside a change is one place."""
     base = term.parts[0]
     if term.op == "put":
-        found = [(f"[{flat(term.parts[1])}]", Term("index", (base, term.parts[1])), term.parts[2])]
+        found = [(f"[{_in_brackets(term.parts[1])}]", Term("index", (base, term.parts[1])), term.parts[2])]
     else:
         found = [(f".{n}", field(base, n), p) for n, p in zip(term.names, term.parts[1:], strict=True)]
     changes = []

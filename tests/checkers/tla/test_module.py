@@ -118,6 +118,17 @@ def test_names_of_general_operators_are_not_those_of_a_model(tmp_path: Path) -> 
     assert "STATE_2 == {}\n" in text
 
 
+def test_a_membership_in_an_index_is_in_parentheses(tmp_path: Path) -> None:
+    """SANY reads `f[a \\in b` as the definition of a function."""
+    prelude = PRELUDE.replace(
+        "    number: ", "    told: Map[bool, bool] = Map({False: False, True: False})\n    number: "
+    )
+    text = exported(
+        "return replace(s, told=s.told.put(Node(1) in s.alive, s.told[Node(2) in s.alive]))", tmp_path, prelude
+    )
+    assert "told' = [told EXCEPT ![(1 \\in alive)] = told[(2 \\in alive)]]" in text
+
+
 def test_choices_within_choices_have_names_of_their_own(tmp_path: Path) -> None:
     inner = "next((m for m in s.order if m != n), n)"
     text = exported(f"return replace(s, leader=next(({inner} for n in s.order if n in s.alive), None))", tmp_path)
