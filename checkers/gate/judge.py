@@ -49,7 +49,7 @@ def judge(check: Check, record: RunRecord) -> list[Problem]:
     problems += _judge_covers(check, record)
     problems += _judge_actions(check, record)
     problems += _judge_undecided(check, record)
-    problems += _judge_second_opinion(record)
+    problems += _judge_second_opinion(check, record)
     return problems + _judge_pins(check, record)
 
 
@@ -57,7 +57,7 @@ def _judge_failure(check: Check, record: RunRecord) -> list[Problem]:
     """Of a command that could not answer: nothing that was asked is known, unless that is what is expected."""
     if record["verdict"] != check.expect:
         return [Problem(Exit(record["exit_code"]), record["stopped_because"])]
-    parts = (_judge_violations, _judge_covers, _judge_actions, _judge_pins)
+    parts = (_judge_violations, _judge_covers, _judge_actions, _judge_second_opinion, _judge_pins)
     return [problem for part in parts for problem in part(check, record)]
 
 
@@ -146,10 +146,13 @@ def _judge_undecided(check: Check, record: RunRecord) -> list[Problem]:
     return problems
 
 
-def _judge_second_opinion(record: RunRecord) -> list[Problem]:
-    """An expected violation must not hide that TLC said something else, or nothing."""
+def _judge_second_opinion(check: Check, record: RunRecord) -> list[Problem]:
+    """An expected verdict must not hide that TLC said something else, or nothing."""
     opinion = record.get("second_opinion")
-    if opinion is None or opinion["same"]:
+    if opinion is None:
+        asked = check.given.get("second_opinion")
+        return [Problem(Exit.INCONCLUSIVE, "no second opinion: TLC was not asked")] if asked else []
+    if opinion["same"]:
         return []
     if opinion["differences"]:
         rows = opinion["differences"]

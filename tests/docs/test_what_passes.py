@@ -110,10 +110,14 @@ def of_status(status: str, depth: int | None = None) -> list[dict[str, Any]]:
 FALLEN = record("safety-violation", properties=of_status("violated", 3))
 IDLE_COVER = [{"name": "c", "reached": False}]
 IDLE = {"a": {"taken": 0, "new": 0}}
+OPINION: dict[str, Any] = {"same": False, "differences": [], "reason": "no Java", "undecided": []}
+FALLEN_UNASKED = record("safety-violation", properties=of_status("violated", 3), second_opinion=OPINION)
+ASKED = {"given": {"model": "m", "second_opinion": "tlc"}}
 Case = tuple[RunRecord, dict[str, Any]]
 CASES: dict[str, list[Case]] = {
     "`expect` is another verdict": [
         (record(), {"expect": "inconclusive"}), (record("inconclusive"), {}), (record("system-error"), {}),
+        (record("nothing-checked", stop_reason="not_started"), {}), (record("nothing-checked"), {}),
     ],
     "a violated property is not in `violated` (without the key: and `expect` is not a violation)": [
         (FALLEN, {"expect": "safety-violation", "violated": {}}),
@@ -140,6 +144,12 @@ CASES: dict[str, list[Case]] = {
     ],
     "a property is `vacuous`": [(record(properties=of_status("vacuous")), {})],
     "steps leave an undeclared bound, without `accept_clipping`": [(record(stats={"undeclared": 1}), {})],
+    "with `second_opinion`, an answer of TLC is another; TLC has no answer, or was not asked": [
+        (record(second_opinion=OPINION | {"differences": [{"about": "p", "ours": "holds", "theirs": "violated"}]}), {}),
+        (record(second_opinion=OPINION), {}),
+        (FALLEN_UNASKED, {"expect": "safety-violation"}),
+        (record("model-error", stop_reason="not_started"), {"expect": "model-error", **ASKED}),
+    ],
     "a figure of `pin`, or its digest of the properties, is another": [
         (record(), {"pin": {"distinct": 8}}), (record(), {"pin": {"properties": "0" * 12}}),
     ],
@@ -147,8 +157,8 @@ CASES: dict[str, list[Case]] = {
 
 
 def judged(of: RunRecord, keys: dict[str, Any]) -> list[int]:
-    given = {"expect": "pass", "violated": None, **keys}
-    return [problem.code.value for problem in judge(Check("one", "check", {"model": "m"}, **given), of)]
+    given = {"expect": "pass", "violated": None, "given": {"model": "m"}, **keys}
+    return [problem.code.value for problem in judge(Check("one", "check", **given), of)]
 
 
 def test_each_rule_of_a_gate() -> None:
@@ -157,7 +167,7 @@ def test_each_rule_of_a_gate() -> None:
     found = {text: [judged(*case) for case in cases] for text, cases in CASES.items()}
     assert all(len(problems) == 1 for problems_of in found.values() for problems in problems_of), found
     at_once = {text: {n for problems in problems_of for n in problems} for text, problems_of in found.items()}
-    assert at_once.pop("`expect` is another verdict") == {15, 5, 153}
+    assert at_once.pop("`expect` is another verdict") == {15, 5, 153, 6}
     assert codes.pop("`expect` is another verdict") == {15, 5, 19, 64, 150}
     assert at_once == codes
     assert judged(record(), {}) == []

@@ -225,7 +225,7 @@ def disks(folder: Path, rng: random.Random, times: int) -> Iterator[str]:
         *(["simulate", mine, "--walks=500", o] for o in ("--json={}", "--trace-dir={}")),
         *(["prove", "core", "--quiet", o] for o in ("--json={}", "--certificate={}")),
         ["guards", mine, "--set=nodes=2", "--json={}"],
-        ["guards", mine, "--set=nodes=4", "--trace-dir={}"],
+        ["guards", "core", "--trace-dir={}"],
         ["mutants", "die_hard", "--json={}"],
         *(["fairness", "core_liveness", o] for o in ("--json={}", "--trace-dir={}")),
         *(["diff", mine, "core", "--json={}"],),

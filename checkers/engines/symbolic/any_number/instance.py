@@ -201,7 +201,7 @@ def _table(instance: Instance, node: Node, env: Env) -> Any:
 def _at(instance: Instance, node: Node, env: Env) -> Any:
     entries, index = instance(node.args[0], env), instance(node.args[1], env)
     if not isinstance(entries, list):
-        return entries  # of a record in an empty slot
+        return zero_of(node.type)  # of a record in an empty slot
     value = entries[0]
     for i, entry in enumerate(entries[1:], 1):
         value = instance.where(index == i, entry, value)
@@ -352,24 +352,36 @@ def leaves_of(value: Any, kind: Type, path: str = "") -> dict[str, Any]:
     return {path: _scalar(value, kind)}
 
 
+def zero_of(kind: Type) -> Any:
+    """A scalar of nothing: of an absent optional, of an empty slot."""
+    return [] if isinstance(kind, SeqType) else 0
+
+
 def _absent(kind: Type, path: str) -> dict[str, Any]:
     """What an optional that is absent holds."""
+<<<<<<< HEAD
     scalars = {name: _nothing(scalar) for name, scalar in scalar_leaves(kind, path) if "#" not in name}
+=======
+    scalars = {name: zero_of(scalar) for name, scalar in scalar_leaves(kind, path) if "#" not in name}
+>>>>>>> 89a0c87a9278a1512bc9b8721cadfc4bf3f78ffb
     return scalars | {name: v for inner, bag in bags(kind, path) for name, v in _slots((), bag, inner).items()}
-
-
-def _nothing(kind: Type) -> Any:
-    """What a place holds that is not there."""
-    return [] if isinstance(kind, SeqType) else 0
 
 
 def _slots(records: Any, kind: BagType, path: str) -> dict[str, Any]:
     leaves: dict[str, Any] = {}
+<<<<<<< HEAD
     scalars = list(scalar_leaves(kind.item))
     there = sorted(([leaves_of(r, kind.item)[name] for name, _ in scalars] for r in records), key=_flat, reverse=True)
     for i in range(kind.size):
         leaves[f"{path}#{i}!empty"] = int(i >= len(there))
         values = there[i] if i < len(there) else [_nothing(scalar) for _, scalar in scalars]
+=======
+    scalars = list(scalar_leaves(kind.item))
+    there = sorted(([leaves_of(r, kind.item)[name] for name, _ in scalars] for r in records), key=_flat, reverse=True)
+    for i in range(kind.size):
+        leaves[f"{path}#{i}!empty"] = int(i >= len(there))
+        values = there[i] if i < len(there) else [zero_of(scalar) for _, scalar in scalars]
+>>>>>>> 89a0c87a9278a1512bc9b8721cadfc4bf3f78ffb
         leaves |= {f"{path}#{i}.{number}": value for number, value in enumerate(values)}
     return leaves
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.engines.symbolic.any_number.instance import Instance
+from reassure.checkers.engines.symbolic.any_number.instance import Instance, zero_of
 from reassure.checkers.engines.symbolic.any_number.system import Move, System, places
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.spec.frontend.ir import Node
@@ -41,7 +41,7 @@ class Structure:
                 for number, (_, kind) in enumerate(scalar_leaves(bag.item)):
                     place = f"{path}#{i}.{number}"
                     record = g.op("record", bag.item, (slot,))
-                    leaves[place] = 0 if empty else before(g.op("unpack", kind, (record,), number))
+                    leaves[place] = zero_of(kind) if empty else before(g.op("unpack", kind, (record,), number))
         assert isinstance(before, _Counting)
         return Structure(_Counting(dict(before.sizes), leaves, before.named))
 

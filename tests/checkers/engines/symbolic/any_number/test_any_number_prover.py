@@ -254,10 +254,11 @@ class State:
     some: Listeds | None
     by: Map[Colour, Listeds]
     one: Inner | None
+    listed: Annotated[tuple[Colour, ...], MaxLen(2)] | None
 
 @initial
 def start(given: Map[bool, bool] | None, c: Config) -> State:
-    return State(None, fill(Colour, c, frozenset()), None)
+    return State(None, fill(Colour, c, frozenset()), None, None)
 
 @action(who="tester")
 def put(s: State, node: Node, colour: Colour) -> State:
@@ -276,6 +277,10 @@ def never_so(s: State) -> bool:
     return s.by[Colour.RED] != frozenset({Listed((), False)}) or s.one != Inner(3)
 
 @invariant
+def none_listed(s: State) -> bool:
+    return s.listed is None or Colour.RED not in s.listed
+
+@invariant
 def never_put(s: State) -> bool:
     return s.by[Colour.GREEN] == frozenset()
 """
@@ -286,7 +291,7 @@ def test_sets_of_records_in_maps_and_optionals_are_proved(tmp_path: Path) -> Non
     prelude = model_text.PRELUDE[: model_text.PRELUDE.index("@dataclass(frozen=True)\nclass State")]
     path.write_text(f"{prelude}\n{NESTED}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
     result = proof(str(path), "flag=False")
-    assert statuses(result) == {"on": "proved", "never_so": "proved", "never_put": "violated"}
+    assert statuses(result) == {"on": "proved", "never_so": "proved", "none_listed": "proved", "never_put": "violated"}
     assert result.proof is not None and result.proof.certificate is not None
     assert "Listed" in str(result.proof.certificate.lemmas)  # a record is written as it stands
 
