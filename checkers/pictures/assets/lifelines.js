@@ -32,6 +32,15 @@ globalThis.drawLifelines = (() => {
     return element;
   }
 
+  /* A name that breaks after an underscore and before a bracket, where a line ends. */
+  function named(parent, name, text) {
+    const element = html(parent, name);
+    text.split(/(?<=_)|(?=\[)/).forEach((part, i) => {
+      if (i) html(element, "wbr");
+      element.append(part);
+    });
+  }
+
   function cut(text, room, character) {
     const most = Math.max(3, Math.floor(room / character));
     return text.length <= most ? text : text.slice(0, most - 1) + "…";
@@ -176,7 +185,7 @@ globalThis.drawLifelines = (() => {
     const values = new Map(step.state);
     for (const [field, list] of changed) {
       const row = html(table, "tr", "changed");
-      html(row, "td", "", field);
+      named(row, "td", field);
       const cell = html(row, "td");
       list.forEach((one, i) => {
         if (i) html(cell, "br");
@@ -188,7 +197,7 @@ globalThis.drawLifelines = (() => {
     for (const [field, value] of values) {
       if (changed.has(field)) continue;
       const row = html(table, "tr");
-      html(row, "td", "", field);
+      named(row, "td", field);
       html(row, "td", "", value);
     }
   }
