@@ -38,7 +38,13 @@ summary:focus-visible, a:focus-visible { outline: 2px solid var(--link); outline
 """
 DRAW = """
 const picture = JSON.parse(document.getElementById("picture").textContent);
-drawLifelines(document.getElementById("drawing"), picture, { selected: 0 });
+const drawn = drawLifelines(document.getElementById("drawing"), picture, { selected: 0 });
+document.addEventListener("keydown", (event) => { // before anything is in focus; up and down scroll the page
+  const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (by === undefined || event.target !== document.body || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  drawn.select(drawn.selected + by);
+});
 """
 
 
