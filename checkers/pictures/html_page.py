@@ -19,7 +19,7 @@ PAGE_STYLE = """
 @media (prefers-color-scheme: dark) { :root { --ground: #14181c; --raised: #1e242b; --ink: #dfe4ea; --quiet: #98a3b0;
   --line: #3d4752; --good: #6fd08c; --bad: #ff8f85; --open: #f0c36d; --link: #8cc2ff } }
 body { margin: 0 auto; max-width: 90rem; padding: 1rem; font: 15px/1.45 system-ui, sans-serif }
-body { background: var(--ground); color: var(--ink) }
+body { background: var(--ground); color: var(--ink); overflow-wrap: break-word }
 h1 { font-size: 1.25rem; margin: 0 0 .4rem; overflow-wrap: anywhere } h2 { font-size: 1rem }
 a { color: var(--link) }
 .text { max-width: 50rem; margin: .2rem 0 .6rem } .quiet { color: var(--quiet) }
@@ -38,7 +38,13 @@ summary:focus-visible, a:focus-visible { outline: 2px solid var(--link); outline
 """
 DRAW = """
 const picture = JSON.parse(document.getElementById("picture").textContent);
-drawLifelines(document.getElementById("drawing"), picture, { selected: 0 });
+const drawn = drawLifelines(document.getElementById("drawing"), picture, { selected: 0 });
+document.addEventListener("keydown", (event) => { // before anything is in focus; up and down scroll the page
+  const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (by === undefined || event.target !== document.body || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  drawn.select(drawn.selected + by);
+});
 """
 
 

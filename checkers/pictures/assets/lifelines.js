@@ -32,6 +32,15 @@ globalThis.drawLifelines = (() => {
     return element;
   }
 
+  /* A name that breaks after an underscore and before a bracket, where a line ends. */
+  function named(parent, name, text) {
+    const element = html(parent, name);
+    text.split(/(?<=_)|(?=\[)/).forEach((part, i) => {
+      if (i) html(element, "wbr");
+      element.append(part);
+    });
+  }
+
   function cut(text, room, character) {
     const most = Math.max(3, Math.floor(room / character));
     return text.length <= most ? text : text.slice(0, most - 1) + "…";
@@ -75,7 +84,7 @@ globalThis.drawLifelines = (() => {
       rows.push({ step, marks, top, other: top + 31, dot, bottom });
       top = bottom;
     }
-    return { lane, x, rows, width: Math.max(width, GUTTER + lane * count + 8), height: top + 6 };
+    return { lane, x, rows, heads: headsOf(picture.messages, x), width: Math.max(width, GUTTER + lane * count + 8), height: top + 6 };
   }
 
   function drawHeads(parent, picture, plan) {
@@ -150,8 +159,20 @@ globalThis.drawLifelines = (() => {
       svg(group, "path", { class: "arrow", d: "M 0 0 L -9 -4 L -9 4 Z", transform: `translate(${tip} ${y2 - 1}) rotate(${angle})` });
     }
     const right = x2 >= x1 && x1 + 130 < plan.width;
-    const attributes = { class: "what halo", x: x1 + (right ? 9 : -9), y: y1 - 5, "text-anchor": right ? "start" : "end" };
+    const away = plan.heads.has(`${message.sent} ${x1} ${right}`) ? 22 : 9; // beside the head of an arrow
+    const attributes = { class: "what halo", x: x1 + (right ? away : -away), y: y1 - 5, "text-anchor": right ? "start" : "end" };
     svg(group, "text", attributes, message.type + (taken ? "" : " (not taken)"));
+  }
+
+  /* The heads of arrows: number of the step, x of the lifeline, whether the arrow comes from the right. */
+  function headsOf(messages, x) {
+    const heads = new Set();
+    for (const { taken, from, to } of messages) {
+      if (taken === null) continue;
+      const x1 = x.get(from ?? to) ?? GUTTER, x2 = x.get(to) ?? x1;
+      heads.add(`${taken} ${x2} ${x1 >= x2}`);
+    }
+    return heads;
   }
 
   function drawLoop(canvas, picture, plan) {
@@ -176,7 +197,7 @@ globalThis.drawLifelines = (() => {
     const values = new Map(step.state);
     for (const [field, list] of changed) {
       const row = html(table, "tr", "changed");
-      html(row, "td", "", field);
+      named(row, "td", field);
       const cell = html(row, "td");
       list.forEach((one, i) => {
         if (i) html(cell, "br");
@@ -188,7 +209,7 @@ globalThis.drawLifelines = (() => {
     for (const [field, value] of values) {
       if (changed.has(field)) continue;
       const row = html(table, "tr");
-      html(row, "td", "", field);
+      named(row, "td", field);
       html(row, "td", "", value);
     }
   }

@@ -45,6 +45,10 @@ def test_steps_by_keyboard_and_mouse(browser: Any, trace_page: str) -> None:
     page, errors = opened(browser, trace_page)
     assert chosen(page) == "0. start()"
     assert page.locator(".picture-details h2").inner_text() == "Initial state"
+    page.keyboard.press("ArrowLeft")  # there is none before the first
+    page.keyboard.press("ArrowRight")  # nothing has to be in focus
+    assert chosen(page) == "1. clerk: write(to=2, body=1)"
+    page.keyboard.press("ArrowLeft")
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
     assert chosen(page) == "1. clerk: write(to=2, body=1)"
