@@ -246,7 +246,7 @@ def _operand(term: Term, outer: int, same: str = "") -> str:
 
 
 def _in_brackets(term: Term) -> str:
-    """What begins in a bracket: `{a \\in b : x \\in S}` would choose members of b, and `f[a \\in b` begin a function."""
+    """What begins in a bracket: `{a \\in b : x \\in S}` would choose members of b; `f[a \\in b` begin a function."""
     return _operand(term, 5 if term.op == "infix" and term.names[0] == r"\in" else -1)
 
 

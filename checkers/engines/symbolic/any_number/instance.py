@@ -359,29 +359,17 @@ def zero_of(kind: Type) -> Any:
 
 def _absent(kind: Type, path: str) -> dict[str, Any]:
     """What an optional that is absent holds."""
-<<<<<<< HEAD
-    scalars = {name: _nothing(scalar) for name, scalar in scalar_leaves(kind, path) if "#" not in name}
-=======
     scalars = {name: zero_of(scalar) for name, scalar in scalar_leaves(kind, path) if "#" not in name}
->>>>>>> 89a0c87a9278a1512bc9b8721cadfc4bf3f78ffb
     return scalars | {name: v for inner, bag in bags(kind, path) for name, v in _slots((), bag, inner).items()}
 
 
 def _slots(records: Any, kind: BagType, path: str) -> dict[str, Any]:
     leaves: dict[str, Any] = {}
-<<<<<<< HEAD
-    scalars = list(scalar_leaves(kind.item))
-    there = sorted(([leaves_of(r, kind.item)[name] for name, _ in scalars] for r in records), key=_flat, reverse=True)
-    for i in range(kind.size):
-        leaves[f"{path}#{i}!empty"] = int(i >= len(there))
-        values = there[i] if i < len(there) else [_nothing(scalar) for _, scalar in scalars]
-=======
     scalars = list(scalar_leaves(kind.item))
     there = sorted(([leaves_of(r, kind.item)[name] for name, _ in scalars] for r in records), key=_flat, reverse=True)
     for i in range(kind.size):
         leaves[f"{path}#{i}!empty"] = int(i >= len(there))
         values = there[i] if i < len(there) else [zero_of(scalar) for _, scalar in scalars]
->>>>>>> 89a0c87a9278a1512bc9b8721cadfc4bf3f78ffb
         leaves |= {f"{path}#{i}.{number}": value for number, value in enumerate(values)}
     return leaves
 
