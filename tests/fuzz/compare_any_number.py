@@ -12,6 +12,7 @@ from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.result import RAISES, CheckResult
 from reassure.checkers.engines.native import engine
 from reassure.checkers.engines.symbolic.any_number.prover import prove_for_any_number
+from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import DomainError
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, ModelError, make_config
@@ -49,6 +50,6 @@ def _searched(bound: BoundModel, size: int, names: list[str]) -> CheckResult | N
     options = SearchOptions(names, budget=1.0, workers=1, memory=1 << 30)
     try:
         sized = BoundModel(bound.model, make_config(bound.model, values | counts))
-        return result_of(engine.check, sized, options)
+        return result_of(engine.check, sized, options, lower_model(sized).only(options.wants))
     except (ConfigError, DomainError, ModelError, SubsetError):
         return None
