@@ -16,7 +16,7 @@ from typing import Any
 from reassure.spec.frontend.conditions import implied
 from reassure.spec.frontend.introspection import Definition, find_source, hints_of
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.leaves import of_type
+from reassure.spec.frontend.leaves import of_type, refuse_inner_bags
 from reassure.spec.frontend.lowered_model import Check, Formula, Guard, Telling, ToldApart
 from reassure.spec.frontend.refusals import MOST_OPERATIONS, Refusal, Refused, SubsetError, TooLarge
 from reassure.spec.frontend.symbolic_values import Mismatch, Sym
@@ -79,7 +79,9 @@ class ModelScope:
         self.type = bound.type if any_number is None else record_type(bound.model.state, any_number)
         try:
             self.state = of_type(g, self.type, g.var)
-        except Mismatch as error:  # of maps of maps, of any number of members
+            if any_number is not None:
+                refuse_inner_bags(self.type)
+        except Mismatch as error:  # of a type that has no translation for any number
             raise SubsetError([_of_state(bound.model.initials[0], str(error))]) from None
         self.next_state = of_type(g, self.type, lambda path, kind: g.var(path + "'", kind))
         self.refusals: list[Refusal] = []

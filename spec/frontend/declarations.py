@@ -12,7 +12,7 @@ from reassure.spec.frontend.context import Context, Frame, ModelScope
 from reassure.spec.frontend.functions import lower_function
 from reassure.spec.frontend.introspection import find_source, hints_of, signature_of
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.leaves import leaves, of_type, slot_type
+from reassure.spec.frontend.leaves import bags, leaves, of_type, slot_type
 from reassure.spec.frontend.lowered_model import Formula, LoweredAction, Parameter
 from reassure.spec.frontend.record_sets import occupied, unpack_slot
 from reassure.spec.frontend.symbolic_values import Bag, Mismatch, Poison, Record, Scalar, Static, Sym, describe
@@ -48,9 +48,11 @@ def _lower_step(
     # Python evaluates what the parameters are drawn from before it calls the function.
     for parameter_name, kind in scope.parameters(name):
         try:
+            if scope.any_number is not None and bags(kind):
+                raise Mismatch("a set of records as a parameter has no translation for any number")
             parameter = _parameter(context, parameter_name, kind, members.get(parameter_name))
             values[parameter_name] = parameter_value(scope, parameter)
-        except Mismatch as error:  # of maps of maps, of any number of members
+        except Mismatch as error:  # of a type that has no translation for any number
             _refuse(context, function, f"parameter {parameter_name}", str(error))
             return LoweredAction(name, (), (), (), ())
         parameters.append(parameter)

@@ -84,6 +84,24 @@ def scalar_leaves(kind: Type, path: str = "") -> list[tuple[str, Type]]:
     return scalars
 
 
+def bags(kind: Type, path: str = "") -> list[tuple[str, BagType]]:
+    """The sets of records of a type, each with its path."""
+    if isinstance(kind, RecordType):
+        return [b for name, inner in kind.fields for b in bags(inner, f"{path}.{name}" if path else name)]
+    if isinstance(kind, OptionType):
+        return bags(kind.inner, path)
+    if isinstance(kind, MapType) and not unbounded(kind.key):
+        return [b for key in kind.key.values() for b in bags(kind.value, f"{path}[{key_name(key)}]")]
+    return [(path, kind)] if isinstance(kind, BagType) else []
+
+
+def refuse_inner_bags(kind: Type) -> None:
+    """Raises `Mismatch` for sets of records that have sets of records: for any number they have no translation."""
+    for _, bag in bags(kind):
+        if bags(bag.item):
+            raise Mismatch(f"a set of {bag.item}, which has sets of records itself, of which there may be any number")
+
+
 def zero(g: Graph, kind: Type) -> Node:
     """The constant that an absent optional has in a scalar leaf: the one that is stored as 0."""
     if isinstance(kind, BoolType):

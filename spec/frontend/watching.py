@@ -2,7 +2,7 @@
 
 An action can change a watched field if one of its nodes after the step is another than before, for some values of the
 parameters that choose an entry of a map. That errs on one side only: equal nodes are equal values in every state, other
-nodes may be equal all the same.
+nodes may still be equal.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _nodes_of(scope: ModelScope, claim: Property, name: str) -> list[Node]:
     try:
         return list(_nodes(value, tuple(name.split("."))))
     except KeyError as error:
-        raise LanguageError(f"{claim.name} watches {name}, but there is no field {error}") from None
+        raise LanguageError(f"{claim.name} watches {name}, but there is not a field {error}") from None
 
 
 def _nodes(value: Sym, path: tuple[str, ...]) -> Iterator[Node]:

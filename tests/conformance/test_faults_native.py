@@ -46,7 +46,7 @@ def difference(bound: BoundModel, states: int = 120) -> bool:
         want = plain_steps(bound, state)
         try:
             got = native.steps(state)
-        except (AssertionError, IndexError, KeyError, ValueError):  # rows that are no steps
+        except (AssertionError, IndexError, KeyError, ValueError):  # rows that are not steps
             return True
         if got[2] != want[2] or (not want[2] and got != want):
             return True

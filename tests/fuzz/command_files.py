@@ -37,7 +37,7 @@ def traces(f: Frame) -> Found:
         data = json.loads((out / row["file"]).read_text(encoding="utf-8"))
         path = path_of(f.graph, from_itf(data, f.graph.bound))
         if path is None:
-            yield "a trace is no run", row["file"]
+            yield "a trace is not a run", row["file"]
             return
         paths.append(path)
     again = f.run("replay", out, "--model", f.path, record=False) if paths else None
@@ -83,7 +83,7 @@ def _goals(graph: Graph, cover: str, paths: list[Path_]) -> tuple[set[Any] | Non
 
 
 def path_of(graph: Graph, trace: Any) -> Path_ | None:
-    """A trace as the first state's number and edges; None if it is no run from an initial state."""
+    """A trace as the first state's number and edges; None if it is not a run from an initial state."""
     here = graph.find(trace.states[0])
     if here < 0 or graph.level[here] != 1:
         return None

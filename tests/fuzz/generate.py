@@ -387,7 +387,7 @@ class Writer(Bodies):
         return self.rng.choice([n for n in names if f"{n}=" not in self.untagged] or names)
 
     def asks(self) -> list[str]:
-        """Functions that are no part of the model: of a state, and of a step."""
+        """Functions that are not part of the model: of a state, and of a step."""
         texts = []
         for name, params in {"ask0": ["s"], "ask1": ["s"], "ask2": ["before", "after"]}.items():
             self.begin(dict.fromkeys(params, self.state))

@@ -69,6 +69,21 @@ WRONG = [
         ),
         "seen is no goal of leads_to: a goal is a function of a state, or an invariant",
     ),
+    (
+        (
+            "MODEL =",
+            "@terminal\ndef over(s: State) -> bool:\n    return True\n\n"
+            "@leads_to(over)\ndef comes(s: State) -> bool:\n    return True\n\nMODEL =",
+        ),
+        "comes: over is declared with @terminal, and is not a goal of leads_to: a goal is a function of a state,",
+    ),
+    *(
+        (
+            ("MODEL =", f"@invariant\ndef {name}(s: State) -> bool:\n    return s.number < 1\n\nMODEL ="),
+            f"{name} is a finding that every model can have: give the property another name",
+        )
+        for name in ("deadlock", "raises")
+    ),
 ]
 
 

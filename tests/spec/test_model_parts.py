@@ -69,6 +69,8 @@ def test_everything_that_the_parts_declare_belongs_to_the_model() -> None:
 def test_nothing_is_hidden_in_a_part() -> None:
     with pytest.raises(LanguageError, match=r"never_on of line .* is hidden by another definition"):
         assembled(CLAIMS + "\ndef never_on() -> None: ...\n")
+    with pytest.raises(LanguageError, match=r"never_on of line .* that name: rename one$"):
+        assembled(CLAIMS + "\ndef never_on() -> None: ...\n")
 
 
 def test_nothing_is_declared_by_half_in_a_part() -> None:

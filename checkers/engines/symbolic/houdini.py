@@ -112,6 +112,14 @@ class Houdini:
         self._solver.add(z3.Implies(flag, condition))
         return ProofGoal(name, flag, needs_step)
 
+    def given_all(self, goal: ProofGoal) -> tuple[Any, Any] | list[str]:
+        """A step from a state that satisfies every lemma, dropped ones too, to where the goal is possible; if there is
+        none, the texts of the lemmas by which it is impossible."""
+        if self._possible(goal, set(range(len(self.lemmas)))):
+            model = self._solver.model()
+            return self.machine.decoded(0, model), self.machine.decoded(1, model)
+        return [self.lemmas[i].text for i in sorted(self._core_of_query())]
+
     def proved(self, goal: ProofGoal) -> bool:
         """Whether a goal is impossible from every reachable state."""
         return goal in self.cores

@@ -41,7 +41,7 @@ from reassure.checkers.engines.symbolic.bmc import bounded_search
 from reassure.checkers.engines.symbolic.certificate import Certificate
 from reassure.checkers.engines.symbolic.cross_check import CrossCheck
 from reassure.checkers.engines.symbolic.houdini import Houdini
-from reassure.checkers.engines.symbolic.induction import induction, own_lemmas
+from reassure.checkers.engines.symbolic.induction import given_the_others, induction, own_lemmas
 from reassure.checkers.engines.symbolic.k_induction import k_induction
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.pdr import pdr
@@ -100,6 +100,8 @@ class Prover:
     houdini: Houdini | None = None
     other_lemmas: list[Invariant] = field(default_factory=list)
     """Lemmas that are inductive beside those of `houdini`."""
+    given: dict[str, ProofResult] = field(default_factory=dict)
+    """Why a claim was not proved although every other invariant of the model was assumed."""
     kept: CheckedProof | None = None
     """What was checked so far; the end of the budget does not take it back."""
     _kept_with: Houdini | None = None
@@ -135,6 +137,7 @@ class Prover:
                 self.results[name] = ProofResult(PropertyStatus.HOLDS_TO_DEPTH, note)
         elif method == "induction":
             self._induction(claims, [], TOGETHER)
+            self._explain(claims)
         elif method == "k-induction":
             for name, result in k_induction(self.machine, claims, depth or K_DEPTH, self.say, self.seconds_left):
                 self.results[name] = result
@@ -154,6 +157,7 @@ class Prover:
             self._search(not_inductive, depth)
         if RAISES in self.results:
             return
+        self._explain(claims)
         # A proof by lemmas is preferred to one by the end of all runs: it leaves a certificate.
         ended = {name: self.results.pop(name) for name in self.proved() if name in not_inductive.names()}
         if self._open(claims).names() or (self.kept is not None and self.kept.open_bounds):
@@ -184,6 +188,19 @@ class Prover:
         more = [lemma for lemma in templates if lemma.node not in taken]
         self.houdini = Houdini(self.machine, self.scout, self.invariants(), [*own, *more], self.say, self.seconds_left)
         self.results |= induction(self.houdini, claims, note)
+
+    def _explain(self, claims: Claims) -> None:
+        """Asks of the claims that are open what breaks them where every invariant of the model holds."""
+        states = {name: self.results[name].counterexample_to_induction for name in self.results}
+        initially_false = [name for name in claims.states if (pair := states.get(name)) and pair[0] == pair[-1]]
+        waiting = self._open(claims).without(initially_false)
+        violated = [name for name, r in self.results.items() if r.status is PropertyStatus.VIOLATED]
+        known = Claims(claims.without([*violated, *initially_false, *waiting.states]).states)
+        lemmas = [*own_lemmas(waiting), *own_lemmas(known), *self.other_invariants]
+        if waiting.names():
+            proved = [*self.proved(), *(i.text for i in self.lemmas())]
+            houdini = Houdini(self.machine, self.scout, self.invariants(), lemmas, self.say, self.seconds_left)
+            self.given = given_the_others(houdini, waiting, proved)
 
     def _pdr(self, claims: Claims) -> None:
         """Decides claims over states by Spacer; claims over steps stay unknown."""
@@ -381,6 +398,8 @@ def _raised(prover: Prover, options: SearchOptions) -> tuple[Trace, str] | None:
 def _fact(prover: Prover, name: str, finished: bool) -> PropertyFact:
     """The fact about one property. A proof counts once it was checked, a bounded search once it was compared."""
     result, bound = prover.results.get(name), prover.bound
+    if name in prover.given and (result is None or result.status is PropertyStatus.UNKNOWN):
+        result = result if result is not None and result.note.startswith("proved,") else prover.given[name]
     if result is None:
         return PropertyFact(Evidence.OPEN)
     if result.status is PropertyStatus.VIOLATED:

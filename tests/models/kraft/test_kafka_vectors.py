@@ -154,7 +154,7 @@ def test_alter_partition_validation(v: dict[str, Any]) -> None:
                 eligible.append(b)
     p = partition(v["partition"])
     if len(set(ids)) < len(ids):
-        pytest.skip("a list with duplicates is no set: refused before these rules")
+        pytest.skip("a list with duplicates is not a set: refused before these rules")
     got = rules.validated(
         p,
         Broker(r["broker"]),

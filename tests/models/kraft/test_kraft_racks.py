@@ -96,7 +96,7 @@ def test_each_claim_accepts_and_refuses() -> None:
     for claim in (kraft_racks.reassignment_keeps_racks_apart, kraft_racks.reassignment_keeps_whole_copies_apart):
         assert claim(before=growing, after=settled, c=c) is True
         assert claim(before=growing, after=crowded, c=c) is False
-        # Nothing is promised where it was not so before, where data loss is allowed, or for what is no reassignment.
+        # Nothing is promised where it was not so before, where data loss is allowed, or for what is not a reassignment.
         assert claim(before=cluster(s, (1, 2, 4), (1,), adding=b(4)), after=crowded, c=c) is True
         assert claim(before=replace(growing, unclean=True), after=crowded, c=c) is True
         assert claim(before=settled, after=cluster(s, (1, 2), (1,)), c=c) is True

@@ -14,11 +14,12 @@ import z3
 
 from reassure.checkers.engines.symbolic.any_number.instance import Instance, leaves_of
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of, numbers, sizes
-from reassure.checkers.engines.symbolic.any_number.system import Move, System, places
+from reassure.checkers.engines.symbolic.any_number.system import Move, System, place_of, places
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.engines.symbolic.solver import satisfiable
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.frontend.lowered_model import LoweredAction
 from reassure.spec.language.types import BoolType, IdType, MapType, SeqType, SetType, Type, unbounded
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Params, Step
@@ -82,10 +83,11 @@ def _fitting(
     leaves = dict(before.leaves)
     for p in lowered.parameters:
         if not isinstance(p.drawn, tuple):
-            values = leaves_of(params[p.name], p.type)
-            leaves |= {f"{p.name}{path}$": value for path, value in values.items()}
+            values = leaves_of(params[p.name], p.type, before.sizes)
+            kinds = dict(scalar_leaves(p.type))
+            leaves |= {place_of(system.graph.param(p.name, path, kinds[path])): v for path, v in values.items()}
     instance = Instance(before.sizes, leaves)
-    after = leaves_of(state, system.type)
+    after = leaves_of(state, system.type, before.sizes)
     for move in moves:
         if instance.holds(move.taken) and _becomes(move, instance, after):
             yield move, instance

@@ -182,7 +182,7 @@ class AnyInduction:
                 or (goal.lemma is not None and goal.lemma not in self.remaining)
             ):
                 continue
-            self.say(f"{len(self.cores)} goals proved, {len(todo) + 1} to go, {len(self.remaining):,} lemmas at hand")
+            self.say(f"{len(self.cores)} goals proved, {len(todo) + 1} to go, {len(self.remaining):,} lemmas left")
             state, core = self.decide(goal, self.sessions[goal.session], self.remaining)
             if state is None:
                 self.cores[goal] = core

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.engines.symbolic.any_number.system import bags
+from reassure.checkers.engines.symbolic.any_number.system import place_of
 from reassure.checkers.engines.symbolic.sample_evaluator import OPERATIONS as COLUMN_OPERATIONS
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.leaves import scalar_leaves
+from reassure.spec.frontend.leaves import bags, scalar_leaves
 from reassure.spec.frontend.operations import OPERATIONS
 from reassure.spec.language.types import (
     BagType,
@@ -166,11 +166,6 @@ class InstanceColumns(Instance):
         return COLUMN_OPERATIONS[node.op](node, *arguments)
 
 
-def place_of(node: Node) -> str:
-    """The name of a variable, or of a parameter."""
-    return str(node.data) if node.op == "var" else "".join(node.data) + "$"
-
-
 # -- operations ------------------------------------------------------------------------------------------------
 
 
@@ -201,7 +196,7 @@ def _table(instance: Instance, node: Node, env: Env) -> Any:
 def _at(instance: Instance, node: Node, env: Env) -> Any:
     entries, index = instance(node.args[0], env), instance(node.args[1], env)
     if not isinstance(entries, list):
-        return zero_of(node.type)  # of a record in an empty slot
+        return zero_of(node.type, instance.sizes)  # of a record in an empty slot
     value = entries[0]
     for i, entry in enumerate(entries[1:], 1):
         value = instance.where(index == i, entry, value)
@@ -332,44 +327,50 @@ SPECIAL: dict[str, Callable[[Instance, Node, Env], Any]] = {
 # -- from Python's values ------------------------------------------------------------------------------------------
 
 
-def leaves_of(value: Any, kind: Type, path: str = "") -> dict[str, Any]:
-    """The scalars of a value of a type for any number, by their path."""
+def leaves_of(value: Any, kind: Type, sizes: Mapping[type, int], path: str = "") -> dict[str, Any]:
+    """The scalars of a value of a type for any number, by their path. sizes: of the sorts."""
     if isinstance(kind, RecordType):
         dot = path + "." if path else ""
-        parts = [leaves_of(getattr(value, name), inner, dot + name) for name, inner in kind.fields]
+        parts = [leaves_of(getattr(value, name), inner, sizes, dot + name) for name, inner in kind.fields]
         return {name: v for part in parts for name, v in part.items()}
     if isinstance(kind, OptionType):
-        inner = _absent(kind.inner, path) if value is None else leaves_of(value, kind.inner, path)
+        inner = _absent(kind.inner, sizes, path) if value is None else leaves_of(value, kind.inner, sizes, path)
         return {f"{path}?": int(value is not None), **inner}
     if isinstance(kind, MapType):
         if not unbounded(kind.key):
-            parts = [leaves_of(value[k], kind.value, f"{path}[{key_name(k)}]") for k in kind.key.values()]
+            parts = [leaves_of(value[k], kind.value, sizes, f"{path}[{key_name(k)}]") for k in kind.key.values()]
             return {name: v for part in parts for name, v in part.items()}
-        entries = [leaves_of(value[key], kind.value, f"{path}[*]") for key in sorted(value.keys())]
+        entries = [leaves_of(value[key], kind.value, sizes, f"{path}[*]") for key in sorted(value.keys())]
         return {name: [entry[name] for entry in entries] for name in entries[0]}
     if isinstance(kind, BagType):
-        return _slots(value, kind, path)
+        return _slots(value, kind, sizes, path)
     return {path: _scalar(value, kind)}
 
 
-def zero_of(kind: Type) -> Any:
-    """A scalar of nothing: of an absent optional, of an empty slot."""
+def zero_of(kind: Type, sizes: Mapping[type, int]) -> Any:
+    """A scalar of nothing, of an absent optional or an empty slot: what `spec.frontend.leaves.zero` says."""
+    if isinstance(kind, MapType):
+        assert isinstance(kind.key, IdType)
+        return [zero_of(kind.value, sizes)] * sizes.get(kind.key.sort, 1)
+    if isinstance(kind, IntType):
+        return kind.low
     return [] if isinstance(kind, SeqType) else 0
 
 
-def _absent(kind: Type, path: str) -> dict[str, Any]:
+def _absent(kind: Type, sizes: Mapping[type, int], path: str) -> dict[str, Any]:
     """What an optional that is absent holds."""
-    scalars = {name: zero_of(scalar) for name, scalar in scalar_leaves(kind, path) if "#" not in name}
-    return scalars | {name: v for inner, bag in bags(kind, path) for name, v in _slots((), bag, inner).items()}
+    scalars = {name: zero_of(scalar, sizes) for name, scalar in scalar_leaves(kind, path) if "#" not in name}
+    return scalars | {name: v for inner, bag in bags(kind, path) for name, v in _slots((), bag, sizes, inner).items()}
 
 
-def _slots(records: Any, kind: BagType, path: str) -> dict[str, Any]:
+def _slots(records: Any, kind: BagType, sizes: Mapping[type, int], path: str) -> dict[str, Any]:
     leaves: dict[str, Any] = {}
     scalars = list(scalar_leaves(kind.item))
-    there = sorted(([leaves_of(r, kind.item)[name] for name, _ in scalars] for r in records), key=_flat, reverse=True)
+    held = [leaves_of(record, kind.item, sizes) for record in records]
+    there = sorted(([one[name] for name, _ in scalars] for one in held), key=_flat, reverse=True)
     for i in range(kind.size):
         leaves[f"{path}#{i}!empty"] = int(i >= len(there))
-        values = there[i] if i < len(there) else [zero_of(scalar) for _, scalar in scalars]
+        values = there[i] if i < len(there) else [zero_of(scalar, sizes) for _, scalar in scalars]
         leaves |= {f"{path}#{i}.{number}": value for number, value in enumerate(values)}
     return leaves
 

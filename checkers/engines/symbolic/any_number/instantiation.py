@@ -17,10 +17,10 @@ from reassure.checkers.engines.native.exploration import Exploration, Limits, St
 from reassure.checkers.engines.native.kernels.model_code import STATE_CLAIMS
 from reassure.checkers.engines.native.search import Clock, Search
 from reassure.checkers.engines.symbolic.any_number.samples import configurations
-from reassure.checkers.engines.symbolic.any_number.system import System, bags
+from reassure.checkers.engines.symbolic.any_number.system import System
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.leaves import scalar_leaves
+from reassure.spec.frontend.leaves import bags, scalar_leaves
 from reassure.spec.frontend.lowered_model import Formula, LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.operations import operation

@@ -284,7 +284,7 @@ class Naming:
         return self._once(("rank", kind), make)
 
     def _id(self, term: Any) -> int:
-        """The number of a term, which is no other's from now on."""
+        """The number of a term, which nothing else has from now on."""
         number: int = term.get_id()
         self._kept[number] = term
         return number

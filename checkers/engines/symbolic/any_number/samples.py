@@ -22,7 +22,7 @@ from reassure.checkers.engines.symbolic.scout import Scout
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError
-from reassure.spec.language.types import DomainError, IdType, IntType, SetType, unbounded
+from reassure.spec.language.types import DomainError, IdType, IntType, MapType, SetType, Type, unbounded
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
 
 SEARCHED, WALKS = 20_000, SimulationOptions(200, 60, 1)
@@ -133,9 +133,10 @@ class Samples:
         return [scout.layout.decode(row.view(np.uint64)) for row in rows]
 
     def _columns(self, bound: BoundModel, states: list[Any]) -> InstanceColumns:
-        rows = [leaves_of(state, self.system.type) for state in states]
+        counts = sizes(bound, self.system)
+        rows = [leaves_of(state, self.system.type, counts) for state in states]
         leaves = {name: _column([row[name] for row in rows]) for name in rows[0]}
-        return InstanceColumns(sizes(bound, self.system), leaves | numbers(bound, self.system))
+        return InstanceColumns(counts, leaves | numbers(bound, self.system))
 
     def hold(self, node: Node) -> bool:
         """Whether a condition is true in every state, and says something."""
@@ -160,7 +161,8 @@ class Samples:
 
 def instance_of(system: System, bound: BoundModel, state: Any) -> Instance:
     """The values of nodes in one state of a configuration."""
-    return Instance(sizes(bound, system), leaves_of(state, system.type) | numbers(bound, system))
+    counts = sizes(bound, system)
+    return Instance(counts, leaves_of(state, system.type, counts) | numbers(bound, system))
 
 
 def numbers(bound: BoundModel, system: System) -> dict[str, Any]:
@@ -170,9 +172,14 @@ def numbers(bound: BoundModel, system: System) -> dict[str, Any]:
 
 def sizes(bound: BoundModel, system: System) -> dict[type, int]:
     """The number of members of each sort of any number of members, in a configuration."""
-    kinds = {n.type.item if isinstance(n.type, SetType) else n.type for n in system.graph.nodes()}
+    kinds = {_sort_in(node.type) for node in system.graph.nodes()}
     sorts = [kind.sort for kind in kinds if unbounded(kind) and isinstance(kind, IdType)]
     return {sort: getattr(bound.config, str(sort.size)) for sort in sorts}
+
+
+def _sort_in(kind: Type) -> Type:
+    """The sort of the members or keys of a type, or the type itself."""
+    return kind.item if isinstance(kind, SetType) else kind.key if isinstance(kind, MapType) else kind
 
 
 def _rows(column: Any, chosen: Any) -> Any:

@@ -41,7 +41,9 @@ class Structure:
                 for number, (_, kind) in enumerate(scalar_leaves(bag.item)):
                     place = f"{path}#{i}.{number}"
                     record = g.op("record", bag.item, (slot,))
-                    leaves[place] = zero_of(kind) if empty else before(g.op("unpack", kind, (record,), number))
+                    leaves[place] = (
+                        zero_of(kind, before.sizes) if empty else before(g.op("unpack", kind, (record,), number))
+                    )
         assert isinstance(before, _Counting)
         return Structure(_Counting(dict(before.sizes), leaves, before.named))
 

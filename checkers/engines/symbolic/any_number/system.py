@@ -8,7 +8,7 @@ from typing import Any
 
 from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.leaves import scalar_leaves
+from reassure.spec.frontend.leaves import bags, scalar_leaves
 from reassure.spec.frontend.lowered_model import Formula, LoweredAction, LoweredModel
 from reassure.spec.frontend.substitution import substitute
 from reassure.spec.language.annotations import AnyNumber, record_type, resolve
@@ -17,12 +17,7 @@ from reassure.spec.language.types import (
     BagType,
     BoolType,
     IntType,
-    MapType,
-    OptionType,
-    RecordType,
     Type,
-    key_name,
-    unbounded,
 )
 
 
@@ -133,17 +128,6 @@ def _least(any_number: AnyNumber) -> dict[str, int]:
     return {name: kind.low for name, kind in kinds.items() if isinstance(kind, IntType)}
 
 
-def bags(kind: Type, path: str = "") -> list[tuple[str, BagType]]:
-    """The sets of records of a type, each with its path."""
-    if isinstance(kind, RecordType):
-        return [b for name, inner in kind.fields for b in bags(inner, f"{path}.{name}" if path else name)]
-    if isinstance(kind, OptionType):
-        return bags(kind.inner, path)
-    if isinstance(kind, MapType) and not unbounded(kind.key):
-        return [b for key in kind.key.values() for b in bags(kind.value, f"{path}[{key_name(key)}]")]
-    return [(path, kind)] if isinstance(kind, BagType) else []
-
-
 def places(system: System) -> Iterator[tuple[str, Type]]:
     """The variables of a state, the free numbers and the parameters, by their names in formulas."""
     yield from ((path, kind) for path, kind in system.scalars if "#" not in path)
@@ -152,4 +136,9 @@ def places(system: System) -> Iterator[tuple[str, Type]]:
             yield f"{path}#{i}!empty", BoolType()
             yield from ((f"{path}#{i}.{number}", kind) for number, kind in enumerate(system.scalars_of(bag)))
     yield from ((f"c.{name}", kind) for name, kind in system.config)
-    yield from ((f"{node.data[0]}{node.data[1]}$", node.type) for node in system.parameters)
+    yield from ((place_of(node), node.type) for node in system.parameters)
+
+
+def place_of(node: Node) -> str:
+    """The name of a variable, or of a parameter: parameters of two actions may have one name and two types."""
+    return str(node.data) if node.op == "var" else f"{node.data[0]}{node.data[1]}${node.type}"

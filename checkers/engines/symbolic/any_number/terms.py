@@ -16,6 +16,7 @@ from reassure.checkers.engines.symbolic.any_number.instance import is_slot
 from reassure.checkers.engines.symbolic.any_number.logic import choice, conj, disj, equal, implies, neg
 from reassure.checkers.engines.symbolic.any_number.naming import Env
 from reassure.checkers.engines.symbolic.any_number.sizes import ARITHMETIC, Sizes
+from reassure.checkers.engines.symbolic.any_number.system import place_of
 from reassure.spec.frontend.ir import Node
 from reassure.spec.language.types import (
     ANY,
@@ -80,12 +81,10 @@ class AnyTerms(Sizes):
 
     def _place(self, node: Node, env: Env) -> tuple[str, list[Any]]:
         """The name of a variable, and the members that it depends on."""
-        if node.op == "var":
-            return f"{node.data}", []
+        if node.op in ("var", "param"):
+            return place_of(node), []
         if node.op == "config":
             return f"c.{node.data}", []
-        if node.op == "param":
-            return f"{node.data[0]}{node.data[1]}$", []
         if node.op == "at":
             name, arguments = self._place(node.args[0], env)
             return name, [*arguments, self.value(node.args[1], env)]

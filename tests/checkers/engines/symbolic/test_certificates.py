@@ -196,7 +196,7 @@ def test_what_is_no_certificate(
 
 
 def test_another_configuration(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Lemmas of three brokers are no lemmas of four."""
+    """Lemmas of three brokers are not lemmas of four."""
     config = {**json.loads(written.read_text())["config"], "brokers": 4}
     code, _, err = said(capsys, "verify", changed(written, tmp_path, config=config))
     assert code == 64

@@ -69,3 +69,16 @@ def test_the_end_of_the_budget_leaves_what_was_checked(
     assert "an inductive invariant of 1 lemma\n  none_is_lost\n" in out
     assert "stopped because the budget of 30 s ended\n" in out
     assert "is tried as a lemma; more --budget tries more relations of fields\n" in out
+
+
+def test_the_step_is_from_a_state_that_keeps_every_invariant(permits: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only what breaks although all the others are assumed has a step; for the rest it is said what they need."""
+    text = (
+        Path("conserved.py").read_text().replace("permits_are_conserved", "few_are_out").replace("s.free + sum", "sum")
+    )
+    Path("few.py").write_text(text.replace("== 3", "<= 3"))
+    code, out, _ = said(capsys, "prove", "few.py", "--set=clients=2", "--method=induction")
+    assert code == 5
+    assert "  no_alarm     unknown (proved as soon as few_are_out is)\n" in out
+    assert "  few_are_out  unknown (not inductive)\n" in out
+    assert re.findall(r"^(\w+) is not preserved by this step", out, re.MULTILINE) == ["few_are_out"]

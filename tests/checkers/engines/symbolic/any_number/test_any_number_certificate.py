@@ -190,7 +190,8 @@ def test_a_file_that_is_none_is_refused(key: str, value: object, why: str, core:
 
 def test_verify_by_the_command(core: Path, capsys: pytest.CaptureFixture[str]) -> None:
     goals = core.with_name("core.smt2")
-    assert main(["verify", str(core), "--memory=1M", f"--smt2={goals}"]) == Exit.OK.value
+    words = [f"--smt2={goals}", "--set=brokers=12", "--property=leader_in_isr"]
+    assert main(["verify", str(core), "--memory=1M", *words]) == Exit.OK.value
     out = capsys.readouterr().out
     assert "for any brokers, min_isr: 7 lemmas hold initially, preserved by every step" in out
     assert "the lemmas hold in every reachable state with brokers=3, min_isr=2 (1,668 states)" in out

@@ -216,6 +216,43 @@ def test_maps_of_maps_are_refused_with_their_place(state: str, where: str, tmp_p
         proof(str(path))
 
 
+BAGS = """
+@dataclass(frozen=True)
+class Sheaf:
+    inside: Annotated[frozenset[Inner], MaxSize(2)]
+
+Sheaves = Annotated[frozenset[Sheaf], MaxSize(2)]
+
+@action(who="tester")
+def act(s: State, sheaf: PARAMETER) -> State:
+    return s
+
+@invariant
+def fine(s: State) -> bool:
+    return s.leader is None
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "parameter", "reason"),
+    [
+        ("frozenset[Message]", "Sheaf", "parameter sheaf: a set of records as a parameter"),
+        ("frozenset[Sheaf]", "bool", "the state of `start`: a set of .*Sheaf.*, which has sets of records itself"),
+    ],
+)
+def test_sets_of_records_of_sets_and_as_parameters_are_refused(
+    state: str, parameter: str, reason: str, tmp_path: Path
+) -> None:
+    prelude, rest = model_text.PRELUDE.split("@dataclass(frozen=True)\nclass State")
+    records, rules = BAGS.replace("PARAMETER", parameter).split("@action", 1)
+    rest = rest.replace("frozenset[Message]", state)
+    path = tmp_path / "bags.py"
+    text = f"{prelude}{records}\n@dataclass(frozen=True)\nclass State{rest}\n@action{rules}"
+    path.write_text(f"{text}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
+    with pytest.raises(Failure, match=rf"bags\.py:\d+:1: {reason}"):
+        proof(str(path), "flag=False")
+
+
 NAMED = """
 @action(who="tester")
 def act(s: State) -> State:
@@ -254,14 +291,17 @@ class State:
     some: Listeds | None
     by: Map[Colour, Listeds]
     one: Inner | None
+    least: Annotated[int, Range(2, 4)] | None
+    table: Map[Node, Annotated[int, Range(-3, -1)]] | None
     listed: Annotated[tuple[Colour, ...], MaxLen(2)] | None
 
 @initial
 def start(given: Map[bool, bool] | None, c: Config) -> State:
-    return State(None, fill(Colour, c, frozenset()), None, None)
+    return State(None, fill(Colour, c, frozenset()), None, None, None, None)
 
 @action(who="tester")
-def put(s: State, node: Node, colour: Colour) -> State:
+def put(s: State, node: Node, colour: Colour, c: Config) -> State:
+    s = replace(s, least=3, table=fill(Node, c, -2))
     return replace(s, by=s.by.put(colour, frozenset({Listed((node,), True)})), one=Inner(1, True))
 
 @action(who="tester")
@@ -341,3 +381,36 @@ def test_sets_of_records_of_sets_of_truth_values_and_of_tables_of_sequences(tmp_
     made = "\nMODEL = Model.of(__name__, state=Votes, config=Config)\n"
     path.write_text(model_text.PRELUDE.replace("return State(", "return Votes(") + TRUTHS + made, "utf-8")
     assert statuses(proof(str(path))) == {"false_alone": "proved", "none": "violated", "logged": "proved"}
+
+
+NAMED_ALIKE = """
+@dataclass(frozen=True)
+class State:
+    up: Nodes
+
+@initial
+def start() -> State:
+    return State(frozenset({Node(1)}))
+
+@action(who="tester")
+def empty(s: State, p: Node) -> State:
+    return s if p in s.up else State(frozenset())
+
+@action(who="tester")
+def fill_again(s: State, p: Annotated[int, Range(-3, -1)]) -> State:
+    require(Node(1) not in s.up)
+    return State(frozenset({Node(1)}))
+
+@invariant
+def first_is_up(s: State) -> bool:
+    return Node(1) in s.up
+"""
+
+
+def test_parameters_of_one_name_and_two_types(tmp_path: Path) -> None:
+    path = tmp_path / "alike.py"
+    prelude = model_text.PRELUDE[: model_text.PRELUDE.index("@dataclass(frozen=True)\nclass State")].replace(
+        "= 3", "= 1"
+    )
+    path.write_text(f"{prelude}{NAMED_ALIKE}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
+    assert statuses(proof(str(path), "flag=False")) == {"first_is_up": "violated"}
