@@ -46,7 +46,7 @@ def dump_line(r: MetadataRecord) -> str:
     """A record as Kafka's tool prints it."""
     kind = re.sub("(?<!^)([A-Z])", r"_\1", r.kind).upper()
     data = {name: value for name, value in r.data.items() if value is not None}
-    payload = json.dumps({"type": f"{kind}_RECORD", "version": r.version, "data": data | NULLS.get(r.kind, {})})
+    payload = json.dumps({"type": f"{kind}_RECORD", "version": r.version, "data": NULLS.get(r.kind, {}) | data})
     return f"| offset: {r.offset} CreateTime: {r.timestamp} keySize: -1 headerKeys: [] payload: {payload}"
 
 

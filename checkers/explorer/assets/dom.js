@@ -25,3 +25,13 @@ export function byId(id) {
 export function fill(id, ...children) {
   byId(id).replaceChildren(...children.filter((child) => child !== null));
 }
+
+/* A name or a path of names, which a narrow column may break between its words. */
+export function breakable(path) {
+  return path.split(/(?<=[._])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
+}
+
+/* A number with its noun: "1 state", "1,200 states". */
+export function counted(number, noun) {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}

@@ -36,6 +36,9 @@ class RegisteredBroker:
     """Log directories that it had when it was registered."""
     impaired: bool = False
     """Some of them have failed since: replicas there cannot lead, though the broker is active."""
+    rack: str | None = None
+    cordoned: frozenset[str] = frozenset()
+    """Log directories that take no new replicas (KIP-1066)."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,10 @@ class ClusterHistory:
         if kind == "RegisterBroker":
             shutting_down = bool(data.get("inControlledShutdown"))
             directories = frozenset(data.get("logDirs") or ())
-            self.brokers[data["brokerId"]] = RegisteredBroker(bool(data["fenced"]), shutting_down, directories)
+            cordoned = frozenset(data.get("cordonedLogDirs") or ())
+            self.brokers[data["brokerId"]] = RegisteredBroker(
+                bool(data["fenced"]), shutting_down, directories, rack=data.get("rack"), cordoned=cordoned
+            )
         elif kind == "UnregisterBroker":
             self.brokers.pop(data["brokerId"], None)
         elif kind in ("FenceBroker", "UnfenceBroker"):
@@ -177,6 +183,8 @@ class ClusterHistory:
                 broker.shutting_down = data["inControlledShutdown"] == 1
             if data.get("logDirs") is not None:
                 broker.impaired = not broker.directories <= set(data["logDirs"])
+            if data.get("cordonedLogDirs") is not None:
+                broker.cordoned = frozenset(data["cordonedLogDirs"])
         elif kind == "Topic":
             self.topics[data["topicId"]] = data["name"]
         elif kind == "RemoveTopic":

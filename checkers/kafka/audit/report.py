@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reassure.checkers.base.exit_codes import VERDICTS
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask
 from reassure.checkers.kafka.audit.judge import Finding
 from reassure.checkers.pictures.html_page import page, table
@@ -129,7 +129,7 @@ def html_page(report: AuditReport, task: AuditTask) -> str:
         *(f"<p>{escape(line)}</p>" for line in [*summary(report), *report.torn]),
         "<h2>Releases</h2><p>The number of changes that the controllers of some releases do not make.</p>",
         _table(("rules", "releases", "changes"), [(r, releases_text(r), f"{n:,}") for r, n in audit.not_by.items()]),
-        f"<h2>{len(audit.findings):,} findings</h2>",
+        f"<h2>{counted(len(audit.findings), 'finding')}</h2>",
     ]
     if audit.findings:
         most = [(name, f"{count:,}") for name, count in by_partition.most_common(20)]
@@ -139,7 +139,7 @@ def html_page(report: AuditReport, task: AuditTask) -> str:
             _table(("partition", "findings"), most),
             "<h2>Each finding</h2>",
             '<p><label>Only rows with these words: <input id="filter" type="search"></label></p>',
-            _table(COLUMNS, map(_row, audit.findings[:MOST_ROWS]), ' id="findings"'),
+            _table(COLUMNS, map(_row, audit.findings[:MOST_ROWS]), ' id="findings" class="rows"'),
         ]
         if len(audit.findings) > MOST_ROWS:
             parts.append(f"<p>The first {MOST_ROWS:,} of {len(audit.findings):,}; the JSON file has all.</p>")

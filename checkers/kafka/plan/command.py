@@ -15,9 +15,17 @@ from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.shared_options import JSON
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
+from reassure.checkers.console.arguments import note
 from reassure.checkers.console.gate_kind import GateKind, Record
 from reassure.checkers.kafka.plan.evaluate import PROTOCOLS, UNLIMITED, PlanLimits, judge, propose
-from reassure.checkers.kafka.plan.kafka_json import named_disks, read_assignment, read_cluster, write_assignment
+from reassure.checkers.kafka.plan.kafka_json import (
+    named_disks,
+    out_of_sync,
+    read_assignment,
+    read_cluster,
+    write_assignment,
+)
+from reassure.checkers.kafka.plan.metadata_log import is_log, metadata_log
 from reassure.checkers.kafka.plan.report import plan_record, report_plan
 
 BATCHING = ("replicas", "partitions", "leaders")
@@ -36,13 +44,13 @@ LIMIT = Option(
 OPTIONS = (
     Option(
         "--cluster FILE",
-        "brokers, racks, cordoned disks, MinISR as JSON; or output of kafka-topics --describe",
+        "brokers, racks, cordoned disks, MinISR as JSON; a metadata log; or output of kafka-topics --describe",
         Path,
         required=True,
     ),
     Option(
         "--current FILE",
-        "the present assignment: Kafka's JSON, or output of its tools",
+        "the present assignment: Kafka's JSON, output of its tools, or a metadata log",
         Path,
         required=True,
     ),
@@ -55,7 +63,8 @@ OPTIONS = (
     ),
     Option(
         "--running FILE",
-        "a reassignment under way, in Kafka's JSON, which began from --current; the plan comes on top of it",
+        "a reassignment under way, which began from --current, in Kafka's JSON or by a metadata log; the plan comes on "
+        "top of it",
         Path,
     ),
     Option("--generate", "print a rack-aware proposal in Kafka's JSON", bool, required=True, group="proposal"),
@@ -115,6 +124,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.running and (args.generate or protocol != "kraft"):
         raise Failure(Exit.USAGE, "--running is for --proposed and --protocol kraft")
     running = read_assignment(args.running, cluster) if args.running else {}
+    if not args.running and is_log(args.current) and (moving := len(metadata_log(args.current).running)):
+        note(f"note: reassignments under way by {args.current}: {moving:,}; --running judges on top of them")
     if args.generate:
         proposal = propose(
             cluster,
@@ -133,11 +144,18 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             write_record(args.json, {**record, "plan": {"replicas_copied": moved}})
         return Exit.OK
     limits = PlanLimits(*(getattr(args, n) or UNLIMITED for n in BATCHING))
-    judged = judge(cluster, current, read_assignment(args.proposed, cluster), protocol, limits, running)
+    wanted = read_assignment(args.proposed, cluster)
+    disks = named_disks(args.proposed)
+    try:
+        judged = judge(cluster, current, wanted, protocol, limits, running)
+    except Failure as error:
+        if error.code is Exit.NOTHING and disks:
+            raise Failure(error.code, f"{error} but log directories: moves between disks are not judged") from None
+        raise
     copying = (args.size, args.throttle) if args.size else None
     report_plan(
         judged, protocol, limits, copying, 3 if args.show is None else args.show, console, cluster,
-        named_disks(args.proposed),
+        disks, out_of_sync([args.cluster, args.current]),
     )  # fmt: skip
     if args.json:
         inputs: dict[str, Path] = {n: getattr(args, n) for n in ("cluster", "current", "proposed")}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from reassure.checkers.base.exit_codes import Exit, Failure
@@ -42,7 +42,7 @@ class Stage:
     moves_leader: bool = False
     """Whether another broker leads once what is added is in sync."""
     follows: bool = False
-    """Whether it comes by itself when what the stage before added is in sync; else a batch makes room for it."""
+    """Whether it is under way, or comes by itself when what was added is in sync; else a batch makes room for it."""
 
 
 Path = tuple[Stage, ...]
@@ -325,7 +325,7 @@ def judge(
     replaced = {p: t for p, t in running.items() if p in paths and t not in (current[p], proposed[p])}
     for p, target in replaced.items():
         if (under_way := kraft(current[p], target, PlanRules())[1]).adding:
-            paths[p] = (paths[p][0], under_way, *paths[p][1:])
+            paths[p] = (paths[p][0], replace(under_way, follows=True), *paths[p][1:])
     concerned = {b for path in paths.values() for stage in path for b in stage.replicas}
     racked = sum(cluster.racks[b] is not None for b in concerned)
     judged = JudgedPlan(

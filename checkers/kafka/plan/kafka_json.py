@@ -21,7 +21,9 @@ from typing import Any, NoReturn
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.missing_file import did_you_mean
+from reassure.checkers.kafka.plan.metadata_log import is_log, metadata_log
 from reassure.checkers.kafka.plan.shell_output import described, generated
+from reassure.checkers.traces.plain_json import keys_once
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, numbers, rules_of
 from reassure.spec.semantics.files import read_text
 
@@ -77,6 +79,8 @@ def _wrong(path: Path, what: str) -> NoReturn:
 
 def _text(path: Path) -> str:
     try:
+        if path.is_file() and path.read_bytes()[:2] in (b"\xff\xfe", b"\xfe\xff"):  # as PowerShell redirects output
+            return path.read_text(encoding="utf-16")
         return read_text(path).removeprefix("\ufeff")  # some editors begin a file with a mark of the encoding
     except OSError as error:
         raise Failure(Exit.USAGE, f"{path}: {error.strerror}{did_you_mean(path)}") from None
@@ -86,17 +90,9 @@ def _text(path: Path) -> str:
 
 def _json(path: Path, text: str | None = None) -> Any:
     try:
-        return json.loads(_text(path) if text is None else text, object_pairs_hook=_once)
+        return json.loads(_text(path) if text is None else text, object_pairs_hook=keys_once)
     except (ValueError, RecursionError) as error:
         raise Failure(Exit.USAGE, f"{path} is not JSON: {error}") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) != len(pairs):
-        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"{_short(key)} is listed twice")
-    return data
 
 
 _shortened = reprlib.Repr()
@@ -133,7 +129,12 @@ def _number(path: Path, value: Any, least: int, what: str) -> int:
 
 
 def read_cluster(path: Path) -> ClusterFile:
-    """The cluster that a file describes; `Failure` names what is wrong with it."""
+    """The cluster that a file or a metadata log describes; `Failure` names what is wrong with it."""
+    if is_log(path):
+        log = metadata_log(path)
+        brokers_of = sorted(log.history.brokers.items())
+        closed = frozenset(n for n, b in brokers_of if b.directories and b.directories <= b.cordoned)
+        return ClusterFile({n: b.rack or None for n, b in brokers_of}, log.min_isr, log.topics, closed)
     text = _text(path)
     if (topics_of := described(text)) is not None:
         brokers = {b for replicas in topics_of.replicas.values() for b in replicas}
@@ -191,8 +192,15 @@ def read_assignment(path: Path, cluster: ClusterFile, part: str = "proposed") ->
     """The partitions of a file in Kafka's JSON, on brokers of this cluster; `Failure` names what is wrong with it.
 
     The file may also be what `kafka-topics --describe` prints, or `kafka-reassign-partitions --generate`, which has two
-    assignments. part: which of them, `current` or `proposed`.
+    assignments, or a metadata log. part: which of them, `current` or `proposed`; of a log the replicas before what is
+    under way, or the targets of that.
     """
+    if is_log(path):
+        log = metadata_log(path)
+        found = log.before if part == "current" else log.running
+        if not found:
+            raise Failure(Exit.NOTHING, f"{path}: no reassignment is under way")
+        return {p: _replicas(path, list(replicas), name(p), cluster) for p, replicas in found.items()}
     text = _text(path)
     if (topics_of := described(text)) is not None:
         return {p: _replicas(path, replicas, name(p), cluster) for p, replicas in topics_of.replicas.items()}
@@ -228,9 +236,20 @@ def _must_be_disks(path: Path, entry: dict[str, Any], of: str) -> None:
 
 def named_disks(path: Path) -> int:
     """The partitions of a proposal that name a log directory: a move between disks, which is not judged."""
+    if is_log(path):
+        return 0
     own = generated(_text(path), "proposed")
     data = _json(path, own)
     return sum(any(disk != "any" for disk in entry.get("log_dirs", [])) for entry in data["partitions"])
+
+
+def out_of_sync(paths: Iterable[Path]) -> list[str]:
+    """The partitions that a replica is out of sync of, by what `kafka-topics --describe` prints or by a metadata log.
+
+    In order of name.
+    """
+    found = (metadata_log(path) if is_log(path) else described(_text(path)) for path in paths)
+    return sorted({f"{topic}-{n}" for one in found if one is not None for topic, n in one.out_of_sync})
 
 
 def _replicas(path: Path, value: Any, of: str, cluster: ClusterFile) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from reassure.checkers.base.exit_codes import VERDICTS
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
+from reassure.checkers.kafka.audit.log_files import files_of
 from reassure.checkers.kafka.plan.evaluate import UNLIMITED, JudgedPlan, PlanLimits, Promise, Stage
 from reassure.checkers.kafka.plan.kafka_json import ClusterFile, name
 from reassure.checkers.kafka.plan.timing import batch_seconds, exposures
@@ -57,11 +59,12 @@ def limits_said(limits: PlanLimits) -> str:
 
 def report_plan(
     judged: JudgedPlan, protocol: str, limits: PlanLimits, copying: tuple[int, int] | None, show: int, console: Console,
-    cluster: ClusterFile, disks: int,
+    cluster: ClusterFile, disks: int, lagging: Sequence[str] = (),
 ) -> None:  # fmt: skip
     """Prints everything found.
 
     copying: bytes of a partition and of a broker's throttle, if given. disks: partitions that name a log directory.
+    lagging: partitions with a replica that is out of sync.
     """
 
     count = len(judged.paths)
@@ -119,6 +122,13 @@ def report_plan(
             f"and gives up replicas that are being copied: {judged.given_up:,}",
             style="yellow",
         )
+    if lagging:
+        some = ", ".join(lagging[:3]) + (", ..." if len(lagging) > 3 else "")
+        console.print(
+            f"partitions with a replica that is out of sync now: {len(lagging):,} ({some}); they are judged as if it "
+            "were in sync",
+            style="yellow",
+        )
     if disks:
         text = f"partitions that name log directories: {disks:,}; moves between disks are not judged"
         console.print(text, style="yellow")
@@ -168,9 +178,15 @@ def _verdict(promise: Promise, count: int) -> str:
         partitions = len({b.partition for b in promise.breaks})
         text = f"violated for {partitions:,} partition{'s' * (partitions != 1)}"
     if promise.before:
-        already = f"{promise.before:,} broke it before the move already"
-        text = f"nothing to lose: {already}" if promise.before == count else f"{text} ({already})"
+        already = f"{promise.before:,} broke it before the move"
+        every = promise.before == count
+        text = "not applicable: every partition that moves broke it before" if every else f"{text} ({already})"
     return text
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a file, or of the files of a log in a folder, in order."""
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files_of([path]))).hexdigest()
 
 
 def plan_record(
@@ -193,9 +209,7 @@ def plan_record(
             for p in judged.promises.values()
         ],
         "plan": {
-            "inputs": {
-                k: {"file": str(p), "sha256": hashlib.sha256(p.read_bytes()).hexdigest()} for k, p in inputs.items()
-            },
+            "inputs": {k: {"file": str(p), "sha256": _digest(p)} for k, p in inputs.items()},
             "partitions": len(judged.paths),
             "unmoved": judged.unmoved,
             "replicas_copied": judged.moved,

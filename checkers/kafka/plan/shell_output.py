@@ -11,7 +11,7 @@ HEADS = {
 }
 """The lines of `kafka-reassign-partitions --generate` before each of its two objects."""
 PARTITION = re.compile(
-    r"^\s*Topic:\s*(\S+)\s+Partition:\s*(\d+)\s+Leader:\s*\S+\s+Replicas:\s*([\d,\s]+?)\s+Isr:", re.M
+    r"^\s*Topic:\s*(\S+)\s+Partition:\s*(\d+)\s+Leader:\s*\S+\s+Replicas:\s*([\d,\s]+?)\s+Isr:[ ]*([\d, ]*)", re.M
 )
 TOPIC = re.compile(r"^Topic:\s*(\S+)\s.*\bConfigs:\s*(\S*)", re.M)
 
@@ -23,6 +23,8 @@ class Described:
     replicas: dict[tuple[str, int], list[int]] = field(default_factory=dict)
     min_isr: dict[str, int] = field(default_factory=dict)
     """By topic, where its configuration has one."""
+    out_of_sync: list[tuple[str, int]] = field(default_factory=list)
+    """Partitions with a replica that is not in the ISR."""
 
 
 def generated(text: str, part: str) -> str | None:
@@ -37,9 +39,14 @@ def generated(text: str, part: str) -> str | None:
 def described(text: str) -> Described | None:
     """What `kafka-topics --describe` prints; None for a text of another kind."""
     found = Described()
-    for topic, number, replicas in PARTITION.findall(text):
-        found.replicas[topic, int(number)] = [int(b) for b in replicas.replace(" ", "").split(",") if b]
+    for topic, number, replicas, in_sync in PARTITION.findall(text):
+        found.replicas[topic, int(number)] = _ids(replicas)
+        found.out_of_sync += [(topic, int(number))] * (not {*_ids(replicas)} <= {*_ids(in_sync)})
     for topic, configs in TOPIC.findall(text):
         if least := re.search(r"(?:^|,)min\.insync\.replicas=(\d+)", configs):
             found.min_isr[topic] = int(least[1])
     return found if found.replicas else None
+
+
+def _ids(text: str) -> list[int]:
+    return [int(b) for b in text.replace(" ", "").split(",") if b]

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
+from reassure.checkers.kafka.plan.kafka_json import read_cluster
 from tests.helpers.command import said
+from tests.helpers.metadata_log_text import dump_line, record
 
 DESCRIBED = """\
 Topic: orders\tTopicId: abc\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2,segment.bytes=107
@@ -40,7 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_output_of_generate_and_describe(capsys: pytest.CaptureFixture[str]) -> None:
-    """Racks are not in it, so that what depends on them is not checked: that is no pass."""
+    """Racks are not in it, so that what depends on them is not checked: that is not a pass."""
     words = ["plan", "--cluster=cluster.json", "--current=generate.txt", "--proposed=generate.txt"]
     code, out, _ = said(capsys, *words, "--json=r.json")
     paths = json.loads(Path("r.json").read_text())["plan"]["paths"]
@@ -60,10 +63,31 @@ def test_a_mark_of_the_encoding_is_read_over(capsys: pytest.CaptureFixture[str])
     assert "1 of 2 partitions move" in said(capsys, *words)[1]
 
 
+def test_files_of_windows(capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines that end with CR and LF, in UTF-8 with a mark or as PowerShell writes what a command prints."""
+    for encoding in ("utf-8-sig", "utf-16"):
+        for name, text in (("d.txt", DESCRIBED), ("g.txt", GENERATED)):
+            Path(name).write_bytes(text.replace("\n", "\r\n").encode(encoding))
+        out = said(capsys, "plan", "--cluster=d.txt", "--current=d.txt", "--proposed=g.txt")[1]
+        assert "2 of 2 partitions move" in out, encoding
+
+
+def test_a_replica_that_is_out_of_sync_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["plan", "--cluster=cluster.json", "--current=describe.txt", "--proposed=generate.txt"]
+    assert "out of sync now" not in said(capsys, *words)[1]
+    Path("describe.txt").write_text(DESCRIBED.replace("Isr: 2,3,1", "Isr: 2"))
+    assert "out of sync now: 1 (orders-1); they are judged as if it were in sync\n" in said(capsys, *words)[1]
+    Path("describe.txt").write_text(DESCRIBED.replace("Isr: 1,2,3", "Isr: "))
+    assert "out of sync now: 1 (orders-0);" in said(capsys, *words)[1]
+
+
 def test_disks_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     Path("proposed.json").write_text(assignment([[1, 2, 6]], ["/d1", "any", "any"]))
     words = ["plan", "--cluster=cluster.json", "--current=generate.txt", "--proposed=proposed.json"]
     assert "partitions that name log directories: 1; moves between disks are not judged" in said(capsys, *words)[1]
+    Path("proposed.json").write_text(assignment([[1, 2, 3]], ["/d1", "any", "any"]))
+    code, _, err = said(capsys, *words)
+    assert (code, "changes nothing but log directories: moves between disks are not judged" in err) == (6, True)
     Path("proposed.json").write_text(assignment([[1, 2, 6]], ["/d1", "any"]))
     code, _, err = said(capsys, *words)
     assert (code, "orders-0: log_dirs has 2 entries for 3 replicas" in err) == (151, True)
@@ -81,6 +105,9 @@ def test_on_top_of_a_reassignment_under_way(capsys: pytest.CaptureFixture[str]) 
     assert (
         "elsewhere already: 1; the plan replaces these targets, and gives up replicas that are being copied: 1" in out
     )
+    times = said(capsys, *words, "--running=running.json", "--size=6G", "--throttle=60M")[1]
+    assert "2 replicas are copied in 1 batch\n" in times, "what is given up need not be copied to its end"
+    assert "copying takes at least 102.4 s" in times
     code, _, err = said(capsys, *words, "--running=running.json", "--protocol=classic")
     assert (code, "--running is for --proposed and --protocol kraft" in err) == (64, True)
 
@@ -103,3 +130,63 @@ def test_how_long_each_batch_takes(capsys: pytest.CaptureFixture[str]) -> None:
     assert "  orders-0, stage 1: 1 certainly in sync, below MinISR 2, for 3.4 min\n" in out
     two = ["plan", "--cluster=cluster.json", "--current=generate.txt", "--proposed=generate.txt", *words[4:]]
     assert "at every moment each partition has MinISR" in said(capsys, *two)[1]
+
+
+RUNNING = {"replicas": [1, 2, 4], "addingReplicas": [4], "removingReplicas": [1]}
+REGISTERED = [
+    *(record(b, "RegisterBroker", brokerId=b, fenced=False, rack=r) for b, r in zip(range(1, 6), "abcab", strict=True)),
+    record(6, "Topic", name="orders", topicId="T"),
+    record(7, "Config", resourceType=2, resourceName="orders", name="min.insync.replicas", value="2"),
+    record(8, "Partition", partitionId=0, topicId="T", replicas=[1, 2], isr=[1, 2], addingReplicas=[],
+           removingReplicas=[], leader=1, leaderEpoch=0, partitionEpoch=0),
+]  # fmt: skip
+CORDONED = [
+    record(20, "RegisterBroker", brokerId=5, fenced=False, rack="b", logDirs=["D"], cordonedLogDirs=["D"]),
+    record(21, "BrokerRegistrationChange", brokerId=4, logDirs=None, cordonedLogDirs=None),
+]
+
+
+def dumped(records: list[MetadataRecord], name: str = "metadata.txt") -> str:
+    Path(name).write_text("Dumping 00000000000000000000.log\n" + "\n".join(map(dump_line, records)))
+    return name
+
+
+def test_a_metadata_log_is_the_cluster_and_the_present_assignment(capsys: pytest.CaptureFixture[str]) -> None:
+    log, proposed = dumped([*REGISTERED, *CORDONED]), Path("proposed.json")
+    proposed.write_text(assignment([[3, 2]]))
+    words = [f"--cluster={log}", f"--current={log}", f"--proposed={proposed}"]
+    code, out, err = said(capsys, "plan", *words, "--json=r.json")
+    (path,) = json.loads(Path("r.json").read_text())["plan"]["paths"]
+    assert (code, path["stages"][0]["replicas"], path["stages"][-1]["replicas"], err) == (0, [1, 2], [3, 2], "")
+    cluster = read_cluster(Path(log))
+    assert cluster.racks == {1: "a", 2: "b", 3: "c", 4: "a", 5: "b"}
+    assert (cluster.topics, cluster.min_isr, cluster.cordoned) == ({"orders": 2}, 1, {5})
+    proposed.write_text(assignment([[5, 2]]))
+    code, out, _ = said(capsys, "plan", *words)
+    assert (code, "cordoned" in out) == (12, True), out
+
+
+def test_what_is_under_way_by_a_metadata_log(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("proposed.json").write_text(assignment([[3, 2]]))
+    changed = record(9, "PartitionChange", partitionId=0, topicId="T", **RUNNING)
+    words = ["plan", "--proposed=proposed.json", "--cluster=moving.txt", "--current=moving.txt"]
+    dumped([*REGISTERED, changed], "moving.txt")
+    _, out, err = said(capsys, *words)
+    assert err == "note: reassignments under way by moving.txt: 1; --running judges on top of them\n"
+    assert "1 of 1 partitions move" in out
+    _, out, err = said(capsys, *words, "--running=moving.txt")
+    given_up = (
+        "moved elsewhere already: 1; the plan replaces these targets, and gives up replicas that are being copied: 1"
+    )
+    assert (err, given_up in out, "out of sync now" in out) == ("", True, False), out
+    code, _, err = said(capsys, *words, f"--running={dumped(REGISTERED, 'idle.txt')}")
+    assert (code, err) == (6, "reassure: idle.txt: no reassignment is under way\n")
+
+
+def test_a_log_that_has_no_brokers_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["plan", "--cluster=empty.txt", "--current=empty.txt", "--proposed=generate.txt"]
+    dumped([], "empty.txt")
+    assert said(capsys, *words)[::2] == (64, "reassure: empty.txt has no brokers\n")
+    Path("empty.txt").unlink()
+    Path("empty.txt").mkdir()
+    assert "empty.txt has no segment" in said(capsys, *words)[2]

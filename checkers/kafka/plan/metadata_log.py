@@ -1,0 +1,80 @@
+"""A metadata log as a file of `reassure plan`: the cluster at the log's end, its assignment, and what is under way."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.kafka.audit.cluster_history import BROKER, CLUSTER, MIN_ISR, ClusterHistory
+from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in, files_of
+from reassure.spec.kafka.partition import Partition
+
+DUMPED = b"Dumping "
+"""How the output of `kafka-dump-log` begins."""
+
+
+def is_log(path: Path) -> bool:
+    """Whether a path is a folder, a segment or a snapshot of a metadata log, or a dump of one."""
+    if path.is_dir():
+        return True
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        begin = file.read(len(DUMPED))
+    return begin[:1] == b"\0" or begin == DUMPED
+
+
+def metadata_log(path: Path) -> MetadataLog:
+    """A log that is read once, though several options may name it."""
+    return _read(path, path.resolve(), path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path, resolved: Path, changed: int) -> MetadataLog:
+    return MetadataLog(path)
+
+
+class MetadataLog:
+    """The cluster at the end of a metadata log; `Failure` where the log cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        read = LogRead()
+        for _ in changes_in([LogFile(str(file)) for file in files_of([path])], read):
+            pass
+        self.history: ClusterHistory = read.history
+        self.partitions: dict[tuple[str, int], Partition] = {
+            (self.history.topics[topic], number): p
+            for (topic, number), p in self.history.partitions.items()
+            if topic in self.history.topics
+        }
+        if not self.history.brokers or not self.partitions:
+            raise Failure(Exit.USAGE, f"{path} has no {'partitions' if self.history.brokers else 'brokers'}")
+
+    @property
+    def min_isr(self) -> int:
+        """Of the cluster by the log, else Kafka's default: what a broker's file of properties says is in no log."""
+        text = self.history.configs.get((BROKER, CLUSTER, MIN_ISR), "")
+        return int(text) if text.isdigit() else 1
+
+    @property
+    def topics(self) -> dict[str, int]:
+        """MinISR of each topic, where the log says it."""
+        every = {topic: self.history.min_isr(topic) for topic in self.history.topics.values()}
+        return {topic: least for topic, least in every.items() if least is not None}
+
+    @property
+    def before(self) -> dict[tuple[str, int], tuple[int, ...]]:
+        """The replicas of each partition, without those that a reassignment under way adds."""
+        return {key: tuple(int(b) for b in p.replicas if b not in p.adding) for key, p in self.partitions.items()}
+
+    @property
+    def running(self) -> dict[tuple[str, int], tuple[int, ...]]:
+        """The targets of the reassignments under way."""
+        moving = {key: p for key, p in self.partitions.items() if p.adding or p.removing}
+        return {key: tuple(int(b) for b in p.replicas if b not in p.removing) for key, p in moving.items()}
+
+    @property
+    def out_of_sync(self) -> list[tuple[str, int]]:
+        """The partitions with a replica that is not in the ISR, and is not being added."""
+        return [key for key, p in self.partitions.items() if not {*p.replicas} - {*p.adding} <= {*p.isr}]
