@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
 
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.declared import Option
+from reassure.checkers.base.declared import Option, pairs
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.model_loader import config_values
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, SET, WORKERS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.explorer.loaded import ModelSource
-from reassure.checkers.traces.named_path import from_text, named_path, to_text
+from reassure.checkers.traces.named_path import follow, from_text, named_path, to_text
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import TraceError, from_itf, read_itf
 
@@ -59,7 +61,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     bound = source.loaded().bound
     begin = _begin(args, bound)
     if args.out:
-        return _write(args, source, begin, console)
+        return _write(args, begin, console)
     options = search_options(args, witness=True)
     session = ExplorerSession(source, options)
     server = ExplorerServer(session, args.port or 0, token_of(args.port, args.model))
@@ -80,14 +82,14 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     return Exit.OK
 
 
-def _write(args: argparse.Namespace, source: ModelSource, begin: str, console: Console) -> Exit:
+def _write(args: argparse.Namespace, begin: str, console: Console) -> Exit:
     """Writes the page with what it shows as one file."""
     from reassure.checkers.explorer.one_file import one_file
 
     path = from_text(begin) if begin else []
     options = search_options(args, witness=True, properties=[])
     with Progress() as progress:
-        text, what = one_file(prepare(args.model, args.set), source, path, options, progress)
+        text, what = one_file(prepare(args.model, args.set), path, options, progress)
     write_atomically(args.out, text)
     console.print(f"{args.out}: {what}; {len(text.encode()) / 2**20:.1f} MiB")
     return Exit.OK
@@ -99,7 +101,30 @@ def _begin(args: argparse.Namespace, bound: BoundModel) -> str:
         raise Failure(Exit.USAGE, "--at and --trace both say where to begin: give one of them")
     try:
         if args.trace:
-            return to_text(named_path(from_itf(read_itf(args.trace), bound), bound))
+            return _end_of_trace(args, bound)
         return to_text(from_text(args.at.partition("#")[2] or args.at))
     except TraceError as error:
         raise Failure(Exit.USAGE, f"{'--trace' if args.trace else '--at'}: {error}") from None
+
+
+def _end_of_trace(args: argparse.Namespace, bound: BoundModel) -> str:
+    """The path of the trace. `Failure` where the model does not have it: of another model or configuration."""
+    data = read_itf(args.trace)
+    try:
+        path = named_path(from_itf(data, bound), bound)
+        problem = follow(path, bound).problem
+        why = f"step {problem.step} is not possible: {problem.reason}" if problem else ""
+    except TraceError as error:
+        why = str(error)
+    if not why:
+        return to_text(path)
+    meta, values = data["#meta"], config_values(bound.config)
+    config, name = meta.get("config", {}), meta.get("model", bound.model.name)
+    other = {key: value for key, value in config.items() if values.get(key) != value}
+    if name == bound.model.name and not other:
+        raise TraceError(why)
+    kept = [pair for pair in args.set if pair.partition("=")[0] not in other]
+    model, kind = (args.model, "configuration") if name == bound.model.name else (name, "model")
+    options = [*(f"--set={pair}" for pair in (*kept, *pairs(other))), f"--trace={args.trace}"]
+    words = shlex.join(["reassure", "explore", model, *options])
+    raise TraceError(f"{why}; the trace is of another {kind}: {words}")

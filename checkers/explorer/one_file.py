@@ -20,13 +20,14 @@ from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.terminal import counted
 from reassure.checkers.engines.native.state_graph import StateGraph, reachable_graph
-from reassure.checkers.explorer.loaded import Loaded, ModelSource
+from reassure.checkers.explorer.loaded import Loaded
 from reassure.checkers.explorer.view import guard_json, starts, view
 from reassure.checkers.explorer.worker import searched
 from reassure.checkers.pictures.html_page import POLICY, asset
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.named_path import NamedStep, follow, from_text, named, to_text
+from reassure.checkers.traces.refusals import ExplainingModel
 from reassure.checkers.traces.render import call_text, flat
 
 MOST_STATES = 50_000
@@ -39,13 +40,12 @@ MODULES = ("dom.js", "graph.js", "picture.js", "sections.js", "searches.js", "of
 """The modules of the page, each after those that it imports."""
 
 
-def one_file(
-    prepared: Prepared, source: ModelSource, path: list[NamedStep], options: SearchOptions, progress: Progress
-) -> tuple[str, str]:
+def one_file(prepared: Prepared, path: list[NamedStep], options: SearchOptions, progress: Progress) -> tuple[str, str]:
     """The text of the file, and a sentence on what is in it. path: a trace to begin at the end of; none: the start."""
-    loaded = source.loaded()
+    loaded = Loaded(prepared.bound, ExplainingModel(prepared.bound), prepared.sha256)  # its classes are the graph's
+    model, settings = prepared.source, list(prepared.settings)
     graph = reachable_graph(prepared, options, progress, MOST_STATES)
-    search = searched(source.model, source.settings, options, progress) if graph.complete else None
+    search = searched(model, settings, options, progress) if graph.complete else None
     paths = [path] if path else []
     for result in [*(search["properties"] if search else ()), *(search["covers"] if search else ())]:
         if result["path"] is not None and len(paths) < MOST_PATHS:
@@ -59,7 +59,7 @@ def one_file(
     bound = loaded.bound
     data: dict[str, Any] = {
         "about": {
-            "model": bound.model.name, "source": source.model, "settings": source.settings, "config": loaded.config,
+            "model": bound.model.name, "source": model, "settings": settings, "config": loaded.config,
             "digest": loaded.digest, "forms": [], **starts(loaded),
         },
         "begin": to_text(path) if path else "",

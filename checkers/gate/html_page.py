@@ -10,12 +10,13 @@ from reassure.checkers.base.terminal import counted
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.run_check import CheckOutcome
 from reassure.checkers.gate.run_gate import GateReport
-from reassure.checkers.pictures.html_page import page, table
+from reassure.checkers.pictures.html_page import breakable, command, page, table
 
 STYLE = """
 details { margin: 0; border-bottom: 1px solid var(--line) } details > div { padding: 0 1.5rem 1rem }
 summary { padding: .35rem .5rem; font-weight: inherit } summary::before { font-weight: 600 }
 .ok summary::before { content: "ok "; color: var(--good) } .fail summary::before { content: "FAIL "; color: var(--bad) }
+@media (max-width: 760px) { details > div { padding: 0 .5rem .5rem } }
 .none summary::before { content: "not run "; color: var(--quiet) }
 """
 
@@ -42,7 +43,7 @@ def _check(check: Check, outcome: CheckOutcome | None) -> str:
         parts.append(f"<pre>{escape(outcome.story.text)}</pre>")
     parts.append(_properties(outcome))
     parts += [f'<p class="quiet">trace: <code>{escape(path)}</code></p>' for path in outcome.traces.values()]
-    parts.append(f'<p class="quiet">again: <code>{escape(check.repro())}</code>, {outcome.seconds:.1f} s</p>')
+    parts.append(f'<p class="quiet">again: {command(check.repro())}, {outcome.seconds:.1f} s</p>')
     return "\n".join([*parts, "</div></details>"])
 
 
@@ -51,7 +52,9 @@ def _properties(outcome: CheckOutcome) -> str:
     rows = []
     for p in outcome.record["properties"]:
         states = counted(p["depth"], "state") if p["depth"] else ""
-        rows.append((p["name"], p["kind"], in_words(p["kind"], p["status"]), states))
+        rows.append((breakable(p["name"]), p["kind"], in_words(p["kind"], p["status"]), states))
     for c in outcome.record["covers"]:
-        rows.append((c["name"], "cover", f"reached at depth {c['depth']}" if c["reached"] else "not reached", ""))
+        rows.append(
+            (breakable(c["name"]), "cover", f"reached at depth {c['depth']}" if c["reached"] else "not reached", "")
+        )
     return table((), rows) if rows else ""

@@ -28,13 +28,20 @@ a { color: var(--link) }
 @media (min-width: 761px) { .tag { white-space: nowrap } }
 pre, code { font: 13px/1.4 ui-monospace, monospace; overflow-wrap: anywhere }
 pre { background: var(--raised); padding: .8rem; overflow-x: auto }
+.word { display: inline-block; max-width: 100% }
 details { margin: 1rem 0 } summary { cursor: pointer; font-weight: 600 }
 summary:focus-visible, a:focus-visible { outline: 2px solid var(--link); outline-offset: 2px }
 .scroll { overflow-x: auto } .scroll table { border-collapse: collapse; margin: .6rem 0 }
 .scroll td, .scroll th { padding: .15rem 1rem .15rem 0; text-align: left; vertical-align: top }
 .scroll tr { border-bottom: 1px solid var(--line) } .scroll .number { text-align: right }
 .story li { margin: .4rem 0 } .story ul { padding-left: 1.2rem; overflow-wrap: anywhere }
-@media (max-width: 760px) { body { padding: .5rem } }
+@media (max-width: 760px) {
+  body { padding: .5rem } pre { white-space: pre-wrap }
+  .scroll td, .scroll th { padding-right: .6rem }
+  .rows thead { display: none } .rows tr { display: block; padding: .4rem 0 }
+  .rows td, .rows .number { display: inline-block; max-width: 100%; padding: 0 .6rem 0 0 }
+  .rows td { text-align: left; overflow-wrap: anywhere }
+}
 """
 DRAW = """
 const picture = JSON.parse(document.getElementById("picture").textContent);
@@ -103,6 +110,18 @@ def table(
     return f'<div class="scroll"><table{attributes}>{head}<tbody>{body}</tbody></table></div>'
 
 
+def breakable(name: str) -> Markup:
+    """A name that breaks after an underscore and before a bracket, where a line ends."""
+    return Markup(escape(name).replace("_", "_<wbr>").replace("[", "<wbr>["))
+
+
+def command(words: str) -> Markup:
+    """A command whose lines break between its words, and not within an option."""
+    return Markup(
+        "<code>" + " ".join(f'<span class="word">{escape(word)}</span>' for word in words.split()) + "</code>"
+    )
+
+
 def page(title: str, body: Iterable[str], style: str = "") -> str:
     """A page of these parts that loads nothing from elsewhere."""
     parts = [
@@ -128,7 +147,7 @@ def introduction(data: Json) -> list[str]:
     if settings:
         parts.append(f'<p class="quiet">Configuration: {escape(settings)}.</p>')
     if data["repro"]:
-        parts.append(f'<p class="quiet">Found by <code>{escape(data["repro"])}</code>.</p>')
+        parts.append(f'<p class="quiet">Found by {command(data["repro"])}.</p>')
     return parts
 
 

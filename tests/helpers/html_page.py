@@ -16,7 +16,7 @@ class Reader(HTMLParser):
         self.text = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag != "meta":
+        if tag not in ("meta", "wbr"):
             self.open.append(tag)
         for name, value in attrs:
             self.ids += [value] if name == "id" and value else []

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from html import escape
 
-from reassure.checkers.analyses.graph.graph_svg import graph_svg
+from reassure.checkers.analyses.graph.graph_svg import graph_svg_and_legend
 from reassure.checkers.analyses.graph.state_picture import PictureNode, StatePicture
+from reassure.checkers.base.terminal import counted
 from reassure.checkers.pictures.html_page import asset, page, script_json, table
 
 STYLE = """
 .frame { overflow: auto; max-height: 80vh; border: 1px solid #98a3b0; border-radius: .4rem }
 .frame:focus-visible { outline: 3px solid #1f5fbf }
-.frame svg { display: block } .frame .node { cursor: pointer }
+.frame svg { display: block; margin: auto } .frame .node { cursor: pointer }
 #chosen { min-height: 3rem; overflow-wrap: anywhere }
 """
 COLUMNS = ("states", "initial", "may end", "violated")
@@ -21,11 +22,12 @@ DRAW += "JSON.parse(document.getElementById('graph').textContent));\n"
 
 def graph_page(picture: StatePicture) -> str:
     """The page: the drawing, what a chosen node stands for, and a table of the nodes."""
+    drawing, legend = graph_svg_and_legend(picture)
     body = [
-        *(f'<p class="quiet">{escape(remark)}</p>' for remark in picture.remarks),
-        f'<div class="frame" tabindex="0">{graph_svg(picture, head=False)}</div>',
+        f'<p class="quiet">{"<br>".join(map(escape, (*picture.remarks, *legend)))}</p>',
+        f'<div class="frame" tabindex="0">{drawing}</div>',
         '<section id="chosen" aria-live="polite"><p class="quiet">Choose a node to see its steps.</p></section>',
-        f"<details><summary>{len(picture.nodes):,} nodes as a table</summary>",
+        f"<details><summary>{counted(len(picture.nodes), 'node')} as a table</summary>",
         table([picture.by or "state", *COLUMNS], map(_cells, picture.nodes), COLUMNS[:3]),
         "</details>",
         f'<script type="application/json" id="graph">{script_json(picture.as_json())}</script>',

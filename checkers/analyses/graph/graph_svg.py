@@ -30,10 +30,10 @@ BESIDE = {"start": 5.0, "middle": 0.0, "end": -5.0}
 """Between a curve and a label at its side."""
 MANY = 30
 """With more arrows than this, those at the side are pale."""
-LEGEND = "thick border: initial · double border: a run may end · red: violated"
-LEGEND_OF_GROUPS = (
-    "thick border: with an initial state · double border: with a state where a run may end · red: violated"
-)
+TIP = 10.0
+"""The length of an arrow's head."""
+LINES_OF_100 = 100
+"""Characters of a line of the legend in a narrow drawing."""
 
 
 @dataclass
@@ -110,23 +110,33 @@ class _Room:
         )
 
 
-def graph_svg(picture: StatePicture, head: bool = True) -> str:
-    """The picture as an SVG file; `Failure` if it has too many nodes. head: with what there is to say of it."""
+def graph_svg(picture: StatePicture) -> str:
+    """The picture as an SVG file; `Failure` if it has too many nodes."""
+    return "\n".join(_Drawing(picture).lines()) + "\n"
+
+
+def graph_svg_and_legend(picture: StatePicture) -> tuple[str, list[str]]:
+    """As `graph_svg`, for a page that has the heading and the remarks itself: the drawing, and its legend."""
+    drawing = _Drawing(picture, head=False)
+    return "\n".join(drawing.lines()) + "\n", drawing.legend
+
+
+def _refuse_too_many(picture: StatePicture) -> None:
     if len(picture.nodes) > MOST_NODES:
         what = f"{picture.by} has {len(picture.nodes):,} values" if picture.by else f"{len(picture.nodes):,} states"
         remedy = "group by less" if picture.by else "give --max-states or group with --by EXPRESSION"
         raise Failure(
             Exit.USAGE, f"{what}, too many for a picture of {MOST_NODES} nodes: {remedy}, or write --format dot or json"
         )
-    return "\n".join(_Drawing(picture, head).lines()) + "\n"
 
 
 class _Drawing:
-    def __init__(self, picture: StatePicture, head: bool) -> None:
+    """head: the heading, the remarks and the legend stand above the drawing."""
+
+    def __init__(self, picture: StatePicture, head: bool = True) -> None:
+        _refuse_too_many(picture)
         self.picture = picture
         self.grouped = picture.by is not None
-        legend = LEGEND_OF_GROUPS if self.grouped else LEGEND
-        self.remarks = [picture.heading, legend, *picture.remarks] if head else [legend]
         self.texts = {node.id: [_cut(line) for line in node_text(node, self.grouped)] for node in picture.nodes}
         self.nodes = list(picture.nodes)
         arrows: dict[tuple[str, str], Arrow] = {}
@@ -141,8 +151,30 @@ class _Drawing:
         self.boxes = {node.id: self._box(node) for node in self.nodes}
         self.layout: LayeredLayout = layered(self.boxes.values(), arrows)
         self.labels: dict[int, Label] = {}
-        self.remarks += self._place_labels()
-        self.head = MARGIN + LINE * len(self.remarks) + 18
+        self.legend = [*self._legend_of_nodes(), *self._place_labels()]
+        characters = max(LINES_OF_100, int(self.layout.width / CHARACTER))
+        legend = [line for text in self.legend for line in wrap(text, characters)]
+        self.remarks = [picture.heading, *legend, *picture.remarks] if head else []
+        self.head = MARGIN + LINE * len(self.remarks) + (18 if head else 0)
+
+    def _legend_of_nodes(self) -> list[str]:
+        """What the borders and colours of the nodes that are there mean."""
+        meanings = [
+            (any(n.initial for n in self.nodes), "thick border: initial", "thick border: with an initial state"),
+            (
+                any(n.terminal for n in self.nodes),
+                "double border: a run may end",
+                "double border: with a state where a run may end",
+            ),
+            (
+                any(n.violates for n in self.nodes) or any(e.violates for a in self.arrows for e in a.edges),
+                "red: violated",
+                "red: violated",
+            ),
+            (any(n.deadlock for n in self.nodes), "red: deadlock", "red: with a deadlock"),
+        ]
+        there = [of_group if self.grouped else of_state for is_there, of_state, of_group in meanings if is_there]
+        return [" · ".join(there)] if there else []
 
     def _place_labels(self) -> list[str]:
         """Gives each arrow its label or numbers where they cover nothing; what there is to say of that."""
@@ -150,19 +182,18 @@ class _Drawing:
         numbers = {kind: number for number, kind in enumerate(kinds, 1)}
         for own in (True, False):  # numbers alone where own labels leave too little room
             self.labels = {}
-            room = _Room(self._rectangle(node.id) for node in self.nodes)
+            room, tips = _Room(map(self._rectangle, self.boxes)), _Room(map(self._tip, self.arrows))
             for numbered in (False, True) if own else (True,):
                 for number, arrow in enumerate(self.arrows):
                     if number not in self.labels and (numbered or arrow.whole):
-                        self._place(number, arrow.numbered(numbers) if numbered else arrow.shown, room)
+                        self._place(number, arrow.numbered(numbers) if numbered else arrow.shown, room, tips)
             if len(self.labels) == len(self.arrows):
                 break
         without = len(self.arrows) - len(self.labels)
         by_number = [self.arrows[n] for n, label in self.labels.items() if label.lines != self.arrows[n].shown]
         used = {numbers[_kind(edge)] for arrow in by_number for edge in arrow.edges}
         legend = [f"{number}:\u00a0{kind.replace(' ', chr(160))}" for kind, number in numbers.items() if number in used]
-        characters = max(100, int(self.layout.width / CHARACTER))
-        remarks = wrap("numbers at arrows: " + ", ".join(legend), characters) if legend else []
+        remarks = ["numbers at arrows: " + ", ".join(legend)] if legend else []
         if any(edge.steps > 1 for arrow in by_number for edge in arrow.edges):
             remarks.append("in brackets: how many steps, where it is more than one")
         if without:
@@ -170,20 +201,30 @@ class _Drawing:
             remarks.append(f"{arrows} no room for a label: it is shown where the pointer is")
         return remarks
 
-    def _place(self, number: int, lines: list[str], room: _Room) -> None:
+    def _place(self, number: int, lines: list[str], room: _Room, tips: _Room) -> None:
+        """On heads of arrows only if there is no other room."""
         arrow = self.arrows[number]
         best = "middle" if self._leads_down(arrow) else "end" if arrow.source == arrow.target else "start"
-        for anchor, t in product(dict.fromkeys([best, "start", "end", "middle"]), ALONG):
-            x, y = _on_curve(self._way(arrow), t)
-            label = Label(lines, (x + BESIDE[anchor], y), anchor)
-            if room.free(label.rectangle):
-                room.take(label.rectangle)
-                self.labels[number] = label
-                return
+        way, anchors = self._way(arrow), dict.fromkeys([best, "start", "end", "middle"])
+        places = ((_on_curve(way, t), anchor) for anchor, t in product(anchors, ALONG))
+        labels = [Label(lines, (x + BESIDE[anchor], y), anchor) for (x, y), anchor in places]
+        free = [label for label in labels if room.free(label.rectangle)]
+        chosen = next((label for label in free if tips.free(label.rectangle)), free[0] if free else None)
+        if chosen is not None:
+            room.take(chosen.rectangle)
+            self.labels[number] = chosen
 
     def _rectangle(self, name: str) -> Rectangle:
         x, y, box = self.layout.x[name], self.layout.y[name], self.boxes[name]
         return x - box.width / 2, y - box.height / 2, x + box.width / 2, y + box.height / 2
+
+    def _tip(self, arrow: Arrow) -> Rectangle:
+        """What the head of an arrow covers."""
+        way = self._way(arrow)
+        (x, y), (far_x, far_y) = way[3], way[2]
+        length = ((x - far_x) ** 2 + (y - far_y) ** 2) ** 0.5 or 1.0
+        back_x, back_y = x + TIP * (far_x - x) / length, y + TIP * (far_y - y) / length
+        return min(x, back_x) - 3, min(y, back_y) - 3, max(x, back_x) + 3, max(y, back_y) + 3
 
     def _box(self, node: PictureNode) -> Box:
         lines = self.texts[node.id]
@@ -192,7 +233,7 @@ class _Drawing:
 
     def lines(self) -> Iterator[str]:
         """The elements of the file."""
-        widest = max(len(text) for text in self.remarks) * 7
+        widest = max((len(text) for text in self.remarks), default=0) * 7
         covered = [label.rectangle for label in self.labels.values()]
         beside = max((max(-left, right - self.layout.width) for left, _, right, _ in covered), default=0.0)
         width = max(self.layout.width + 2 * (MARGIN + max(SIDE, beside)), widest + 2 * MARGIN)

@@ -1,6 +1,6 @@
 // The states around one, in columns by distance.
 
-import { el, svg } from "./dom.js";
+import { counted, el, svg } from "./dom.js";
 
 const WIDTH = 230;
 const GAP_X = 190;
@@ -36,7 +36,7 @@ export function drawGraph(container, graph) {
   drawing.append(...labels); // over every line
   for (const box of boxes) drawing.append(drawBox(box));
   const parts = [drawing];
-  if (graph.left_out > 0) parts.push(el("p", { class: "soft" }, `${graph.left_out} steps to further states are not shown`));
+  if (graph.left_out > 0) parts.push(el("p", { class: "soft" }, `${counted(graph.left_out, "step")} to further states ${graph.left_out === 1 ? "is" : "are"} not shown`));
   container.replaceChildren(...parts);
 }
 

@@ -1,6 +1,6 @@
 // The search behind the page, and the search for an expression.
 
-import { byId, el, fill } from "./dom.js";
+import { breakable, byId, counted, el, fill } from "./dom.js";
 import { folded } from "./sections.js";
 
 const OFTEN = 400;
@@ -51,8 +51,7 @@ export function beginSearch(page) {
 }
 
 function showSearch(search) {
-  const number = (value) => value.toLocaleString("en");
-  const size = search.states === undefined ? "" : `${number(search.states)} states, ${search.levels} levels`;
+  const size = search.states === undefined ? "" : `${counted(search.states, "state")}, ${counted(search.levels, "level")}`;
   const words = {
     idle: "not started",
     running: size ? `searching: ${size}, ${search.seconds} s` : search.text,
@@ -61,7 +60,7 @@ function showSearch(search) {
     interrupted: search.text,
     refused: `refused: ${search.text}`,
   };
-  const clipped = search.clipped ? `; ${number(search.clipped)} steps leave a bound` : "";
+  const clipped = search.clipped ? `; ${counted(search.clipped, "step")} beyond a bound` : "";
   const stale = search.stale ? " This is of the model as it was before its last change." : "";
   setText("search", `${words[search.state]}${clipped}.${stale}`);
   const button = byId("search-button");
@@ -90,15 +89,15 @@ function resultLine(result) {
   const steps = result.path === null ? 0 : result.path.split("/").length - 1;
   return el("li", { "data-result": result.name },
     el("span", { class: `badge ${kind}` }, status), " ",
-    el("strong", {}, result.name === "deadlock" && status.startsWith("holds") ? "no deadlock" : result.name), " ",
-    result.path === null ? null : el("a", { href: `#${result.path}` }, `${steps} step${steps === 1 ? "" : "s"}`),
+    el("strong", {}, ...breakable(result.name === "deadlock" && status.startsWith("holds") ? "no deadlock" : result.name)), " ",
+    result.path === null ? null : el("a", { href: `#${result.path}` }, counted(steps, "step")),
     result.note ? el("div", { class: "soft" }, result.note) : null,
     result.loop ? el("div", { class: "soft" }, result.loop) : null);
 }
 
 function showFind(found, asked, go) {
   if (found.state === "idle") return;
-  const text = found.state === "running" ? `looking for ${found.expression}: ${found.states ? `${found.states} states` : found.text}` : found.text;
+  const text = found.state === "running" ? `looking for ${found.expression}: ${found.states ? counted(found.states, "state") : found.text}` : found.text;
   const key = JSON.stringify([text, found.path]);
   if (byId("found").dataset.key === key) return;
   byId("found").dataset.key = key;

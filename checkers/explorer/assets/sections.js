@@ -1,6 +1,6 @@
 // The parts of the page that show the end of a path.
 
-import { byId, el, fill } from "./dom.js";
+import { breakable, byId, counted, el, fill } from "./dom.js";
 
 const LISTED_KEYS = 9;
 const SHORT = 4;
@@ -14,7 +14,7 @@ export function showStarts(about) {
       el("span", { class: "call" }, start.call),
       ...start.state.filter((row) => about.count === 1 || differs.has(row.field)).map((row) => el("span", { class: "change" }, `${row.field} = ${row.value}`))));
   const more = about.count - about.starts.length;
-  if (more > 0) listed.push(el("p", { class: "soft" }, `and ${more} more, which are not listed`));
+  if (more > 0) listed.push(el("p", { class: "soft" }, `and ${more} more, which ${more === 1 ? "is" : "are"} not listed`));
   fill("starts-list", ...listed);
 }
 
@@ -44,11 +44,6 @@ function showState(view) {
         row.changed ? el("span", { class: "was" }, row.old === null ? " was not there" : ` was ${row.old}`) : null)))));
 }
 
-/* A path of names, which a narrow column may break between them. */
-function breakable(path) {
-  return path.split(/(?<=[._])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
-}
-
 function showEnabled(view) {
   let number = 0;
   const shown = view.actions.filter((action) => action.enabled.length + action.raises.length > 0);
@@ -56,7 +51,7 @@ function showEnabled(view) {
     el("div", { class: "action" },
       hasOneCall(action) ? null : actionHead(action),
       ...action.enabled.map((step) => enabledStep(step, step.path === null ? null : ++number, hasOneCall(action))),
-      action.unlisted > 0 ? el("p", { class: "soft" }, `and ${action.unlisted} more steps, which are not listed`) : null,
+      action.unlisted > 0 ? el("p", { class: "soft" }, `and ${action.unlisted} more ${action.unlisted === 1 ? "step, which is" : "steps, which are"} not listed`) : null,
       ...action.raises.map((one) => el("div", { class: "step" },
         el("span", { class: "badge bad" }, "raises"), `${one.call}: ${one.error}`)),
       ...refusals(action))));
@@ -122,7 +117,7 @@ export function guardDetails(guard) {
   return el("details", { open: guard.count === 1 ? "" : null },
     el("summary", {}, "forbidden by ", el("code", {}, guard.text),
       guard.note ? ` (${guard.note})` : "",
-      el("span", { class: "soft" }, ` ${guard.place}, ${guard.count} ${guard.count === 1 ? "time" : "times"}`)),
+      el("span", { class: "soft" }, ` ${guard.place}, ${counted(guard.count, "time")}`)),
     el("ul", {}, ...choices));
 }
 
@@ -155,7 +150,7 @@ function propertyLine(property) {
   const [word, kind] = STATUS[property.status];
   return el("li", { "data-property": property.name },
     el("span", { class: `badge ${kind}` }, word), " ",
-    el("strong", {}, property.name === "deadlock" && property.status === "holds" ? "no deadlock" : property.name),
+    el("strong", {}, ...breakable(property.name === "deadlock" && property.status === "holds" ? "no deadlock" : property.name)),
     property.note ? el("div", { class: "soft" }, property.note) : null,
     property.doc && property.status === "violated" ? el("div", {}, property.doc) : null,
     property.because.length ? el("div", { class: "because" }, property.because.join("\n")) : null);

@@ -11,9 +11,12 @@
 globalThis.drawLifelines = (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const GUTTER = 30; // left of the first lifeline: the loop
-  const LEAST_LANE = 66, SCROLLED_LANE = 88, MOST_LANE = 150;
+  const LEAST_LANE = 66, MOST_LEAST_LANE = 110, SCROLLED_LANE = 88, MOST_LANE = 150;
+  const HEAD_GAP = 8, MARK_GAP = 4; // between the texts of neighbouring lanes
   const CHARACTER = 6.3, WIDE_CHARACTER = 7.3; // widths of a character, of text and of code
-  const MARK_HEIGHT = 13;
+  const HEAD_CHARACTER = 7.6, OTHER_CHARACTER = 5.7, MARK_CHARACTER = 6.4;
+  const MARK_HEIGHT = 13, OTHER_HEIGHT = 15;
+  const HEAD_SIZE = 12, SMALL_HEAD = 5 / 6; // a long word is a little smaller before it is cut
   let drawn = 0;
 
   function svg(parent, name, attributes, text) {
@@ -42,60 +45,89 @@ globalThis.drawLifelines = (() => {
   }
 
   function cut(text, room, character) {
-    const most = Math.max(3, Math.floor(room / character));
+    const most = Math.max(3, Math.floor(room / character + 0.01));
     return text.length <= most ? text : text.slice(0, most - 1) + "…";
   }
 
-  /* Text that is cut to a room, or a briefer one; the whole of it is its title. */
-  function line(parent, attributes, text, room, character = CHARACTER, brief = text) {
-    const short = text.length * character <= room ? text : cut(brief, room, character);
+  /* Text that is cut to a room; the whole of it is its title. */
+  function line(parent, attributes, text, room, character = CHARACTER, whole = text) {
+    const short = cut(text, room, character);
     const element = svg(parent, "text", attributes, short);
-    if (short !== text) svg(element, "title", {}, text);
+    if (short !== whole) svg(element, "title", {}, whole);
     return element;
   }
 
-  function headLines(label, room) {
-    const words = label.split(" "), most = Math.floor(room / 7.6);
-    const lines = [words[0]];
-    for (const word of words.slice(1)) {
-      const longer = lines[lines.length - 1] + " " + word;
-      if (longer.length <= most) lines[lines.length - 1] = longer;
-      else lines.push(word);
+  /* The parts of a text as lines of at most that many characters, where its parts allow it. */
+  function wrapped(parts, most) {
+    const lines = [parts[0]];
+    for (const part of parts.slice(1)) {
+      const longer = lines[lines.length - 1] + part;
+      if (longer.trimEnd().length <= most) lines[lines.length - 1] = longer;
+      else lines.push(part);
     }
-    return lines;
+    return lines.map((one) => one.trimEnd());
+  }
+
+  const headLines = (label, room) => wrapped(label.split(/(?<= )/), Math.floor(room / HEAD_CHARACTER));
+
+  /* What changes elsewhere, in lines that are seen without scrolling. */
+  const otherLines = (step, room) => (step.other.length ? wrapped(step.other.join(", ").split(/(?<=, )/), Math.floor(room / OTHER_CHARACTER)) : []);
+
+  const signOf = (mark) => (mark.sign ? mark.sign.replace("-", "−") + " " : "");
+
+  /* The parts of a mark that stay in one line: it breaks after an underscore and at a space. */
+  const markParts = (mark) => (signOf(mark) + mark.brief).split(/(?<=_)|(?<=[^+−] )/);
+
+  /* A mark in one line, or a briefer one in as many as it needs. */
+  function markLines(mark, room) {
+    const whole = signOf(mark) + mark.text, most = Math.floor(room / MARK_CHARACTER);
+    const lines = whole.length <= most ? [whole] : wrapped(markParts(mark), most);
+    return lines.map((text) => ({ text, whole, kind: { "+": "come", "-": "gone" }[mark.sign] || "" }));
   }
 
   /* Where everything stands: x of lifelines by id, and of each step its rows. */
   function layOut(picture, width) {
     const count = Math.max(1, picture.lifelines.length);
     const share = (width - GUTTER - 8) / count;
-    const lane = share < LEAST_LANE ? SCROLLED_LANE : Math.min(MOST_LANE, share);
+    const marks = picture.steps.flatMap((step) => step.marks);
+    const widest = (texts, character) => Math.max(0, ...texts.map((text) => text.length * character));
+    const least = Math.min(MOST_LEAST_LANE, Math.max(LEAST_LANE, // no word is cut
+      widest(picture.lifelines.flatMap((one) => headLines(one.label, 0)), HEAD_CHARACTER * SMALL_HEAD) + HEAD_GAP,
+      widest(marks.flatMap((mark) => markParts(mark)).map((part) => part.trimEnd()), MARK_CHARACTER) + MARK_GAP));
+    const most = Math.max(MOST_LANE, widest(marks.map((mark) => mark.text), MARK_CHARACTER) + 2 * MARK_CHARACTER + MARK_GAP);
+    const lane = share >= least ? Math.min(most, share) : share > 0.8 * least ? least : Math.max(SCROLLED_LANE, least);
     const x = new Map(picture.lifelines.map((one, i) => [one.id, GUTTER + lane * (i + 0.5)]));
     const sending = new Set(picture.messages.map((message) => message.sent));
     const rows = [];
     let top = 4;
     for (const step of picture.steps) {
-      const marks = new Map();
-      for (const mark of step.marks) marks.set(mark.lifeline, [...(marks.get(mark.lifeline) || []), mark]);
-      const deepest = Math.max(0, ...[...marks.values()].map((list) => list.length));
-      const band = top + 20 + (step.other.length ? 15 : 0);
+      const below = new Map();
+      for (const mark of step.marks) {
+        below.set(mark.lifeline, [...(below.get(mark.lifeline) || []), ...markLines(mark, lane - MARK_GAP)]);
+      }
+      const deepest = Math.max(0, ...[...below.values()].map((list) => list.length));
+      const others = otherLines(step, width - GUTTER - 8);
+      const band = top + 20 + others.length * OTHER_HEIGHT;
       const dot = band + (sending.has(step.number) ? 16 : 9); // room for the message's name above the line
       const bottom = step.lifeline === null ? band + 6 : dot + 12 + deepest * MARK_HEIGHT + 3;
-      rows.push({ step, marks, top, other: top + 31, dot, bottom });
+      rows.push({ step, marks: below, top, others, dot, bottom });
       top = bottom;
     }
-    return { lane, x, rows, heads: headsOf(picture.messages, x), width: Math.max(width, GUTTER + lane * count + 8), height: top + 6 };
+    return { lane, x, rows, heads: headsOf(picture.messages, x), seen: width, width: Math.max(width, GUTTER + lane * count + 8), height: top + 6 };
   }
 
   function drawHeads(parent, picture, plan) {
-    const texts = picture.lifelines.map((one) => headLines(one.label, plan.lane - 8));
+    const room = plan.lane - HEAD_GAP, texts = picture.lifelines.map((one) => headLines(one.label, room));
+    const longest = Math.max(1, ...texts.flat().map((text) => text.length));
+    const scale = Math.max(SMALL_HEAD, Math.min(1, room / (HEAD_CHARACTER * longest)));
     const height = 12 + 14 * Math.max(1, ...texts.map((lines) => lines.length));
     const canvas = svg(parent, "svg", { width: plan.width, height, "aria-hidden": "true" });
     picture.lifelines.forEach((one, i) => {
       const shift = (height - 14 * texts[i].length) / 2 + 11;
       texts[i].forEach((text, n) => {
         const attributes = { class: "head", x: plan.x.get(one.id), y: shift + 14 * n, "text-anchor": "middle" };
-        line(canvas, attributes, text, plan.lane - 8, 7.6);
+        const head = line(canvas, attributes, text, room, HEAD_CHARACTER * scale);
+        if (scale < 1) head.style.fontSize = `${HEAD_SIZE * scale}px`;
       });
     });
   }
@@ -111,13 +143,13 @@ globalThis.drawLifelines = (() => {
   }
 
   function drawTexts(group, row, plan) {
-    const { step, top, dot } = row, room = plan.width - GUTTER - 8;
+    const { step, top, dot } = row, room = plan.seen - GUTTER - 8;
     svg(group, "text", { class: "number halo", x: GUTTER - 6, y: top + 15, "text-anchor": "end" }, String(step.number));
     const again = step.closing ? " (and again)" : "";
     line(group, { class: "call halo", x: GUTTER, y: top + 15 }, step.label + again, room, WIDE_CHARACTER);
-    if (step.other.length) {
-      line(group, { class: "other halo", x: GUTTER, y: row.other }, step.other.join(", "), room, 5.7);
-    }
+    row.others.forEach((text, i) => {
+      line(group, { class: "other halo", x: GUTTER, y: top + 31 + i * OTHER_HEIGHT }, text, room, OTHER_CHARACTER);
+    });
     if (step.lifeline === null) return;
     const from = plan.x.get(step.lifeline);
     const named = [...new Set(step.names.map((one) => one.lifeline))], ends = named.map((id) => plan.x.get(id));
@@ -130,11 +162,9 @@ globalThis.drawLifelines = (() => {
     }
     svg(group, "circle", { class: "actor", cx: from, cy: dot, r: 5.5 });
     for (const [id, marks] of row.marks) {
-      marks.forEach((mark, i) => {
-        const kind = { "+": "come", "-": "gone" }[mark.sign] || "";
-        const sign = mark.sign ? mark.sign.replace("-", "−") + " " : "";
+      marks.forEach(({ text, whole, kind }, i) => {
         const attributes = { class: `mark halo ${kind}`, x: plan.x.get(id), y: dot + 17 + i * MARK_HEIGHT };
-        line(group, attributes, sign + mark.text, plan.lane - 2, 6.4, sign + mark.brief);
+        line(group, attributes, text, plan.lane - MARK_GAP, MARK_CHARACTER, whole);
       });
     }
   }

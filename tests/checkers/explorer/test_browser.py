@@ -93,6 +93,33 @@ def test_a_session_from_the_start_to_an_exported_test(page: Page, tmp_path: Path
     assert "1 passed" in ran.stdout
 
 
+def test_the_message_of_a_search_ends_with_the_page(browser: Browser, server: ExplorerServer) -> None:
+    opened = browser.new_page()
+    opened.goto(server.address)
+    opened.wait_for_selector("#enabled a.step")
+    opened.fill("#expression", "s.smal == 2")
+    opened.press("#expression", "Enter")
+    opened.wait_for_selector("#found:has-text('smal` is not a field')")
+    other = browser.new_page()
+    for page in (opened, other):
+        page.goto(server.address)
+        page.reload()
+        page.wait_for_selector("#enabled a.step")
+        assert (page.locator("#expression").input_value(), page.locator("#found").inner_text()) == ("", "")
+        page.close()
+
+
+def test_a_step_that_is_undone_violates_nothing(page: Page) -> None:
+    page.goto(f"{page.url.partition('#')[0]}#{SOLUTION}")
+    at(page, SOLUTION)
+    violated = page.locator("section.of-path :text('violated')")
+    assert violated.count() > 0
+    page.keyboard.press("Backspace")
+    at(page, SOLUTION.rpartition("/")[0])
+    page.wait_for_selector("#properties li[data-property=goal_not_reached]:has-text('holds')")
+    assert violated.count() == 0
+
+
 def test_the_keyboard_alone_finds_a_state(page: Page) -> None:
     page.keyboard.press("?")
     assert page.locator("#keys").is_visible()

@@ -66,6 +66,59 @@ def test_a_large_space_needs_a_trace(
     assert (data["begin"], data["space"], len(data["views"])) == (SOLUTION, None, 7)
 
 
+PHASES = """
+from dataclasses import dataclass
+from enum import Enum
+
+from reassure import Model, action, initial, replace, require
+
+
+class Phase(Enum):
+    CALM = "calm"
+    BUSY = "busy"
+
+
+@dataclass(frozen=True)
+class State:
+    phase: Phase
+
+
+@dataclass(frozen=True)
+class Config: ...
+
+
+@initial
+def calm() -> State:
+    return State(Phase.CALM)
+
+
+@action(who="machine")
+def begin(s: State) -> State:
+    require(s.phase == Phase.CALM)
+    return replace(s, phase=Phase.BUSY)
+
+
+@action(who="machine")
+def end(s: State) -> State:
+    require(s.phase == Phase.BUSY)
+    return replace(s, phase=Phase.CALM)
+
+
+MODEL = Model.of(__name__, state=State, config=Config)
+"""
+
+
+def test_a_model_of_a_file_with_an_enum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An enum has no equal in a second import of the file: states and explanations are of one."""
+    (tmp_path / "phases.py").write_text(PHASES)
+    code, out, _ = said(capsys, "explore", str(tmp_path / "phases.py"), f"--out={tmp_path / 'x.html'}")
+    assert (code, "every one of 2 states and 2 steps" in out) == (0, True)
+    space = data_of(tmp_path / "x.html")["space"]
+    assert space["starts"] == {"calm": 0}
+    texts = [[space["guards"][n]["text"] for n in numbers] for numbers in space["explained"][1]]
+    assert texts == [["require(s.phase == Phase.CALM)"], []]
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_in_a_browser(width: int, written: Path) -> None:
     """The violation, back, another way, and a path of the space that is in no picture."""

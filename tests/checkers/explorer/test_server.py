@@ -199,6 +199,21 @@ def test_a_trace_is_opened_at_its_end(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert out == f"die_hard: {opened[0]}\nCtrl-C ends the explorer\n\nended\n"
 
 
+def test_a_trace_of_another_configuration_names_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:
+    trace = COUNTEREXAMPLES / "cancel_elects_any_original--unclean-on--cancel_elects_from_the_isr.itf.json"
+    words = ["explore", "cancel_elects_any_original", "--trace", str(trace), "--no-browser"]
+    code, out, err = said(capsys, *words, "--set=unclean=off", "--set=disturbances=1")
+    assert (code, out) == (64, "")
+    assert err.startswith("reassure: --trace: step 0 is not possible: ")
+    needed = f"reassure explore cancel_elects_any_original --set=disturbances=1 --set=unclean=on --trace={trace}\n"
+    assert err.endswith(f"; the trace is of another configuration: {needed}")
+    code, _, err = said(capsys, "explore", "kraft", *words[2:])
+    assert (code, "the trace is of another model: reassure explore cancel_elects_any_original --set=" in err) == (
+        64,
+        True,
+    )
+
+
 def test_ctrl_c_ends_the_explorer_and_its_search(tmp_path: Path) -> None:
     words = ["-m", "reassure", "explore", "kraft", "--no-browser", "--at", "settled(unclean=false)"]
     command = [*HEEDS_SIGNALS, sys.executable, *words]

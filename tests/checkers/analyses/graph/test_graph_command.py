@@ -209,6 +209,7 @@ def test_svg(walk: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     texts = [text.text for text in root.iter(f"{space}text")]
     assert texts.count("walk") == 4
     assert {"at 0", "at 3", "low", "walk, violates moves", "back"} <= set(texts)
+    assert "thick border: initial · red: violated" in texts  # no run ends in any of them
 
 
 def test_html_is_whole_in_itself(walk: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,6 +220,13 @@ def test_html_is_whole_in_itself(walk: str, capsys: pytest.CaptureFixture[str]) 
     assert json.loads(data[1]) == drawn(capsys, walk)[1]
     assert out.count("<script") == 2
     assert '<td>at 3</td><td class="number">1</td><td class="number"></td><td class="number"></td><td>low</td>' in out
+
+
+def test_the_legend_of_a_page_is_no_part_of_what_scrolls(capsys: pytest.CaptureFixture[str]) -> None:
+    out = said(capsys, "graph", "die_hard", "--format", "html", "--quiet")[1]
+    above, svg = out.split("<svg")[:2]
+    assert "goal_not_reached is violated in 2 states<br>thick border: initial · red: violated<br>numbers at" in above
+    assert "numbers at arrows" not in svg
 
 
 def test_the_same_for_any_threads(capsys: pytest.CaptureFixture[str]) -> None:
