@@ -21,6 +21,8 @@ CHOICES: dict[str, list[Any]] = {
     "stop_reason": [*sorted(StopReason), None],
 }
 """Keys of which only some values occur."""
+COMMON = ["exit_code", "schema", "verdict"]
+"""Keys of every answer. That of a run, which has a `stop_reason`, has all the others that are required, too."""
 
 
 def schema_text() -> str:
@@ -30,7 +32,10 @@ def schema_text() -> str:
         "title": "The run record of reassure",
         "description": "What `--json FILE` writes. Keys may be added; docs/reference/record.md says what each means.",
     }
-    return json.dumps({**head, **_of_record(RunRecord)}, indent=1) + "\n"
+    record = _of_record(RunRecord)
+    of_a_run = [key for key in record["required"] if key not in COMMON]
+    record |= {"required": COMMON, "dependentRequired": {"stop_reason": of_a_run}}
+    return json.dumps({**head, **record}, indent=1) + "\n"
 
 
 def _of_record(record: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("src", "spec", "models", "checkers", "counterexamples", "pyproject.toml", "README.md", "LICENSE")
+REPRODUCIBLE = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
 LEASE = """
 from reassure import invariant
 from reassure.models.kraft import kraft
@@ -32,18 +33,22 @@ MODEL = kraft.MODEL.adding(few_requests)
 """
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    tree = folder / "tree"  # a copy: what an earlier build left in the checkout does not count
-    for part in PARTS:
+def copy_of_the_checkout(tree: Path) -> Path:
+    for part in PARTS:  # a copy: what an earlier build left in the checkout does not count
         if (ROOT / part).is_dir():
             shutil.copytree(ROOT / part, tree / part, symlinks=True, ignore=shutil.ignore_patterns("*.egg-info"))
         else:
             shutil.copy(ROOT / part, tree / part)
+    return tree
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    tree = copy_of_the_checkout(folder / "tree")
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
     built = subprocess.run(
-        [*command, "--wheel-dir", str(folder), str(tree)], capture_output=True, text=True, check=False
+        [*command, "--wheel-dir", str(folder), str(tree)], capture_output=True, text=True, check=False, env=REPRODUCIBLE
     )
     assert built.returncode == 0, built.stderr
     (made,) = folder.glob("*.whl")
@@ -133,3 +138,34 @@ def test_mypy_understands_a_variant(wheel: Path, tmp_path: Path) -> None:
     assert code == 0, out
     code, out = checked("bad.py")
     assert (code, 'has no attribute "request"' in out) == (1, True), out
+
+
+def test_two_builds_give_the_same_files(wheel: Path, tmp_path: Path) -> None:
+    """In folders of other names, at other times, under other umasks."""
+    tree = copy_of_the_checkout(tmp_path / "the" / "other")
+    for path in tree.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            path.chmod(path.stat().st_mode & 0o700)
+            os.utime(path, (1, 10**9))
+    for name, where, umask, kinds in (
+        ("first", wheel.parent / "tree", 0o022, ("sdist",)),
+        ("second", tree, 0o077, ("sdist", "wheel")),
+    ):
+        (tmp_path / name).mkdir()
+        for kind in kinds:
+            build = f"import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
+            done = subprocess.run(
+                [sys.executable, "-c", build, str(tmp_path / name)], cwd=where, env=REPRODUCIBLE, umask=umask,
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+    shutil.copy(wheel, tmp_path / "first")
+    first, second = (
+        {file.name: file.read_bytes() for file in folder.iterdir()}
+        for folder in (tmp_path / "first", tmp_path / "second")
+    )
+    assert sorted(first) == ["reassure-0.1.0-py3-none-any.whl", "reassure-0.1.0.tar.gz"]
+    assert [name for name in first if first[name] != second[name]] == []
+    with zipfile.ZipFile(wheel) as archive:
+        metadata = archive.read("reassure-0.1.0.dist-info/METADATA").decode().split("\n\n")[0].splitlines()
+    assert {"License-Expression: Apache-2.0", "License-File: LICENSE"} <= set(metadata)

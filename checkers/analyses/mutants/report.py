@@ -109,7 +109,7 @@ def mutants_record(report: MutantReport, identity: RunIdentity) -> dict[str, Any
         "mutants_of_model": len(report.mutants),
         "mutants_chosen": len(report.chosen),
         "counts": {str(fate): n for fate, n in report.counts.items()},
-        "properties": [
+        "noticed": [
             {"name": p.name, "kills": p.kills, "alone": p.alone, "violated_by_the_model": p.violated}
             for p in report.noticed
         ],

@@ -1,6 +1,6 @@
-"""The command `sdist` of a build: the same archive of the same files, whoever makes it, where and when.
+"""The commands `sdist` and `bdist_wheel` of a build: equal files give equal archives.
 
-`pyproject.toml` names it. setuptools imports this module alone, before the package and its dependencies are there.
+`pyproject.toml` names them. setuptools imports this module alone, before the package and its dependencies are there.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.sdist import sdist
 
+READ, EXECUTE = 0o644, 0o755
 FIRST = 315_532_800
 """1980-01-01, in seconds since 1970."""
 
@@ -29,7 +31,7 @@ class SourceDistribution(sdist):  # type: ignore[misc]
 
         def plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
             entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = when, 0, 0, "", ""
-            entry.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
+            entry.mode = EXECUTE if entry.isdir() or entry.mode & 0o100 else READ
             return entry
 
         path = Path(f"{base_name}.tar.gz")
@@ -41,3 +43,13 @@ class SourceDistribution(sdist):  # type: ignore[misc]
             for part in sorted([Path(base_dir), *Path(base_dir).rglob("*")]):
                 archive.add(part, recursive=False, filter=plain)
         return str(path)
+
+
+class Wheel(bdist_wheel):  # type: ignore[misc]
+    """Writes the modes of files as Git has them; those of the checkout follow the umask."""
+
+    def write_wheelfile(self, *args: Any, **named: Any) -> None:
+        """Is called when all files are in `bdist_dir`, and before the archive is written."""
+        super().write_wheelfile(*args, **named)
+        for path in Path(self.bdist_dir).rglob("*"):
+            path.chmod(EXECUTE if path.is_dir() or path.stat().st_mode & 0o100 else READ)
