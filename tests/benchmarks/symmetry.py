@@ -63,7 +63,7 @@ seconds compare.
 
 def searched(model: str, pairs: list[str], symmetry: str) -> CheckResult:
     bound, _ = plain(model, pairs)
-    # Properties of whole runs take all states in any case, and are no part of this comparison.
+    # Properties of whole runs take all states in any case, and are not part of this comparison.
     names = [p.name for p in (*bound.properties, *bound.covers) if not p.temporal]
     names += ["deadlock"] if bound.model.deadlock else []
     options = SearchOptions(names, symmetry=symmetry, memory=MEMORY, workers=2)
