@@ -247,6 +247,10 @@ def _in_one_line(error: BaseException, path: Path) -> str:
     if isinstance(error, SyntaxError):  # names its place itself
         return text
     hint = next((f"; {remedy}" for phrase, remedy in REMEDIES.items() if phrase in text), "")
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        first = error.name.partition(".")[0]
+        above = [f for f in path.resolve().parents if (f / first).is_dir() or (f / f"{first}.py").is_file()]
+        hint = f"; {first} is in {above[0]}: run the command in that folder" if above else hint
     text += hint
     if isinstance(error, ImportError) and "relative import" in text:
         return f"{text}; a relative import needs an __init__.py in {path.parent.name}/"

@@ -21,8 +21,11 @@ from reassure.checkers.base.import_file import FromText, import_file
 from reassure.checkers.base.missing_file import did_you_mean
 from reassure.spec.language.annotations import resolve
 from reassure.spec.language.types import IntType
-from reassure.spec.language.vocabulary import LanguageError, Model, declared_in
+from reassure.spec.language.vocabulary import LanguageError, Model, Terminal, declared_in
 from reassure.spec.semantics.interpreter import ConfigError, hints_of
+
+FINDINGS = ("deadlock", "raises")
+"""What is reported beside the properties of a model, by these names."""
 
 
 class UnknownModel(UsageFailure):
@@ -77,11 +80,20 @@ def load(name: str) -> Model:
     model = getattr(module, "MODEL", None)
     if not isinstance(model, Model):
         raise LanguageError(f"{path.name} is not a model: it defines no `MODEL = Model.of(...)`")
+    for claim in model.properties:
+        if isinstance(claim.goal, Terminal):
+            name = claim.goal.name
+            raise LanguageError(
+                f"{claim.name}: {name} is declared with @terminal, and is not a goal of leads_to: a goal is a function"
+                f" of a state, or an invariant; let {name} and the goal call one function"
+            )
     has = {id(d) for d in model.declarations()}
     missing = [d.name for d in declared_in(module.__name__) if id(d) not in has]
     if missing:
         more = ", ".join(missing)
         raise LanguageError(f"{path.name} declares {more}, but its MODEL lacks it: MODEL = ....adding({more})")
+    if taken := [p.name for p in model.properties if p.name in FINDINGS]:
+        raise LanguageError(f"{taken[0]} is a finding that every model can have: give the property another name")
     loader = module.__loader__
     used = [d.function for d in model.declarations()]
     used += [d.goal for d in model.properties if d.goal is not None]
@@ -153,7 +165,7 @@ def _typed(model: Model, key: str, text: str, annotation: Any) -> Any:
             raise ConfigError(f"{key}={text}: a whole number is needed") from None
         try:
             kind = resolve(annotation, model.config())
-        except Exception:  # of a default or an annotation, which the configuration as a whole will tell
+        except (Exception, SystemExit):  # of a default or an annotation, which the configuration as a whole will tell
             return number
         if isinstance(kind, IntType) and not kind.low <= number <= kind.high:
             raise ConfigError(f"{key}={text}: it is {kind.low} to {kind.high}")

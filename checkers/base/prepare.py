@@ -87,6 +87,8 @@ def _prepared(
         prepared = Prepared(bound, source=model, settings=tuple(pairs))
         lower(prepared)
         reason = _without_start(bound)
+    except SystemExit as error:  # of its Config or a `when`, which are Python of any kind
+        raise Failure(Exit.MODEL, f"{loaded.name} ends the interpreter: SystemExit: {error}") from None
     except ConfigError as error:
         raise Failure(Exit.CONFIG, str(error)) from None
     except TooLarge as error:

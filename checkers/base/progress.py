@@ -56,7 +56,7 @@ class Progress:
             self._say(what)
 
     def begin(self) -> None:
-        """Rates are from now on, and waits: a long compilation is no reason to tell the first state at once."""
+        """Rates are from now on, and waits: a long compilation is not a reason to tell the first state at once."""
         now = time.monotonic()
         self.last = (now, 0, 0)
         self.next = now + self.first

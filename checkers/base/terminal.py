@@ -5,15 +5,20 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
+import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rich.console
-from rich.segment import Segment
+from rich.segment import Segment, Segments
 from rich.style import Style
 from rich.text import Text
 
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 PIPE = 200
 """Columns of a pipe; a table takes no more."""
@@ -21,6 +26,10 @@ HANGING = 4
 """Columns by which the rest of a long line stands further right than its beginning, unless it has columns."""
 LAST_COLUMN = re.compile(r"^.*\S {2,}")
 """A row of a table up to its last column."""
+UNBROKEN = 10_000
+"""Columns of a line that is not broken."""
+NARROW = 24
+"""Columns that a last column needs if it begins in the right half of a terminal."""
 COPIED = re.compile(r"^\s*(?:(?:again|what forbids it): |reassure )")
 """Lines that a reader copies: a terminal breaks them itself, so that they are copied as one."""
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -43,6 +52,12 @@ def message(text: str) -> str:
 def counted(number: int, noun: str) -> str:
     """A number with its noun, such as "1 state" or "1,200 states"."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def print_error(text: str) -> None:
+    """Prints a text to standard error; lines are broken between words in a terminal and nowhere else."""
+    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0
+    print(broken(Text(text), width).plain if width else text, file=sys.stderr)
 
 
 class Console(rich.console.Console):
@@ -71,7 +86,20 @@ class Console(rich.console.Console):
             objects, style = (Text(objects[0], style or ""),), None
         if self.breaks_lines and len(objects) == 1 and isinstance(objects[0], Text):
             objects = (broken(objects[0], self.width),)
+        elif len(objects) == 1 and hasattr(objects[0], "add_row"):
+            objects, settings = (Segments(list(self._without_padding(objects[0]))),), {"end": ""}
         super().print(*objects, style=style, **settings)
+
+    def _without_padding(self, table: Table) -> Iterable[Segment]:
+        """The lines of a table, which end with their last words; in a pipe, a line for each row."""
+        options = self.options if self.breaks_lines else self.options.update(width=UNBROKEN)
+        for line in self.render_lines(table, options, pad=False):
+            while line and not line[-1].text.strip():
+                line.pop()
+            yield from line[:-1]
+            if line:
+                yield Segment(line[-1].text.rstrip(), line[-1].style)
+            yield Segment.line()
 
     def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
         """As of rich, without the control characters of a text."""
@@ -133,6 +161,10 @@ def _pieces(line: Text, width: int) -> list[Text]:
 
 
 def _hanging(plain: str, indent: int, width: int) -> int:
-    """The column at which the rest of a line begins: below its last column, if that leaves half of the width."""
+    """The column at which the rest of a line begins: below its last column, if its words have room there."""
     columns = LAST_COLUMN.match(plain)
-    return columns.end() if columns is not None and columns.end() <= width // 2 else indent + HANGING
+    if columns is None:
+        return indent + HANGING
+    longest = max(map(len, plain[columns.end() :].split()), default=0)
+    fits = columns.end() <= width // 2 or columns.end() + max(longest, NARROW) <= width
+    return columns.end() if fits else indent + HANGING

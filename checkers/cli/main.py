@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import posix
 import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 from reassure.checkers.base import terminal
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.only_answers import only_an_answer_ends_it
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.shared_options import QUIET
 from reassure.checkers.base.terminal import PIPE, Console
@@ -38,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
     """Runs a command; the exit code."""
     words = sys.argv[1:] if argv is None else argv
     if argv is None:
-        _only_an_answer_ends_it()
+        only_an_answer_ends_it()
     _streams()
     args = argparse.Namespace(json=record_among(words))
     if threading.current_thread() is threading.main_thread():
@@ -60,33 +59,13 @@ def main(argv: list[str] | None = None) -> int:
         _close_stdout()
         code: Exit = getattr(args, "found", Exit.SYSTEM)
         return code.value
-    except SystemExit as done:  # --help
-        return int(done.code or 0)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        if isinstance(error, SystemExit) and not hasattr(args, "command"):  # --help
+            return int(error.code or 0)
         failure = as_failure(error)
         if failure.code is Exit.INTERNAL and os.environ.get("REASSURE_DEBUG"):
             raise
         return _failed(failure.code, str(failure), args, words)
-
-
-def _only_an_answer_ends_it() -> None:
-    """Has the process end with 255 where a model ends it, whose exit code would be taken for an answer."""
-    own = os.getpid()
-
-    def guarded(end: Callable[..., NoReturn]) -> Callable[..., NoReturn]:
-        def ended(*arguments: Any) -> NoReturn:
-            if os.getpid() != own:  # a copy of this process, which answers to nobody else
-                end(*arguments)
-            os.write(2, b"reassure: the process was ended without an answer, as a model can end it\n")
-            leave(Exit.INTERNAL.value)
-
-        return ended
-
-    leave = os._exit
-    for name in ("_exit", "execv", "execve"):
-        end = guarded(getattr(os, name))
-        setattr(os, name, end)
-        setattr(posix, name, end)
 
 
 def _streams() -> None:
@@ -107,7 +86,7 @@ def _interrupt(number: int, frame: object) -> NoReturn:
 
 
 def _failed(code: Exit, message: str, args: argparse.Namespace, words: list[str]) -> int:
-    print(f"reassure: {terminal.message(message)}", file=sys.stderr)
+    terminal.print_error(f"reassure: {terminal.message(message)}")
     path = getattr(args, "json", None)
     if isinstance(path, Path):
         record = error_record(code, message, getattr(args, "model", None) or "", shlex.join(["reassure", *words]))

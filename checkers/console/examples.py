@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
+    "models": ("reassure models", "reassure models kraft", "reassure models my_idea.py"),
     "check": (
         "reassure check my_idea.py --set clients=3",
         "reassure check my_idea.py --invariant 'len(s.using) <= 1'",
@@ -27,6 +28,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "explore": ("reassure explore my_idea.py", "reassure explore my_idea.py --out my_idea.html"),
     "graph": ("reassure graph my_idea.py --by s.holder --out holders.html",),
     "lint": ("reassure lint my_idea.py",),
+    "new": ("reassure new my_idea",),
+    "query": ("reassure query runs/core6 'select * from levels'",),
+    "export": ("reassure export my_idea.py --to tla --out tla",),
+    "validate": ("reassure validate my_idea.py observed.jsonl --hidden 'lose,crash'",),
+    "audit": ("reassure audit __cluster_metadata-0 --html audit.html",),
+    "plan": ("reassure plan --cluster cluster.json --current current.json --proposed proposed.json",),
+    "claims": ("reassure claims K9", "reassure claims --format html > claims.html"),
     "gate": ("reassure gate --changed", "reassure gate gate.toml --update"),
     "completion": ('eval "$(reassure completion bash)"', "reassure completion fish | source"),
 }

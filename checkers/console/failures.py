@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.only_answers import ENDED
 from reassure.checkers.base.stop import Interrupted
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.types import DomainError
@@ -12,7 +13,7 @@ from reassure.spec.semantics.interpreter import ConfigError, ModelError
 SHOWN = "`reassure check` shows how"
 
 
-def as_failure(error: Exception) -> Failure:
+def as_failure(error: Exception | SystemExit) -> Failure:
     """Translates an exception; one that is not known is a bug of this program."""
     match error:
         case Failure():
@@ -30,6 +31,8 @@ def as_failure(error: Exception) -> Failure:
             return Failure(Exit.INCONCLUSIVE, error.stop.text)
         case Disagreement():
             return Failure(Exit.DISAGREE, str(error))
+        case SystemExit():
+            return Failure(Exit.INTERNAL, ENDED)
         case RecursionError():
             return Failure(Exit.INTERNAL, "a model nests too deeply")
         case MemoryError():

@@ -30,7 +30,7 @@ def replayed_file(path: Path, name: str, model: str | None, models: PreparedMode
             stale |= bool(changed)
             result = replay_trace(trace, bound, name)
             if result.code is not Exit.OK:
-                code, problem = result.code, result.problem or result.lines[-1]
+                code, problem = result.code, result.problem or result.open or result.lines[-1]
                 break
     except Failure as failure:
         code, problem = failure.code, str(failure).splitlines()[0]

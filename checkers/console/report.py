@@ -101,9 +101,11 @@ def _what_next(result: CheckResult, state: Any, console: Console) -> None:
     words = shlex.join(["reassure", "find", result.identity.source, f"s == {as_python(state)}", *settings])
     console.print("  whether a run reaches this state:", style="bold")
     console.print(f"    {words}", style="dim")
-    console.print("  if one does, the property is violated; if none does, write why as an @invariant of the model and")
     more = "; more --budget tries more relations of fields" if result.stopped.reason is StopReason.BUDGET else ""
-    console.print(f"  prove again: every invariant of the model is tried as a lemma{more}")
+    console.print(
+        "  if one does, the property is violated; if none does, write why as an @invariant of the model and prove"
+        f" again: every invariant of the model is tried as a lemma{more}"
+    )
 
 
 def _raised(answer: PropertyResult | CoverResult) -> bool:

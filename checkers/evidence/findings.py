@@ -201,7 +201,7 @@ metadata, because it lags behind or was down during both.
 In the table:
 
 - *ELR*: whether the finding needs eligible leader replicas (KIP-966), and whether a new cluster in production has them.
-  With ELR switched off the test of a finding that needs them passes, and the test of any other fails all the same.
+  With ELR switched off the test of a finding that needs them passes, and the test of any other still fails.
 - *Steps*: of a shortest run that begins with every replica in sync. An exhaustive search found it; each section names
   the bounds, and shows the run that a cluster comes to most easily. "none": no run within these bounds. In the model
   `kraft_kafka_racks` with `racks=1` every target has as many replicas as the partition had.

@@ -135,7 +135,7 @@ HEADLINES = (
         ("every replica in sync at first, three replicas", "every replica in sync at first, two replicas"),
         "retarget_replaces_the_target",
         "While a removal of replicas waits for one that is down, the administrator asks for the full assignment again. "
-        "The controller answers NONE (no error). The replicas are removed all the same, or stay as intermediate "
+        "The controller answers NONE (no error). The replicas are removed anyway, or stay as intermediate "
         "replicas that nobody asked for.",
         "`changePartitionReassignment` writes `adding` and `removing` only if the new sets are not empty, so that "
         "the old sets stay.",

@@ -167,8 +167,10 @@ def _judge_pins(check: Check, record: RunRecord) -> list[Problem]:
     for name, pinned in check.pin.items():
         if name == PROPERTIES:
             digest = property_digest(record)
-            if digest != pinned:
-                has = ", ".join(_property_names(record)) or "none"
+            if not _property_names(record):
+                problems.append(Problem(Exit.DRIFT, f"no property is reported, pinned {pinned}", name))
+            elif digest != pinned:
+                has = ", ".join(_property_names(record))
                 text = f"the properties, or their texts, are not as pinned: digest {digest}, pinned {pinned}"
                 text += f"; there are {has}"
                 problems.append(Problem(Exit.DRIFT, text, name))

@@ -148,7 +148,7 @@ def _run(check: Check, threads: int, remaining: float | None, folder: Path) -> t
             code = module.run(args, Console(file=out, width=WIDTH, no_color=True, force_terminal=False))
     except KeyboardInterrupt:
         return unanswered(check, Exit.INCONCLUSIVE, BY_USER).record, ""
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         failure = as_failure(error)
         return error_record(failure.code, str(failure), check.model or "", check.repro()), ""
     output = out.getvalue()
@@ -159,8 +159,6 @@ def _run(check: Check, threads: int, remaining: float | None, folder: Path) -> t
     if json_file.is_file():
         record.update(json.loads(json_file.read_text(encoding="utf-8")))
         record["repro"] = check.repro()
-        # What a command says of properties beside a verdict, as `mutants`, is its own affair.
-        record["properties"] = [p for p in record["properties"] if "status" in p]
     return record, output
 
 

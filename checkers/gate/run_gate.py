@@ -120,9 +120,8 @@ def run_gate(path: Path, options: GateOptions, console: Console) -> GateReport:
             progress.proof(f"{len(report.outcomes)} of {len(checks)} checks")
             if outcome.interrupted:
                 break
-    if options.update:
-        _update(report, console)
-    console.print(report.summary(), style="bold")
+    rewritten = options.update and _update(report, console)
+    console.print("with the new pins: " * rewritten + report.summary(), style="bold")
     return report
 
 
@@ -186,15 +185,15 @@ def _explanation(check: Check, outcome: CheckOutcome) -> list[str]:
     return [] if check.kind == DEFAULT_KIND else outcome.printed.strip().splitlines()
 
 
-def _update(report: GateReport, console: Console) -> None:
-    """Rewrites the pins of the file, shows what has changed, and judges the checks by what it says now."""
+def _update(report: GateReport, console: Console) -> bool:
+    """Whether the pins of the file change: rewrites and shows them, and judges the checks by what it says now."""
     file = report.file
     numbers = {id(check): number for number, check in enumerate(file.checks)}
     pins = {numbers[id(check)]: update.found_pins(check, outcome) for check, outcome in report.answered}
     text = update.updated(file.text, pins)
     if text == file.text:
         console.print("--update: nothing to change: the file has the pins and trace lengths of this run", style="dim")
-        return
+        return False
     write_atomically(file.path, text)
     name = str(file.path)
     for line in difflib.unified_diff(file.text.splitlines(), text.splitlines(), name, name, lineterm="", n=2):
@@ -204,3 +203,4 @@ def _update(report: GateReport, console: Console) -> None:
     for check, outcome in report.answered:
         if outcome.ran and not outcome.interrupted:
             outcome.problems = judge(anew.checks[numbers[id(check)]], outcome.record)
+    return True

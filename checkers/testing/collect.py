@@ -62,7 +62,7 @@ class ModelTests(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         bound = self.model.bound
-        yield ModelTest.from_parent(self, name=WHOLE)
+        yield ModelTest.from_parent(self, name=WHOLE, whole=True)
         for prop in bound.properties:
             yield ModelTest.from_parent(self, name=prop.name)
         if bound.model.deadlock:
@@ -100,16 +100,16 @@ class ModelTest(ToldTest):
 
     parent: ModelTests
 
-    def __init__(self, *, applies: bool = True, about: str = "", **options: Any) -> None:
-        """about: the property or cover, if that is not the test's name."""
+    def __init__(self, *, applies: bool = True, about: str = "", whole: bool = False, **options: Any) -> None:
+        """about: the property or cover, if that is not the test's name. whole: of the search, and of no property."""
         super().__init__(**options)
-        self.applies, self.about = applies, about or self.name
+        self.applies, self.about, self.whole = applies, about or self.name, whole
 
     def runtest(self) -> None:
         if not self.applies:
             pytest.skip("does not apply to the default configuration")
         result = self.parent.result
-        if self.name == WHOLE:
+        if self.whole:
             raised = [p for p in result.properties if p.status is PropertyStatus.RAISED]
             problem = wrong(raised[0], self.parent.model.bound) if raised else remaining(result)
         else:

@@ -42,7 +42,7 @@ SEEN = re.compile(r'<<"reassure", "([^"]+)", (\d+)>>')
 
 @dataclass(frozen=True)
 class TlcInstallation:
-    """A Java and a jar with TLC. processor: seconds of processor that a run may use; None is no limit."""
+    """A Java and a jar with TLC. processor: seconds of processor that a run may use; None means no limit."""
 
     java: str
     jar: Path

@@ -45,6 +45,9 @@ class ExpressionClaims:
     def of(self, model: Model) -> tuple[Property, ...]:
         """The claims of a model. Raises `Failure` for what is not an expression, or of the other kind."""
         claims = []
+        if taken := sorted(self.texts.keys() & {d.name for d in model.declarations()}):
+            has = f"{model.name} declares {taken[0]}, which is the name of an expression here"
+            raise Failure(Exit.USAGE, f"{has}: give what it declares another name")
         for name, text in self.texts.items():
             claim, of_step = _claim(model, name, text, f"({text})", self.folder), name.startswith("step")
             if claim.over_steps != of_step:
@@ -101,4 +104,4 @@ def as_written(message: str) -> str:
     """A message about a claim of an expression, with the places in it named after the expression."""
     of_claim = re.compile(rf".*\b(?:{NAME}|(?:invariant|step)_\d+)\.py:\d+:\d+: ")
     lines = [line for line in message.splitlines() if of_claim.match(line) or not line.startswith("    ")]
-    return "\n".join(of_claim.sub("", line) for line in lines)
+    return "\n".join(of_claim.sub("", line).removesuffix(": define or import it") for line in lines)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import reprlib
+from collections import Counter
 from typing import Any
 
 from reassure.spec.language.types import (
@@ -20,6 +22,15 @@ from reassure.spec.language.types import (
 )
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.trace import WRONG, TraceError
+
+
+def keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; `ValueError` if it has a key twice, of which a reader would see the last alone."""
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"{reprlib.repr(key)} is listed twice")
+    return data
 
 
 def to_plain(value: Any, kind: Type) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.exit_codes import Exit, worst
 from reassure.checkers.base.result import RAISES
-from reassure.checkers.traces.explain import end_shows
+from reassure.checkers.traces.explain import claim_of, end_shows
 from reassure.checkers.traces.fairness import repeats, why_fair
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
@@ -21,6 +21,14 @@ class Replayed:
     problem: str = ""
     lines: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    open: str = ""
+    """What the trace is kept for, and is not decided here: exit code 5."""
+
+    def leave_open(self, why: str) -> None:
+        """Notes something that is not decided: that the steps are accepted says nothing of it."""
+        self.open = why
+        self.code = worst([self.code, Exit.INCONCLUSIVE])
+        self.notes.append(f"note: {why}")
 
 
 def replay_trace(trace: Trace, bound: BoundModel, name: str) -> Replayed:
@@ -42,9 +50,9 @@ def replay_trace(trace: Trace, bound: BoundModel, name: str) -> Replayed:
 
 def _judge_property(trace: Trace, bound: BoundModel, result: Replayed) -> None:
     """Whether the trace shows the violation, or the cover, that it is of."""
-    name, kind = trace.meta["property"], trace.meta.get("property_kind")
+    name, kind, claim = trace.meta["property"], trace.meta.get("property_kind"), claim_of(trace, bound)
     if "expression" in trace.meta:
-        result.notes.append(f"note: it is of the expression {trace.meta['expression']}, which is not decided here")
+        result.leave_open(f"it is of the expression {trace.meta['expression']}, which is not decided here")
         return
     if name not in {"deadlock", RAISES, *(p.name for p in bound.model.properties)}:
         result.code = Exit.EXPECTATION
@@ -52,13 +60,13 @@ def _judge_property(trace: Trace, bound: BoundModel, result: Replayed) -> None:
         return
     shown = end_shows(trace, bound)
     if shown is None:
-        result.notes.append(f"note: {bound.model.name} does not decide {name} here")
+        result.leave_open(f"{bound.model.name} does not decide {name} here")
         return
     if kind == "deadlock":
         name, ending = ("nothing", "is enabled") if shown else ("something", "is enabled")
     elif kind == RAISES:
         name, ending = trace.meta.get(RAISES, {}).get("by"), "raises" if shown else "does not raise"
-    elif kind == "cover":
+    elif claim is not None and claim.kind == "cover":
         ending = "is reached" if shown else "is not reached"
     else:
         ending = "is violated" if shown else "holds"

@@ -216,7 +216,7 @@ def read_itf(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror}") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise TraceError(f"{path} is not JSON: {error}") from None
+        raise TraceError(f"{path} is not a trace: it is not JSON: {error}") from None
     except (RecursionError, ValueError) as error:  # nested or numbered beyond what Python reads
         raise TraceError(f"{path} is not a trace: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.get("states"), list) or "vars" not in data:

@@ -26,6 +26,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--reassure-engine", choices=EXHAUSTIVE_ENGINES, default=None, help="search with this engine")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """A model that ends the process of `--reassure` does not make it a pass."""
+    if config.getoption("reassure"):
+        from reassure.checkers.base.only_answers import only_an_answer_ends_it
+
+        only_an_answer_ends_it()
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """A collector of a model or a gate file, if `--reassure` asks for them."""
     if file_path.suffix not in (".py", ".toml") or not parent.config.getoption("reassure"):
@@ -36,7 +44,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    """A model that is given by name is no module of tests beside, if `--reassure` asks for models."""
+    """A model that is given by name is not a module of tests beside, if `--reassure` asks for models."""
     if not parent.config.getoption("reassure"):
         return None
     from reassure.checkers.testing.collect import module
@@ -47,6 +55,8 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 @pytest.fixture
 def reassure_check(request: pytest.FixtureRequest) -> Callable[..., CheckResult]:
     """Checks a model, by name or by a path relative to the test's file, and fails with its counterexample."""
+    from reassure.checkers.base.only_answers import only_an_answer_ends_it
     from reassure.checkers.testing.expect import Expecting
 
+    only_an_answer_ends_it()
     return Expecting(request.path.parent, request.config.getoption("reassure_engine"))

@@ -150,7 +150,8 @@ CASES: dict[str, list[Case]] = {
         (FALLEN_UNASKED, {"expect": "safety-violation"}),
         (record("model-error", stop_reason="not_started"), {"expect": "model-error", **ASKED}),
     ],
-    "a figure of `pin`, or its digest of the properties, is another": [
+    "a figure of `pin`, or its digest of the properties, is another, or there is none": [
+        (record(properties=[], covers=[]), {"pin": {"properties": "e3b0c44298fc"}}),
         (record(), {"pin": {"distinct": 8}}), (record(), {"pin": {"properties": "0" * 12}}),
     ],
 }  # fmt: skip
@@ -186,5 +187,5 @@ def test_what_an_expected_verdict_allows(case: Callable[[], tuple[RunRecord, str
 
 
 def test_the_engines_of_the_page() -> None:
-    """Random walks are no proof: what they leave out is inconclusive."""
+    """Random walks are not a proof: what they leave out is inconclusive."""
     assert SimulationResult.about_safety is False and ProofSummary.about_safety is True

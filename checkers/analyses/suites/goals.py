@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from reassure.checkers.base.terminal import counted
 from reassure.checkers.engines.native.state_graph import StateGraph
 from reassure.spec.semantics.interpreter import Params
 
@@ -115,7 +116,8 @@ class Actions(StepGoals):
 def never_taken(graph: StateGraph, action: int) -> str:
     """The reason why an action is in no path."""
     if graph.action_clips[action]:
-        return f"each of its {graph.action_clips[action]:,} steps leaves a bound"
+        steps = int(graph.action_clips[action])
+        return "its only step leaves a bound" if steps == 1 else f"each of its {steps:,} steps leaves a bound"
     return "no reachable state enables it" + as_far(graph)
 
 
@@ -123,7 +125,7 @@ def as_far(graph: StateGraph) -> str:
     """A reservation, where not every reachable state was visited."""
     if not graph.complete:
         return f", of those visited before the search ended: {graph.stopped.text}"
-    return f"; {graph.clipped:,} steps leave a bound, and what is beyond was not visited" if graph.clipped else ""
+    return f"; {counted(graph.clipped, 'step')} beyond a bound, where nothing was visited" if graph.clipped else ""
 
 
 class Pairs(StepGoals):

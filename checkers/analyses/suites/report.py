@@ -25,7 +25,7 @@ def report_suite(
     numbers = f"{counted(graph.count, 'state')}, {counted(graph.edge_count, 'step')}"
     console.print(f"{graph.bound.model.name}: {numbers}; {graph.stopped.text}")
     if graph.clipped:
-        console.print(f"{counted(graph.clipped, 'step')} leave a bound: they are in no trace")
+        console.print(f"{counted(graph.clipped, 'step')} beyond a bound: in no trace")
     lengths = written.lengths or [0]
     console.print(
         f"{chosen.noun}: {chosen.taken:,} of {chosen.reachable:,} that can be taken ({chosen.percent:.1f} %), by "
@@ -47,12 +47,12 @@ def report_suite(
     ]:
         table.add_row(file, f"{steps:,}", Text(_in_short(adds) or f"{added:,}"))  # a subscript is not markup
     console.print(table, soft_wrap=False)
-    _say_more(len(written.traces), "traces", console, written)
+    _say_more(len(written.traces), "trace", console, written)
     if chosen.missing:
         console.print("not taken:")
         for goal in chosen.missing[:MOST_LINES]:
             console.print(f"  {goal.name}: {goal.why}")
-        _say_more(len(chosen.missing), "goals", console, written)
+        _say_more(len(chosen.missing), "goal", console, written)
     if chosen.missing_count:
         console.print(f"not taken: {chosen.missing_count:,} {chosen.noun} that no trace of the allowed length reaches")
     console.print(f"index: {written.index}")
@@ -66,7 +66,7 @@ def _in_short(names: list[str]) -> str:
 
 def _say_more(count: int, noun: str, console: Console, written: WrittenSuite) -> None:
     if count > MOST_LINES:
-        console.print(f"  and {count - MOST_LINES:,} more {noun}, in {written.index.name}")
+        console.print(f"  and {counted(count - MOST_LINES, f'more {noun}')}, in {written.index.name}")
 
 
 def exit_of(graph: StateGraph, chosen: Selection, cover: str) -> Exit:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reassure.checkers.analyses.suites.goals import Attempt, CoverageGoal, MassGoals, NamedGoals, Path
+from reassure.checkers.base.terminal import counted
 from reassure.checkers.engines.native.state_graph import StateGraph
 
 
@@ -73,7 +74,7 @@ def select_named(noun: str, criterion: NamedGoals, kept: list[Path], most: int |
     for number in sorted(open_goals):
         goal = criterion.goals[number]
         assert goal.shortest is not None
-        why = f"beyond --max-length {most}: its shortest trace has {len(goal.shortest)} steps"
+        why = f"beyond --max-length {most}: its shortest trace has {counted(len(goal.shortest), 'step')}"
         chosen.missing.append(CoverageGoal(goal.name, goal.shortest, why))
     chosen.taken = chosen.reachable - len(open_goals)
     return chosen

@@ -43,7 +43,7 @@ def report_sweep(
         what = ", ".join(fallen) if record["stats"] else record["stopped_because"].splitlines()[0]
         counts = f"{record['stats']['distinct']:,}" if record["stats"] else "-"
         rows.append([*(point[k] for k in keys), record["verdict"], counts, f"{record['took']:.1f} s", what])
-    head = [*keys, "verdict", "distinct", "took", "violated (states of the trace)"]
+    head = [*keys, "verdict", "distinct", "took", "violated (states)"]
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head) - 1)] + [0]
     styles = ["bold", *("" if record["exit_code"] == 0 else "red" for record in records)]
     for row, style in zip([head, *rows], styles, strict=True):

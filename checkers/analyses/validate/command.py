@@ -91,8 +91,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             raise Failure(Exit.MODEL, str(error)) from None
         except UnicodeDecodeError as error:
             raise Failure(Exit.USAGE, f"{args.log} is not text: {error}") from None
-    if not answer.lines and answer.failed is None:
-        raise Failure(Exit.NOTHING, f"{args.log} has no line")
+    if not answer.observes and answer.failed is None:
+        raise Failure(Exit.NOTHING, f"{args.log} has no line" + (" that observes anything" if answer.lines else ""))
     code = exit_of(answer)
     identity = RunIdentity.of(prepared, args.engine, args.repro)
     if args.trace and answer.behaviour is not None:
@@ -161,7 +161,7 @@ def report(answer: LogExplanation, bound: BoundModel, engine: str, console: Cons
     if answer.failed is not None:
         console.print("why the line does not match:")
         for text, count in answer.reasons[:MOST_REASONS]:
-            console.print(f"  {text} (in {count:,} of {answer.examined:,} states)")
+            console.print(f"  {text} (in {count:,} of {counted(answer.examined, 'state')})")
         if answer.clipped:
             console.print("some steps leave a bound and were not followed: with wider bounds a run may match the log")
 

@@ -39,6 +39,8 @@ class LogExplanation:
 
     lines: int = 0
     """That are explained."""
+    observes: bool = False
+    """Whether one of them says anything of a run."""
     failed: Line | None = None
     """The first line that no behaviour explains."""
     possible: list[Any] = field(default_factory=list)
@@ -85,6 +87,7 @@ def explain_log(
             layer = before
             break
         answer.lines += 1
+        answer.observes |= line.observes
     answer.widest, answer.clipped = max(answer.widest, len(layer)), stepper.clipped
     nodes = list(layer.values())
     answer.possible_count = len(nodes)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.traces.plain_json import from_plain, key_text
+from reassure.checkers.traces.plain_json import from_plain, key_text, keys_once
 from reassure.spec.language.types import MapType, OptionType, RecordType, Type
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import TraceError
@@ -38,6 +38,11 @@ class Line:
     state: Partly
     """Of the state (after the step), what is known."""
 
+    @property
+    def observes(self) -> bool:
+        """Whether anything is known: a line of which every run is one observes nothing."""
+        return self.actions is not None or bool(self.state)
+
 
 def read_lines(texts: Iterable[str], bound: BoundModel, name: str) -> Iterator[Line]:
     """The lines of a log, those that are blank left out; `Failure` says which line is wrong, and why."""
@@ -51,7 +56,7 @@ def read_lines(texts: Iterable[str], bound: BoundModel, name: str) -> Iterator[L
 
 def _line(number: int, text: str, bound: BoundModel) -> Line:
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=keys_once)
     except (ValueError, RecursionError) as error:
         raise TraceError(f"it is not JSON: {error}") from None
     if not isinstance(data, dict):
@@ -112,17 +117,25 @@ def _observed(data: Any, kind: Type, path: str) -> Any:
                 near = difflib.get_close_matches(name, kinds, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(kinds)}"
                 raise TraceError(f"{path} has no field {name}; {hint}")
-        return Partly((name, _observed(value, kinds[name], f"{path}.{name}")) for name, value in data.items())
+        return _known({name: (_observed(value, kinds[name], f"{path}.{name}"), kinds[name])
+                       for name, value in data.items()})  # fmt: skip
     if isinstance(kind, MapType) and isinstance(data, dict):
         keys = {key_text(k, kind.key): k for k in kind.key.values()}
         for text in data:
             if text not in keys:
                 raise TraceError(f"{path} has no key {text}; it has {', '.join(keys)}")
-        return Partly((keys[text], _observed(v, kind.value, f"{path}[{text}]")) for text, v in data.items())
+        return _known({keys[text]: (_observed(v, kind.value, f"{path}[{text}]"), kind.value)
+                       for text, v in data.items()})  # fmt: skip
     try:
         return from_plain(data, kind)
     except TraceError as error:
         raise TraceError(f"{path}: {error}") from None
+
+
+def _known(parts: dict[Any, tuple[Any, Type]]) -> Partly:
+    """Without the parts of which nothing is known; of an optional part it is known at least that it is there."""
+    return Partly((name, value) for name, (value, kind) in parts.items()
+                  if value or not isinstance(value, Partly) or isinstance(kind, OptionType))  # fmt: skip
 
 
 def agrees(value: Any, observed: Any) -> bool:

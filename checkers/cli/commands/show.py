@@ -80,13 +80,16 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def _still(trace: Trace, bound: BoundModel, name: str) -> Exit:
-    """0 if the model accepts the trace, which still shows what it was kept for; else a note says what has changed."""
+    """0 if the model accepts the trace, which still shows what it was kept for; else a note says what has changed.
+
+    Of a trace about which that is not decided here the story is told too, with a note.
+    """
     if "without" in trace.meta:  # a run of the model without one of its guards
         return Exit.OK
     replayed = replay_trace(trace, bound, name)
     if replayed.code is not Exit.OK:
-        note(f"note: {replayed.problem or replayed.lines[-1]}")
-    return replayed.code
+        note(f"note: {replayed.problem or replayed.open or replayed.lines[-1]}")
+    return Exit.OK if replayed.code is Exit.INCONCLUSIVE else replayed.code
 
 
 def _print_values(expression: str, along: list[str], console: Console) -> None:

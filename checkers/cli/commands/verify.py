@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
+from reassure.checkers.base.model_loader import config_values, settings
 from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_EACH, OF_TRACE
+from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_EACH, OF_TRACE, PROPERTY, SET
 from reassure.checkers.base.stop import Interrupted, budget_ended
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.base.vacuity import vacuous_claims
@@ -26,6 +27,15 @@ if TYPE_CHECKING:
 OPTIONS = (
     Option("certificate FILE", "a certificate, written by prove --certificate FILE", Path),
     replace(OF_TRACE, help="the model's file, if it has moved"),
+    replace(
+        SET,
+        help="a value that the certificate's configuration must have, if it is not of every value (exit code 15; "
+        "default: whatever it has); repeatable",
+    ),
+    replace(
+        PROPERTY,
+        help="a property that the certificate must prove (exit code 15; default: those that it names); repeatable",
+    ),
     replace(
         BUDGET,
         help="stop after this time, such as 90s or 10m (default: no limit); what the solvers leave of it, the searches "
@@ -89,6 +99,11 @@ def _checked(args: argparse.Namespace, console: Console, limits: _Limits) -> Exi
     bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
     if sha != proof.model_sha256:
         raise UsageFailure(f"{args.certificate} is of another text of {proof.model}")
+    free = [] if of_any_number is None else of_any_number.free
+    if missing := _not_as_asked(bound, proof.properties, free, args):
+        for line in missing:
+            console.print(line)
+        return Exit.EXPECTATION
     for name, reason in vacuous_claims(bound, lowered).items():
         if name in proof.properties:
             raise Failure(Exit.VACUOUS, f"{args.certificate} is of {name}, which is vacuous: {reason}")
@@ -108,6 +123,14 @@ def _checked(args: argparse.Namespace, console: Console, limits: _Limits) -> Exi
     for line in certificate.summary(proof, len(rows), open_bounds, ["Z3"] if other is None else ["Z3", "cvc5"]):
         console.print(line)
     return Exit.OK if all(open_bounds.values()) else Exit.INCONCLUSIVE
+
+
+def _not_as_asked(bound: BoundModel, proved: list[str], free: list[str], args: argparse.Namespace) -> list[str]:
+    """What the user asks for and the certificate is not of: a value of the configuration, a property."""
+    asked, has = settings(bound.model, args.set), config_values(bound.config)
+    wanted = {name: getattr(value, "value", value) for name, value in asked.items() if name not in free}
+    lines = [f"the certificate is of {name}={has[name]}, not {v}" for name, v in wanted.items() if has[name] != v]
+    return lines + [f"the certificate does not prove {name}" for name in args.property if name not in proved]
 
 
 def _checked_for_any_number(

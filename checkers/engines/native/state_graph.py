@@ -122,9 +122,13 @@ class StateGraph:
     def _steps(self, number: int) -> list[Step]:
         return [s for s in self.bound.steps(self.state(number)) if not isinstance(s.after, Clipped)]
 
+    @cached_property
+    def _state_of(self) -> Callable[[int], Any]:
+        return lru_cache(maxsize=1 << 10)(lambda n: self.kernel.layout.decode(self.rows[n].view(np.uint64)))
+
     def state(self, number: int) -> Any:
         """A state by its number."""
-        return self.kernel.layout.decode(self.rows[number].view(np.uint64))
+        return self._state_of(number)
 
     def step(self, edge: int) -> Step:
         """The step of plain Python that an edge is."""

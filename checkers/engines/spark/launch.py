@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -106,5 +107,9 @@ def gateway(cluster: SparkOptions) -> Any:
     for key, value in settings(cluster).items():
         if not key.startswith("spark.python."):  # a later session with another master would have it as its default
             conf.set(key, value)
-    with log().open("wb") as output:
-        return launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
+    before, tempfile.tempdir = tempfile.tempdir, str(process_folder())  # PySpark leaves a folder if it is killed here
+    try:
+        with log().open("wb") as output:
+            return launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
+    finally:
+        tempfile.tempdir = before

@@ -82,6 +82,30 @@ def test_a_relative_import_without_a_package(tmp_path: Path) -> None:
     assert "a relative import needs an __init__.py in" in err
 
 
+def test_a_package_of_the_repository_is_found_where_the_command_runs(tmp_path: Path) -> None:
+    """By a gate with one process, with two, and by a check alone: what another check has imported decides nothing."""
+    written(
+        tmp_path,
+        models____init__="",
+        models__lease=VARIANT,
+        protocols__uses="from models import lease\nMODEL = lease.MODEL\n",
+    )
+    checks = [f'[[check]]\nmodel = "{name}.py"\nexpect = "pass"\n' for name in ("models/lease", "protocols/uses")]
+    (tmp_path / "gate.toml").write_text("".join(checks))
+    one, two = (reassure(tmp_path, "gate", f"-j{jobs}") for jobs in (1, 2))
+    assert (one[0], one[1]) == (two[0], two[1]) and one[0] == 0, one
+    assert reassure(tmp_path, "check", "protocols/uses.py", "--quiet")[0] == 0
+    below = tmp_path / "protocols"
+    answers = [
+        reassure(below, "gate", "../gate.toml", "-j1"),
+        reassure(below, "gate", "../gate.toml", "-j2"),
+        reassure(below, "check", "uses.py"),
+    ]
+    assert [code for code, *_ in answers] == [150, 150, 150]
+    for _, out, err in answers:
+        assert f"No module named 'models'; models is in {tmp_path}: run the command in that folder" in out + err
+
+
 def test_an_error_is_told_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "parts.py").write_text("from typing import Annotated\n\nWIDE = Annotated[int, Rnage(0, 3)]\n")
     (tmp_path / "mine.py").write_text("import parts\n" + VARIANT)

@@ -8,7 +8,7 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from reassure.checkers.base.terminal import Console, broken, message
+from reassure.checkers.base.terminal import Console, broken, message, print_error
 from reassure.checkers.base.terminal import printed as printed_by
 from reassure.checkers.cli.main import main
 from reassure.checkers.console.commands import COMMANDS
@@ -31,6 +31,36 @@ from reassure.checkers.console.commands import COMMANDS
 )
 def test_a_line_is_broken_between_words(line: str, pieces: list[str]) -> None:
     assert broken(Text(line), 20).plain.split("\n") == pieces
+
+
+def test_a_last_column_in_the_right_half_keeps_its_place_where_its_words_fit() -> None:
+    row = f"{'n':<40}  three words here and some more"
+    assert broken(Text(row), 70).plain.split("\n") == [row[:68].rstrip(), " " * 42 + "more"]
+    long = f"{'n':<40}  a {'word' * 8}"
+    assert broken(Text(long), 70).plain.split("\n")[1:] == [" " * 4 + "word" * 8]
+
+
+def test_the_lines_of_a_table_end_with_their_last_words() -> None:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("a name")
+    table.add_column("what")
+    table.add_row("x", "a value that is longer")
+    table.add_row("y", "value " * 50)
+    assert (
+        printed_by(lambda console: console.print(table))
+        == f"a name  what\nx       a value that is longer\ny       {('value ' * 50).rstrip()}\n"
+    )
+
+
+def test_an_error_in_a_terminal_is_broken_between_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "reassure: a message of some words"
+    print_error(text)
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    print_error(text)
+    assert capsys.readouterr().err == f"{text}\nreassure: a message\n    of some words\n"
 
 
 def test_colours_survive() -> None:

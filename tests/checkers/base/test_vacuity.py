@@ -74,7 +74,7 @@ def test_the_translation_decides_what_is_constant(body: str, status: str, tmp_pa
 
 
 def test_a_model_of_ones_own_with_a_property_that_reads_no_state(tmp_path: Path) -> None:
-    """That of another name in a variant too; one that depends on the configuration alone is no mistake."""
+    """That of another name in a variant too; one that depends on the configuration alone is not a mistake."""
     text = """
 @invariant
 def nothing(s: Partition) -> bool:

@@ -335,6 +335,7 @@ def test_a_trace_that_the_model_refuses_is_shown_with_a_note(
 
 
 def test_a_trace_that_does_not_show_what_it_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """SECURITY.md, 5."""
     path, data = trace_of(tmp_path, capsys)
     data["states"] = data["states"][:4]  # type: ignore[index]
     path.write_text(json.dumps(data))
@@ -423,9 +424,12 @@ def test_replay_names_the_guard(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (lambda d: d["states"][1]["#meta"].update(params={"x": 1}), "it takes ()"),
         (lambda d: d["states"][1].update(big=float("inf")), "big: Infinity is not of the type int 0..5"),
         (lambda d: d["#meta"].pop("model"), "does not name its model"),
+        (lambda d: d["states"].pop(0), "this is not an initial state of the model"),
+        (lambda d: d["states"][2].update(big={"#bigint": "5"}), "the model gives another state"),
     ],
 )
 def test_bad_traces(change: object, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """SECURITY.md, 5."""
     path, data = trace_of(tmp_path, capsys)
     change(data)  # type: ignore[operator]
     path.write_text(json.dumps(data))

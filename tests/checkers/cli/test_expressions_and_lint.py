@@ -35,10 +35,18 @@ def test_expressions_are_checked(lease: str, capsys: pytest.CaptureFixture[str])
     assert "invariant_1" not in again
     code, out, err = said(capsys, "replay", "t/lease--invariant_2.itf.json", "--model=lease.py")
     assert (code, "accepts the trace: 1 step" in out, "of the expression s.holder is None" in out + err) == (
-        0,
+        5,
         True,
         True,
     )
+
+
+def test_an_expression_takes_no_place_of_a_property(lease: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A violated property of the same name would not be asked."""
+    Path(lease).write_text(LEASE.replace("some_are_left", "invariant_1"))
+    code, _, err = said(capsys, "check", lease, "--invariant=s.given < 99", "--property=invariant_1")
+    assert (code, "lease declares invariant_1, which is the name of an expression here" in err) == (64, True), err
+    assert said(capsys, "check", lease, "--step=after.given >= before.given", "--engine=reference")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,55 @@ def test_a_model_that_ends_the_process_gives_no_answer(end: str, tmp_path: Path)
         assert (done.returncode, "ended without an answer" in done.stderr) == (255, True), (words, done)
 
 
+LEAVES = "    def __post_init__(self) -> None:\n        raise SystemExit(0)\n"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [("@invariant\n", "@invariant(when=lambda c: exit())\n"), ("    goal: ", f"{LEAVES}    goal: ")],
+)
+def test_python_of_a_model_that_ends_the_interpreter(
+    change: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The parts that are not in the language of actions and properties."""
+    text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
+    model, gate = tmp_path / "model.py", tmp_path / "gate.toml"
+    assert text.count(change[0]) == 1
+    model.write_text(text.replace(*change))
+    gate.write_text("[[check]]\nmodel = 'model.py'\nexpect = 'safety-violation'\n")
+    code, _, err = said(capsys, "check", str(model))
+    assert (code, "model ends the interpreter: SystemExit: " in err) == (150, True), err
+    code, out, _ = said(capsys, "gate", str(gate), "-j1")
+    assert (code, "model ends the interpreter" in out) == (150, True), out
+
+
+def test_a_command_that_ends_the_interpreter_has_not_answered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leave(*arguments: object) -> None:
+        raise SystemExit(0)
+
+    (tmp_path / "gate.toml").write_text("[[check]]\nmodel = 'die_hard'\nexpect = 'safety-violation'\n")
+    monkeypatch.setattr("reassure.checkers.cli.commands.check.run", leave)
+    assert said(capsys, "check", "die_hard")[0] == said(capsys, "gate", str(tmp_path / "gate.toml"), "-j1")[0] == 255
+    assert said(capsys, "check", "--help")[0] == 0
+
+
+FIXTURE = "def test_one(reassure_check):\n    reassure_check('model.py', violated=['goal_not_reached'])\n"
+
+
+@pytest.mark.parametrize("words", [["--reassure", "model.py"], ["test_one.py"]])
+def test_a_model_that_ends_pytest_is_no_pass(words: list[str], tmp_path: Path) -> None:
+    """As a file of tests, and by the fixture. SECURITY.md, 2."""
+    text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
+    (tmp_path / "model.py").write_text(f"{text}\nimport os\nos._exit(0)\n")
+    (tmp_path / "test_one.py").write_text(FIXTURE)
+    plugins = ["-p", "no:reassure", "-p", "reassure.pytest_plugin", "-p", "no:cacheprovider"]
+    line = [sys.executable, "-m", "pytest", *plugins, "--reassure-engine=reference", *words]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 255, done
+
+
 def test_a_model_is_a_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What stands in its module is executed when it is loaded. SECURITY.md, 1."""
     text = (ROOT / "models" / "examples" / "die_hard.py").read_text()

@@ -106,3 +106,9 @@ def test_one_state_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     (tmp_path / "one.py").write_text(text.replace("\nMODEL", claim))
     code, out, _ = said(capsys, "stuck", str(tmp_path / "one.py"))
     assert (code, out.splitlines()[3]) == (5, "  1 state must be followed by the goal")
+
+
+def test_a_file_that_is_not_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lease.py").write_text("x = 1\n")
+    code, _, err = said(capsys, "show", str(tmp_path / "lease.py"))
+    assert (code, "lease.py is not a trace: it is not JSON: Expecting value" in err) == (64, True), err

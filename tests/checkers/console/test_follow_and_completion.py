@@ -120,7 +120,10 @@ def fits(value: Any, schema: dict[str, Any], place: str = "") -> list[str]:
     wrong = [] if not kinds or kind in kinds or (kind == "integer" and "number" in kinds) else [f"{place} is {kind}"]
     wrong += [f"{place} is {value!r}"] if "enum" in schema and value not in schema["enum"] else []
     if isinstance(value, dict):
-        wrong += [f"{place} lacks {key}" for key in schema.get("required", []) if key not in value]
+        needed = [*schema.get("required", [])]
+        for key, others in schema.get("dependentRequired", {}).items():
+            needed += others if key in value else []
+        wrong += [f"{place} lacks {key}" for key in needed if key not in value]
         for key, inner in value.items():
             below = schema.get("properties", {}).get(key, schema.get("additionalProperties", {}))
             wrong += fits(inner, below, f"{place}.{key}")
@@ -137,6 +140,9 @@ def fits(value: Any, schema: dict[str, Any], place: str = "") -> list[str]:
         ["check", "leese.py"],
         ["simulate", "lease.py", "--walks=5"],
         ["find", "lease.py", "s.given == 1"],
+        ["mutants", "lease.py", "--max=1"],
+        ["gate", "gate.toml"],
+        ["lint", "lease.py"],
     ],
 )
 def test_records_fit_the_schema(
@@ -144,9 +150,11 @@ def test_records_fit_the_schema(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("lease.py").write_text(LEASE)
+    Path("gate.toml").write_text('[[check]]\nmodel = "lease.py"\nexpect = "pass"\n')
     said(capsys, *words, "--json=r.json")
     schema = json.loads(schema_text())
     record = json.loads(Path("r.json").read_text())
     assert fits(record, schema) == []
     assert fits({**record, "exit_code": "0"}, schema) == [".exit_code is string", ".exit_code is '0'"]
-    assert fits({key: value for key, value in record.items() if key != "config"}, schema) == [" lacks config"]
+    without = "verdict" if words[0] in ("gate", "lint") else "config"
+    assert fits({key: value for key, value in record.items() if key != without}, schema) == [f" lacks {without}"]

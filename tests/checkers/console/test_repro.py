@@ -37,7 +37,7 @@ VALUES: dict[Callable[[str], Any] | None, list[str]] = {
     argument_types.weight: ["up=3", "down=0"],
     argument_types.setting: ["spark.a=b c", "spark.d=e=f"],
 }
-"""Values that are no option's default, by its type."""
+"""Values that are not the default of an option, by its type."""
 
 OUTPUTS = {"json", "trace_dir", "quiet", "stories", "full", "workers", "jobs", "junit", "sarif", "html"}
 """Options that change no result, of whatever command."""

@@ -17,6 +17,7 @@ from reassure.checkers.publish.model_pages import ACROSS, PROTOCOLS
 from reassure.spec import claims
 from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.semantics.trace import read_itf
+from tests.helpers.browser import WIDTHS, chromium, faults
 from tests.helpers.html_page import read_page
 
 NUMBERS = {"K": 24, "B": 18, "I": 9, "T": 14, "R": 12, "X": 3}
@@ -157,6 +158,16 @@ def test_the_page_of_the_project(found: list[verdicts.Entry]) -> None:
         assert ledger_page.title(entry.claim.document, found) in reader.text
     for promise in PROMISES:
         assert promise.name in reader.text
+
+
+def test_the_page_in_a_browser(found: list[verdicts.Entry], tmp_path: Path) -> None:
+    """Of some claims, with every story open."""
+    file = tmp_path / "claims.html"
+    file.write_text(html_page([e for e in found if e.claim.id in ("B2", "I4", "K9", "T1", "X1")]), encoding="utf-8")
+    stories = "document.querySelectorAll('details').forEach(story => { story.open = true })"
+    with chromium() as browser:
+        for width in WIDTHS:
+            assert faults(file.as_uri(), browser, width, lambda page: page.evaluate(stories)) == [], width
 
 
 def test_every_document_has_a_title(found: list[verdicts.Entry]) -> None:

@@ -81,7 +81,7 @@ def test_what_has_changed_runs(gate: str, capsys: pytest.CaptureFixture[str]) ->
     path = Path(gate)
     said(capsys, "gate", gate, "-j", "1")
     mine = path.with_name("mine.py")
-    mine.write_text('"""Words are no change."""\n' + MODEL)
+    mine.write_text('"""Words are not a change."""\n' + MODEL)
     assert said(capsys, "gate", gate, "--changed", "-j", "1")[1].count("unchanged since") == 2
     mine.write_text(CHANGED)
     os.utime(mine, (1, 1))

@@ -211,6 +211,26 @@ def test_a_certificate_of_another_text(made: Path, capsys: pytest.CaptureFixture
     assert (code, "is of another text of mine" in out) == (64, True), out
 
 
+@pytest.mark.parametrize(
+    ("asked", "code", "told"),
+    [
+        ('set = { most = 2 }\nproperty = ["small"]', 0, ""),
+        ("set = { most = 3 }", 15, "the certificate is of most=2, not 3"),
+        ('property = ["small", "absent"]', 15, "the certificate does not prove absent"),
+        ('pin = { properties = "e3b0c44298fc" }', 17, "no property is reported, pinned e3b0c44298fc"),
+    ],
+)
+def test_a_certificate_of_something_else(
+    asked: str, code: int, told: str, made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another file in its place, of a smaller configuration or of fewer properties, is a proof too."""
+    path = made / "verify.toml"
+    check = '[[check]]\nkind = "verify"\ncertificate = "proof.json"\nmodel = "mine.py"\nexpect = "pass"\n'
+    path.write_text(f"{check}{asked}\n")
+    found, out, _ = said(capsys, "gate", str(path), "-j", "1")
+    assert (found, told in out) == (code, True), out
+
+
 def test_the_command_of_each_kind(made: Path) -> None:
     (made / "kafka.toml").write_text(
         '[[check]]\nkind = "kafka conform"\nmodel = "kraft_kafka"\nset = { unclean = "off", shutdowns = 0 }\n'

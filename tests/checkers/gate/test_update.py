@@ -56,6 +56,7 @@ def test_pins_are_written_where_they_stand(tmp_path: Path, capsys: pytest.Captur
     code, out, _ = said(capsys, "gate", str(path), "--update", "-j", "1")
     assert path.read_text() == NEW
     assert code == 0, out
+    assert "\nwith the new pins: " in out and out.endswith(", 0 failed (exit code 0)\n")
     shown = [line for line in out.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
     assert shown == [
         "-pin = { generated = 98, distinct = 1_7 } # counts",
@@ -72,6 +73,7 @@ def test_pins_are_written_where_they_stand(tmp_path: Path, capsys: pytest.Captur
     code, out, _ = said(capsys, "gate", str(path), "--update", "-j", "1")
     assert (code, path.read_text()) == (0, NEW)
     assert "nothing to change: the file has the pins and trace lengths of this run" in out
+    assert "with the new pins" not in out
 
 
 def test_a_check_without_pins_gets_all_of_its_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

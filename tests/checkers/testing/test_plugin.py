@@ -266,3 +266,12 @@ def test_a_property_that_applies_to_no_configuration_fails(pytester: pytest.Pyte
     ran = pytester.runpytest_inprocess(*ON, "--reassure", "-rA")
     ran.assert_outcomes(passed=3, failed=4)
     ran.stdout.fnmatch_lines(["of_another_goal: vacuous (its `when` is true of no configuration)"])
+
+
+@pytest.mark.parametrize("name", ["search", "no_deadlock"])
+def test_a_property_is_judged_whatever_its_name(name: str, pytester: pytest.Pytester) -> None:
+    """Also if a test about the whole run has the same name."""
+    pytester.makepyfile(jugs=MODEL.replace("never_full", name))
+    ran = pytester.runpytest_subprocess(*ON, "--reassure", "-rA")
+    ran.assert_outcomes(passed=3, failed=3, skipped=1)
+    ran.stdout.fnmatch_lines([f"jugs: {name} is violated after 1 step"])

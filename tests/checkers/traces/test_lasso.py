@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.cli.main import main
+from reassure.checkers.console.replayed import replayed_file
 from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text
 
 GO_ROUND = {
@@ -116,9 +118,14 @@ def test_a_loop_that_is_none(
 
 
 def test_a_finite_trace_decides_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """So that its replay is not a pass; nor is one of a folder, as `claims --replay` has it."""
     file, data, _ = trace_of(tmp_path, GO_ROUND, capsys)
     data.pop("loop")
     data["#meta"].pop("closing")
     file.write_text(json.dumps(data))
     code, _, err = said(capsys, "replay", str(file), "--model", model_of(file))
+    assert (code, "does not decide arrives here" in err) == (5, True)
+    outcome = replayed_file(file, file.name, model_of(file), {})
+    assert (outcome.code, outcome.problem.endswith("does not decide arrives here")) == (Exit.INCONCLUSIVE, True)
+    code, _, err = said(capsys, "show", str(file), "--model", model_of(file))
     assert (code, "does not decide arrives here" in err) == (0, True)

@@ -96,7 +96,7 @@ def test_a_model_or_an_expression_that_raises(tmp_path: Path, capsys: pytest.Cap
     [
         ("s.isr +", 64, "'s.isr +' is not a Python expression: invalid syntax"),
         ("s.isr == before.isr", 64, "about a state `s` or about a step `before`, `after`, not about both"),
-        ("foo == s.isr", 64, "`foo` is not defined: define or import it; `s` is a state, or `before` and `after`"),
+        ("foo == s.isr", 64, "`foo` is not defined; `s` is a state, or `before` and `after`"),
         ("s.isr", 64, "outside the language: `s.isr` is set of Broker, not a bool"),
         ("s.wrong == 1", 64, "outside the language: `.wrong` is not a field"),
         ("True) or (x", 64, "is not a Python expression"),

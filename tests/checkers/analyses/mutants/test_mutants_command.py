@@ -50,7 +50,7 @@ def test_the_table_names_survivors_and_what_each_property_kills(
     }  # fmt: skip
     assert found["unexercised"] == ["is_no_set_of_three"]
     assert (found["mutants_of_model"], found["mutants_chosen"], len(found["mutants"])) == (27, 27, 27)
-    assert found["properties"][0] == {
+    assert found["noticed"][0] == {
         "name": "value_is_small", "kills": 5, "alone": 5, "violated_by_the_model": False
     }  # fmt: skip
     assert found["mutants"][4] == {
@@ -129,7 +129,7 @@ def test_only_the_properties_that_are_asked_for_kill(
         assert "no property of mine matches nothing_such" in err
     else:
         assert record(path)["counts"] == counts
-        assert [p["name"] for p in record(path)["properties"]] == properties
+        assert [p["name"] for p in record(path)["noticed"]] == properties
 
 
 @pytest.mark.parametrize(

@@ -217,8 +217,8 @@ def test_what_nothing_reaches_is_listed_with_the_reason(tmp_path: Path, capsys: 
     clipped = model_file(tmp_path / "other", MODEL.replace("DOUBLE", "== 3"))
     code, out, _ = said(capsys, "traces", clipped, f"--out={tmp_path / 'q'}")
     assert code == 5
-    assert "double: each of its 1 steps leaves a bound" in out
-    assert "never: no reachable state enables it; 1 steps leave a bound, and what is beyond was not visited" in out
+    assert "double: its only step leaves a bound" in out
+    assert "never: no reachable state enables it; 1 step beyond a bound, where nothing was visited" in out
 
 
 def test_a_changed_model_keeps_what_it_still_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

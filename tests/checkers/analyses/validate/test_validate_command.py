@@ -98,7 +98,7 @@ def test_what_a_bound_may_hide_is_inconclusive(tmp_path: Path, capsys: pytest.Ca
         words = ("validate", path, log(tmp_path, {"action": "add"}, {"action": "add"}), f"--engine={engine}")
         code, out, _ = said(capsys, *words)
         assert code == 5
-        assert "add leaves the bound of n (in 1 of 1 states)" in out
+        assert "add leaves the bound of n (in 1 of 1 state)" in out
         assert "with wider bounds a run may match the log" in out
 
 
@@ -107,6 +107,8 @@ def test_what_a_bound_may_hide_is_inconclusive(tmp_path: Path, capsys: pytest.Ca
     [
         ("{", "line 1: it is not JSON"),
         ("[]", "line 1: a line is a JSON object"),
+        ('{"state": {"isr": [1]}, "state": {}}', "line 1: it is not JSON: 'state' is listed twice"),
+        ('{"state": {"isr": [1], "isr": [0]}}', "'isr' is listed twice"),
         ('{"actoin": "fence"}', "actoin is none of action, params, state, note"),
         ('{"action": "fense"}', 'no action "fense"; did you mean fence?'),
         ('{"action": []}', "an empty list"),
@@ -138,3 +140,37 @@ def test_bad_input_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[s
         found, _, err = said(capsys, "validate", "core", *words, "--engine=reference")
         assert found == code
         assert why in err and len(err.splitlines()) == 1
+
+
+PARTS = COUNTER.replace("import Model", "import Id, Map, fill, Model").replace(
+    "State(0)", "State(None, fill(Node, c, 0), 0)"
+)
+PARTS = PARTS.replace("def zero()", "def zero(c: Config)").replace(
+    "class State:",
+    """class Point:
+    x: Annotated[int, Range(0, 3)]
+
+class Node(Id, size=2): ...
+
+@dataclass(frozen=True)
+class State:
+    last: Point | None
+    hw: Map[Node, Annotated[int, Range(0, 3)]]""",
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        ([{}], 6), ([{"note": "isr is {1}"}, {"state": {}}, {"params": {}}], 6), ([{"state": {"hw": {}}}], 6),
+        ([{"state": {"last": {}}}], 18), ([{"state": {"last": None}}], 0), ([{"state": {"hw": {"0": 0}}}], 0),
+        ([{}, {"action": "*"}], 0),
+    ],
+)  # fmt: skip
+def test_a_log_that_observes_nothing_is_no_pass(
+    lines: list[dict[str, Any]], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of an optional record `{}` says that it is there."""
+    model = model_file(tmp_path, PARTS)
+    got, _, err = said(capsys, "validate", model, log(tmp_path, *lines), "--engine=reference")
+    assert (got, "has no line that observes anything" in err) == (code, code == 6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,17 @@ def test_a_jvm_that_ends_is_not_waited_for(tmp_path: Path) -> None:
     done = subprocess.run(CHECK, env=place, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (153, "")
     assert done.stderr == "reassure: Spark does not start with --master local[3]: Error: no memory\n"
+
+
+def test_what_pyspark_makes_while_it_starts_is_below_the_folder_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is killed meanwhile leaves nothing that the next one does not remove."""
+    made: list[str] = []
+
+    def launched(*_: object) -> None:
+        made.append(tempfile.gettempdir())
+
+    monkeypatch.setattr("pyspark.java_gateway.launch_gateway", launched)
+    before = tempfile.gettempdir()
+    launch.gateway(SparkOptions("local[1]"))
+    assert made == [str(launch.process_folder())]
+    assert tempfile.gettempdir() == before

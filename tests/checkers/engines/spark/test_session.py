@@ -52,7 +52,7 @@ print(launch.process_folder())
 @needs_spark
 @pytest.mark.slow
 def test_one_session_after_another_in_a_process() -> None:
-    """In one JVM; the settings of workers on this machine are no defaults of a later session."""
+    """In one JVM; the settings of workers on this machine are not the defaults of a later session."""
     done = subprocess.run([sys.executable, "-c", ONE_AFTER_ANOTHER], capture_output=True, text=True, timeout=120)
     *lines, folder = done.stdout.splitlines()
     assert lines == ["local[2,4] ['1', '2']", "local[1,4] ['1', '2']", "1", "[]"], done.stderr
