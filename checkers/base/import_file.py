@@ -132,7 +132,9 @@ def import_file(path: Path) -> ModuleType:
         return _import_by_path(_free_name(path), path)
     except (LanguageError, DomainError) as error:
         raise type(error)(f"{error}{_place(error)}") from error
-    except (Exception, SystemExit) as error:  # a file that ends the interpreter has answered nothing
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a file that ends the interpreter has answered nothing
         raise LanguageError(f"{path.name} cannot be imported: {_in_one_line(error, path)}") from error
 
 

@@ -82,7 +82,7 @@ def never_applies(claim: Property, model: Model) -> bool:
             if unread.name not in types:
                 return False
             open_values += [{**values, unread.name: value} for value in types[unread.name].values()]
-        except Exception:
+        except Exception:  # the model is refused for it, if this configuration is asked for
             return False
     return False
 

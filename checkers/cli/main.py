@@ -59,7 +59,7 @@ def main(argv: list[str] | None = None) -> int:
         _close_stdout()
         code: Exit = getattr(args, "found", Exit.SYSTEM)
         return code.value
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         if isinstance(error, SystemExit) and not hasattr(args, "command"):  # --help
             return int(error.code or 0)
         failure = as_failure(error)

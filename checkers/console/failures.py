@@ -13,7 +13,7 @@ from reassure.spec.semantics.interpreter import ConfigError, ModelError
 SHOWN = "`reassure check` shows how"
 
 
-def as_failure(error: Exception | SystemExit) -> Failure:
+def as_failure(error: BaseException) -> Failure:
     """Translates an exception; one that is not known is a bug of this program."""
     match error:
         case Failure():

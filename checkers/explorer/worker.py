@@ -61,7 +61,7 @@ def serve(connection: Connection, model: str, settings: list[str], options: Sear
         answer = {"state": "interrupted", "text": "stopped before there was anything to tell"}
     except BrokenPipeError:
         return  # the explorer has gone
-    except Exception as error:
+    except BaseException as error:
         answer = {"state": "refused", "text": str(as_failure(error))}
     connection.send({"answer": answer})
 

@@ -148,7 +148,7 @@ def _run(check: Check, threads: int, remaining: float | None, folder: Path) -> t
             code = module.run(args, Console(file=out, width=WIDTH, no_color=True, force_terminal=False))
     except KeyboardInterrupt:
         return unanswered(check, Exit.INCONCLUSIVE, BY_USER).record, ""
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         failure = as_failure(error)
         return error_record(failure.code, str(failure), check.model or "", check.repro()), ""
     output = out.getvalue()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from reassure.checkers.base.exit_codes import Exit, worst
+from reassure.checkers.base.model_loader import FINDINGS
 from reassure.checkers.base.result import RAISES
 from reassure.checkers.traces.explain import claim_of, end_shows
 from reassure.checkers.traces.fairness import repeats, why_fair
@@ -54,7 +55,7 @@ def _judge_property(trace: Trace, bound: BoundModel, result: Replayed) -> None:
     if "expression" in trace.meta:
         result.leave_open(f"it is of the expression {trace.meta['expression']}, which is not decided here")
         return
-    if name not in {"deadlock", RAISES, *(p.name for p in bound.model.properties)}:
+    if name not in {*FINDINGS, *(p.name for p in bound.model.properties)}:
         result.code = Exit.EXPECTATION
         result.problem = f"{bound.model.name} has no property {name}, which the trace is of"
         return

@@ -35,7 +35,7 @@ def start(c: Config, x: Node) -> State:
 def act(s: State, a: Nodes, b: Nodes) -> State:
     return replace(s, a=a, b=b)
 """
-TEXT = model_text.PRELUDE[: model_text.PRELUDE.index("@dataclass(frozen=True)\nclass State")] + STATE
+TEXT = model_text.BEFORE_STATE + STATE
 MOST = 3
 """Members of each region of the two sets."""
 
@@ -111,6 +111,8 @@ def counted_twice(s: State) -> bool:
 
 
 def test_what_follows_from_regions_is_proved_and_what_does_not_is_violated(tmp_path: Path) -> None:
-    path = tmp_path / "sizes.py"
-    path.write_text(f"{TEXT}{CLAIMS}\nMODEL = Model.of(__name__, state=State, config=Config)\n", encoding="utf-8")
-    assert statuses(proof(str(path))) == {"larger": "proved", "counted_once": "proved", "counted_twice": "violated"}
+    assert statuses(proof(model_text.file(CLAIMS, tmp_path, TEXT))) == {
+        "larger": "proved",
+        "counted_once": "proved",
+        "counted_twice": "violated",
+    }

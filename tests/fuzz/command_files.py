@@ -167,6 +167,10 @@ def validate(f: Frame) -> Found:
     else:
         widest = max(widest, len(possible))
     code = Exit.OK if explained == len(lines) else Exit.INCONCLUSIVE if clipped else Exit.TRACE
+    if code is Exit.OK and not any(line.observes for line in lines):
+        if ran.code is not Exit.NOTHING:
+            yield "a log that observes nothing", ran.code
+        return
     said = [ran.code, *(ran.record[k] for k in ("lines_explained", "possible_states", "widest"))]
     if said != [code, explained, len(possible), widest]:
         yield "another answer", (said, [code, explained, len(possible), widest], [_written(g, line) for line in lines])
@@ -179,6 +183,11 @@ class Observed:
     actions: set[str] | None
     params: dict[str, Any]
     fields: dict[str, Any]
+
+    @property
+    def observes(self) -> bool:
+        """Whether it says anything of a run."""
+        return self.actions is not None or bool(self.fields)
 
     def agrees(self, graph: Graph, number: int) -> bool:
         """Whether a state is what is observed."""

@@ -60,6 +60,8 @@ def start(c: Config) -> State:
     return State(every(Node, c), None, (), Colour.RED, Inner(), fill(Node, c, Colour.RED), frozenset())
 """
 
+BEFORE_STATE = PRELUDE[: PRELUDE.index("@dataclass(frozen=True)\nclass State")]
+
 
 def module(text: str, folder: Path, prelude: str = PRELUDE) -> Any:
     """The module of this text, written to a file of `folder` and imported."""
@@ -78,3 +80,11 @@ def model(text: str, folder: Path, **options: Any) -> Model:
     """The model of everything declared in the text (state `State`, configuration `Config`)."""
     made = module(text, folder)
     return Model.of(made.__name__, state=made.State, config=made.Config, **options)
+
+
+def file(text: str, folder: Path, prelude: str = PRELUDE, state: str = "State") -> str:
+    """The file, in `folder`, of a model of everything declared in the text."""
+    path = folder / "model.py"
+    made = f"MODEL = Model.of(__name__, state={state}, config=Config)"
+    path.write_text(f"{prelude}\n{text}\n{made}\n", encoding="utf-8")
+    return str(path)

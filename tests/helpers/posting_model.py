@@ -69,9 +69,12 @@ MODEL = Model.of(__name__, state=State, config=Config)
 '''
 
 
-def posting(folder: Path, nodes: int = 3) -> Any:
-    """The module of the model."""
-    return module(TEXT.replace("Range(1, 12)] = 3", f"Range(1, 12)] = {nodes}"), folder, prelude="")
+def posting(folder: Path, nodes: int = 3, **renamed: str) -> Any:
+    """The module of the model. renamed: words of its text, and what stands there instead."""
+    text = TEXT.replace("Range(1, 12)] = 3", f"Range(1, 12)] = {nodes}")
+    for word, other in renamed.items():
+        text = text.replace(word, other)
+    return module(text, folder, prelude="")
 
 
 def taken(made: Any, *calls: tuple[str, dict[str, Any]]) -> tuple[Trace, BoundModel]:

@@ -69,6 +69,7 @@ def test_a_session_from_the_start_to_an_exported_test(page: Page, tmp_path: Path
     page.click("#enabled a.step:has-text('fill_big')")
     at(page, "empty/fill_big")
     assert state_of(page) == {"small": "0", "big": "5"}
+    assert page.locator("#said").inner_text() == "After 1 step, the last one fill_big()"
     page.keyboard.press("6")  # big_to_small
     at(page, "empty/fill_big/big_to_small")
     page.keyboard.press("Backspace")

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from reassure.checkers.cli.main import main
+from reassure.checkers.pictures.html_page import html_page
 from tests.helpers.browser import WIDTHS, chromium, faults
 from tests.helpers.committed_traces import committed_file
 from tests.helpers.explorer_pages import ended, served, told
+from tests.helpers.posting_model import posting, taken
 
 LOG = Path(__file__).parents[2] / "helpers" / "kept_logs" / "4.1.0.log"
 WIDE = committed_file("batching_literal", "every_reassignment_ends", deaths=0)
@@ -57,6 +59,17 @@ def test_a_page_that_is_written(
     assert main([*words, name]) == code, capsys.readouterr()
     for width in WIDTHS:
         assert faults((tmp_path / name).as_uri(), browser, width) == [], width
+
+
+def test_long_names_at_lifelines(browser: Any, tmp_path: Path) -> None:
+    """Heads, and marks of what a step changes."""
+    made = posting(tmp_path, clerk="coordinator of the group", Node="GroupMember", score="partitions_it_has_revoked")
+    letter = made.Letter(made.GroupMember(2), 1)
+    steps = ("write", {"to": letter.to, "body": 1}), ("read", {"letter": letter, "reader": letter.to})
+    file = tmp_path / "lifelines.html"
+    file.write_text(html_page(*taken(made, *steps)), encoding="utf-8")
+    for width in WIDTHS:
+        assert faults(file.as_uri(), browser, width) == [], width
 
 
 def test_a_picture_alone_on_a_screen(browser: Any, tmp_path: Path) -> None:

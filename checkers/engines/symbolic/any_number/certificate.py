@@ -134,12 +134,16 @@ def node_of(system: System, rows: list[list[Any]]) -> Node:
     types = _types(system)
     known = {(node.type, node.data) for node in g.nodes() if node.op == "const"}
     for op, type_text, its_rows, data in rows:
-        args, kind = tuple(nodes[i] for i in its_rows), _type(type_text, types)
+        args = tuple(nodes[i] for i in its_rows)
         data = tuple(data) if isinstance(data, list) else data
-        if op == "const" and (kind, data) not in known and not _constant(system, kind, data):
-            raise ValueError(f"{data} is no {type_text} that the model has")
-        if op != "const" and not _fits(system, op, kind, args, data):
-            raise ValueError(f"{type_text} is not a type of {op} here")
+        for kind in _of_text(type_text, types):
+            if op == "const" and ((kind, data) in known or _constant(system, kind, data)):
+                break
+            if op != "const" and _fits(system, op, kind, args, data):
+                break
+        else:
+            what = f"{data} is not a value that the model has" if op == "const" else f"it is not a type of {op} here"
+            raise ValueError(f"{type_text}: {what}")
         if op in LEAVES:
             node = LEAVES[op](g, data, kind)
         else:
@@ -258,19 +262,22 @@ def _constant(system: System, kind: Type, data: Any) -> bool:
     return 0 <= data < least if item is kind else -(1 << least) <= data < 1 << least
 
 
-def _types(system: System) -> dict[str, Type]:
-    """The types of what the model has and of sets of it, by their text."""
+def _types(system: System) -> dict[str, list[Type]]:
+    """The types of what the model has and of sets of it, by their text: it does not say which bounds are declared."""
     own = [kind for _, kind in places(system)] + [bag.item for _, bag in system.bags]
     kinds = [*own, *(node.type for node in system.graph.nodes())]
     kinds += [kind.item if isinstance(kind, SetType | SeqType) else kind for kind in kinds]
     kinds += [SetType(kind) for kind in kinds if isinstance(kind, IdType | EnumType)]
-    return {str(kind): kind for kind in kinds}
+    by_text: dict[str, list[Type]] = {}
+    for kind in dict.fromkeys(kinds):
+        by_text.setdefault(str(kind), []).append(kind)
+    return by_text
 
 
-def _type(text: str, types: dict[str, Type]) -> Type:
+def _of_text(text: str, types: dict[str, list[Type]]) -> list[Type]:
     if text.startswith("int ") and text not in types:
         low, _, high = text.removeprefix("int ").partition("..")
-        return IntType(int(low), int(high))
+        return [IntType(int(low), int(high))]
     return types[text]
 
 

@@ -13,6 +13,7 @@ from reassure.checkers.cli.main import main
 from reassure.checkers.engines.symbolic.any_number.certificate import AnyCertificate, Verified, read, verify
 from reassure.checkers.engines.symbolic.any_number.obligations import LOGIC, one_file, z3_settles
 from reassure.checkers.engines.symbolic.solver import cvc5_settles
+from tests.helpers import model_text
 from tests.helpers.any_number import bound_to, proof
 
 
@@ -201,6 +202,36 @@ def test_verify_by_the_command(core: Path, capsys: pytest.CaptureFixture[str]) -
     broken = core.with_name("broken.json")
     broken.write_text(json.dumps(data), encoding="utf-8")
     assert main(["verify", str(broken), "--memory=1M"]) == Exit.EXPECTATION.value
+
+
+DECLARED = """
+@dataclass(frozen=True)
+class State:
+    up: Nodes
+    count: Annotated[int, Range(0, 2, declared=True)]
+
+@initial
+def start() -> State:
+    return State(frozenset({Node(1)}), 1)
+
+@action(who="tester")
+def step(s: State, p: Node) -> State:
+    return replace(s, count=s.count if p in s.up else 2 - s.count)
+
+@invariant
+def one(s: State) -> bool:
+    return (s.count if Node(1) in s.up else 2 - s.count) == 1
+"""
+
+
+def test_a_range_that_is_declared_and_one_of_an_expression(tmp_path: Path) -> None:
+    """Both have one text in the certificate."""
+    model = model_text.file(DECLARED, tmp_path, model_text.BEFORE_STATE)
+    result = proof(model, "flag=False")
+    assert result.proof is not None and result.proof.certificate is not None
+    result.proof.certificate.write(tmp_path / "one.json")
+    end = verify(read(tmp_path / "one.json"), bound_to(model, "flag=False"), memory=LITTLE)
+    assert (end.wrong, [one.complete for one in end.searched]) == ([], [True] * len(end.searched))
 
 
 SCRIPT = "(declare-sort S 0)(declare-const a S)(declare-const b S)(assert (= a b)){}(check-sat)"

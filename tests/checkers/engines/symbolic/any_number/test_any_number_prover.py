@@ -99,9 +99,7 @@ def not_five(s: State) -> bool:
 
 def test_what_is_true_and_not_inductive_has_a_step_that_breaks_it(tmp_path: Path) -> None:
     """The numbers are even, which no candidate says."""
-    path = tmp_path / "even.py"
-    path.write_text(model_text.PRELUDE + EVEN + "\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
-    result = proof(str(path))
+    result = proof(model_text.file(EVEN, tmp_path))
     (found,) = [p for p in result.properties if p.name == "not_five"]
     assert found.status == "unknown"
     assert found.note == "act(node=1) breaks it from a state that satisfies all lemmas, with --set nodes=1"
@@ -141,10 +139,7 @@ def as_before(s: State) -> bool:
 
 
 def test_a_lemma_about_an_order_is_tried_although_a_small_state_does_not_know_the_order(tmp_path: Path) -> None:
-    prelude = model_text.PRELUDE[: model_text.PRELUDE.index("@dataclass(frozen=True)\nclass State")]
-    path = tmp_path / "order.py"
-    path.write_text(prelude + ORDER + "\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
-    result = proof(str(path))
+    result = proof(model_text.file(ORDER, tmp_path, model_text.BEFORE_STATE))
     assert statuses(result) == {"as_before": "proved"}
     assert result.proof is not None and "listed without added == before" in result.proof.lemmas
 
@@ -162,13 +157,11 @@ def fine(s: State) -> bool:
 
 
 def test_what_has_no_translation_is_refused_with_its_place(tmp_path: Path) -> None:
-    text = REFUSED + "\nMODEL = Model.of(__name__, state=State, config=Config)\n"
-    path = tmp_path / "refused.py"
-    path.write_text(model_text.PRELUDE + text, encoding="utf-8")
+    path = model_text.file(REFUSED, tmp_path)
     with pytest.raises(Failure, match="1 construct without a translation for any number") as refused:
-        proof(str(path))
+        proof(path)
     assert refused.value.code is Exit.MODEL
-    assert re.search(r"refused\.py:\d+:\d+: this comprehension", str(refused.value))
+    assert re.search(r"model\.py:\d+:\d+: this comprehension", str(refused.value))
     assert "this comprehension over Node, of which there may be any number" in str(refused.value)
 
 
@@ -184,10 +177,8 @@ def leader_is_somebody(s: State) -> bool:
 
 
 def test_nothing_is_proved_of_a_model_that_may_raise(tmp_path: Path) -> None:
-    path = tmp_path / "raises.py"
     text = RAISES.replace("every(Node, Config())", "frozenset({s.leader})")
-    path.write_text(model_text.PRELUDE + text + "\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
-    result = proof(str(path))
+    result = proof(model_text.file(text, tmp_path))
     assert statuses(result)["leader_is_somebody"] != "proved"
 
 
@@ -209,11 +200,10 @@ def test_maps_of_maps_are_refused_with_their_place(state: str, where: str, tmp_p
     prelude = model_text.PRELUDE.replace("score: Map[Node, Colour]", f"score: Map[Node, {state}]")
     value = "Colour.RED" if state == "Colour" else "fill(Node, c, True)"
     prelude = prelude.replace("fill(Node, c, Colour.RED)", f"fill(Node, c, {value})")
-    path = tmp_path / "maps.py"
     text = MAPS.replace(", votes: Map[Node, Map[Node, bool]]", "") if "state" in where else MAPS
-    path.write_text(f"{prelude}\n{text}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
-    with pytest.raises(Failure, match=rf"maps\.py:\d+:1: {where}: a map from Node to maps from Node"):
-        proof(str(path))
+    path = model_text.file(text, tmp_path, prelude)
+    with pytest.raises(Failure, match=rf"model\.py:\d+:1: {where}: a map from Node to maps from Node"):
+        proof(path)
 
 
 BAGS = """
@@ -243,14 +233,11 @@ def fine(s: State) -> bool:
 def test_sets_of_records_of_sets_and_as_parameters_are_refused(
     state: str, parameter: str, reason: str, tmp_path: Path
 ) -> None:
-    prelude, rest = model_text.PRELUDE.split("@dataclass(frozen=True)\nclass State")
     records, rules = BAGS.replace("PARAMETER", parameter).split("@action", 1)
-    rest = rest.replace("frozenset[Message]", state)
-    path = tmp_path / "bags.py"
-    text = f"{prelude}{records}\n@dataclass(frozen=True)\nclass State{rest}\n@action{rules}"
-    path.write_text(f"{text}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
-    with pytest.raises(Failure, match=rf"bags\.py:\d+:1: {reason}"):
-        proof(str(path), "flag=False")
+    rest = model_text.PRELUDE.removeprefix(model_text.BEFORE_STATE).replace("frozenset[Message]", state)
+    path = model_text.file(f"{records}\n{rest}\n@action{rules}", tmp_path, model_text.BEFORE_STATE)
+    with pytest.raises(Failure, match=rf"model\.py:\d+:1: {reason}"):
+        proof(path, "flag=False")
 
 
 NAMED = """
@@ -272,9 +259,7 @@ def settles(s: State) -> bool:
 
 
 def test_a_property_of_whole_runs_may_name_a_member_that_smaller_configurations_lack(tmp_path: Path) -> None:
-    path = tmp_path / "named.py"
-    path.write_text(f"{model_text.PRELUDE}\n{NAMED}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
-    found = {p.name: str(p.status) for p in proof(str(path)).properties}
+    found = {p.name: str(p.status) for p in proof(model_text.file(NAMED, tmp_path)).properties}
     assert found == {"fine": "proved", "settles": "not_checked", "deadlock": "not_checked"}
 
 
@@ -327,23 +312,18 @@ def never_put(s: State) -> bool:
 
 
 def test_sets_of_records_in_maps_and_optionals_are_proved(tmp_path: Path) -> None:
-    path = tmp_path / "nested.py"
-    prelude = model_text.PRELUDE[: model_text.PRELUDE.index("@dataclass(frozen=True)\nclass State")]
-    path.write_text(f"{prelude}\n{NESTED}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
-    result = proof(str(path), "flag=False")
+    result = proof(model_text.file(NESTED, tmp_path, model_text.BEFORE_STATE), "flag=False")
     assert statuses(result) == {"on": "proved", "never_so": "proved", "none_listed": "proved", "never_put": "violated"}
     assert result.proof is not None and result.proof.certificate is not None
     assert "Listed" in str(result.proof.certificate.lemmas)  # a record is written as it stands
 
 
 def test_what_has_no_translation_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "refused.py"
     text = MAPS.replace(", votes: Map[Node, Map[Node, bool]]", "").replace(
         "    return s\n", "    require(next((b for b in (True,)), False))\n    return s\n"
     )
-    path.write_text(f"{model_text.PRELUDE}\n{text}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
-    with pytest.raises(Failure, match="refused: seq_first has no translation for any number"):
-        proof(str(path))
+    with pytest.raises(Failure, match="model: seq_first has no translation for any number"):
+        proof(model_text.file(text, tmp_path))
 
 
 TRUTHS = """
@@ -377,10 +357,12 @@ def logged(s: Votes) -> bool:
 
 
 def test_sets_of_records_of_sets_of_truth_values_and_of_tables_of_sequences(tmp_path: Path) -> None:
-    path = tmp_path / "truths.py"
-    made = "\nMODEL = Model.of(__name__, state=Votes, config=Config)\n"
-    path.write_text(model_text.PRELUDE.replace("return State(", "return Votes(") + TRUTHS + made, "utf-8")
-    assert statuses(proof(str(path))) == {"false_alone": "proved", "none": "violated", "logged": "proved"}
+    prelude = model_text.PRELUDE.replace("return State(", "return Votes(")
+    assert statuses(proof(model_text.file(TRUTHS, tmp_path, prelude, "Votes"))) == {
+        "false_alone": "proved",
+        "none": "violated",
+        "logged": "proved",
+    }
 
 
 NAMED_ALIKE = """
@@ -408,9 +390,5 @@ def first_is_up(s: State) -> bool:
 
 
 def test_parameters_of_one_name_and_two_types(tmp_path: Path) -> None:
-    path = tmp_path / "alike.py"
-    prelude = model_text.PRELUDE[: model_text.PRELUDE.index("@dataclass(frozen=True)\nclass State")].replace(
-        "= 3", "= 1"
-    )
-    path.write_text(f"{prelude}{NAMED_ALIKE}\nMODEL = Model.of(__name__, state=State, config=Config)\n", "utf-8")
-    assert statuses(proof(str(path), "flag=False")) == {"first_is_up": "violated"}
+    path = model_text.file(NAMED_ALIKE, tmp_path, model_text.BEFORE_STATE.replace("= 3", "= 1"))
+    assert statuses(proof(path, "flag=False")) == {"first_is_up": "violated"}
