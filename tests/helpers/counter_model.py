@@ -67,3 +67,31 @@ def one(s: State) -> bool:
 
 MODEL = Model.of(__name__, state=State, config=Config)
 '''
+
+BY_TWO = """
+from dataclasses import dataclass
+from typing import Annotated
+from reassure import Model, Range, action, initial, invariant, replace
+
+@dataclass(frozen=True)
+class Config: ...
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(0, 3)]
+
+@initial
+def zero() -> State:
+    return State(0)
+
+@action(who="a")
+def add(s: State) -> State:
+    return replace(s, n=s.n + 2)
+
+@invariant
+def small(s: State) -> bool:
+    return s.n < 2
+
+MODEL = Model.of(__name__, state=State, config=Config)
+"""
+"""It counts by twos, and leaves its bound."""

@@ -17,9 +17,9 @@ from reassure.checkers.pictures.html_page import html_page
 from tests.helpers.browser import WIDTHS, chromium, faults
 from tests.helpers.committed_traces import committed_file
 from tests.helpers.explorer_pages import ended, served, told
+from tests.helpers.metadata_log_text import LOGS
 from tests.helpers.posting_model import posting, taken
 
-LOG = Path(__file__).parents[2] / "helpers" / "kept_logs" / "4.1.0.log"
 WIDE = committed_file("batching_literal", "every_reassignment_ends", deaths=0)
 GATE = """
 [[check]]
@@ -45,7 +45,7 @@ PAGES: dict[str, tuple[list[str], int]] = {
     "groups.html": (["graph", "core", "--by=s.leader, len(s.isr)", "--quiet", "--out"], 0),
     "explorer.html": (["explore", "two_phase_commit", "--set=managers=2", "--workers=1", "--out"], 0),
     "gate.html": (["gate", "gate.toml", "-j", "1", "--html"], 151),
-    "audit.html": (["audit", str(LOG), "--quiet", "-j", "1", "--html"], 12),
+    "audit.html": (["audit", str(LOGS / "4.1.0.log"), "--quiet", "-j", "1", "--html"], 12),
 }
 
 

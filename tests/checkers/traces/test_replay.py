@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.command import model_file, said
+from tests.helpers.counter_model import BY_TWO
 
 
 def trace_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Path, dict[str, object]]:
@@ -37,37 +38,9 @@ def test_what_a_replay_does_not_decide_is_no_pass(
     assert said(capsys, "gate", str(tmp_path / "gate.toml"), "-j1")[0] == code
 
 
-LEAVES = """
-from dataclasses import dataclass
-from typing import Annotated
-from reassure import Model, Range, action, initial, invariant, replace
-
-@dataclass(frozen=True)
-class Config: ...
-
-@dataclass(frozen=True)
-class State:
-    n: Annotated[int, Range(0, 3)]
-
-@initial
-def zero() -> State:
-    return State(0)
-
-@action(who="a")
-def add(s: State) -> State:
-    return replace(s, n=s.n + 2)
-
-@invariant
-def small(s: State) -> bool:
-    return s.n < 2
-
-MODEL = Model.of(__name__, state=State, config=Config)
-"""
-
-
 def test_a_step_that_leaves_a_bound_leads_nowhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A trace that says where is refused. SECURITY.md, 5."""
-    model = model_file(tmp_path, LEAVES)
+    model = model_file(tmp_path, BY_TWO)
     said(capsys, "check", model, "--engine=reference", f"--trace-dir={tmp_path}", "--quiet")
     (path,) = tmp_path.glob("*.itf.json")
     data = json.loads(path.read_text())

@@ -11,6 +11,7 @@ import pytest
 from reassure.checkers.base.prepare import plain
 from reassure.spec.semantics.trace import from_itf, read_itf, replay
 from tests.helpers.command import model_file, said
+from tests.helpers.counter_model import BY_TWO
 
 REASSIGNED = [
     {"action": "reassign", "note": "10:04:07 admin"},
@@ -67,33 +68,8 @@ def test_too_many_possible_states(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "at line 1 more than 100 states are possible: observe more fields" in err
 
 
-COUNTER = """
-from dataclasses import dataclass
-from typing import Annotated
-from reassure import Model, Range, action, initial, replace
-
-@dataclass(frozen=True)
-class Config:
-    pass
-
-@dataclass(frozen=True)
-class State:
-    n: Annotated[int, Range(0, 3)]
-
-@initial
-def zero() -> State:
-    return State(0)
-
-@action(who="a")
-def add(s: State) -> State:
-    return replace(s, n=s.n + 2)
-
-MODEL = Model.of(__name__, state=State, config=Config)
-"""
-
-
 def test_what_a_bound_may_hide_is_inconclusive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = model_file(tmp_path, COUNTER)
+    path = model_file(tmp_path, BY_TWO)
     for engine in ("native", "reference"):
         words = ("validate", path, log(tmp_path, {"action": "add"}, {"action": "add"}), f"--engine={engine}")
         code, out, _ = said(capsys, *words)
@@ -142,7 +118,7 @@ def test_bad_input_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert why in err and len(err.splitlines()) == 1
 
 
-PARTS = COUNTER.replace("import Model", "import Id, Map, fill, Model").replace(
+PARTS = BY_TWO.replace("import Model", "import Id, Map, fill, Model").replace(
     "State(0)", "State(None, fill(Node, c, 0), 0)"
 )
 PARTS = PARTS.replace("def zero()", "def zero(c: Config)").replace(
