@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.base.terminal import COPIED, Console
 from reassure.checkers.engines.spark import sql
 from reassure.checkers.kafka.audit.report import findings_table as audit_table
 from tests.helpers.command import said
+from tests.helpers.committed_traces import committed_file
+from tests.helpers.metadata_log_text import LOGS
 
 SLOTS = """
 from dataclasses import dataclass
@@ -128,6 +132,44 @@ def test_files_that_are_not_there(
         Path(name).write_text("")
     code, _, err = said(capsys, *words)
     assert (code, message in err) == (64, True), err
+
+
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+REPORTS = [
+    ["check", "slots.py", "--engine=reference"],
+    ["check", "core_liveness", "--without=election_needs_isr"],
+    ["guards", "core"],
+    ["fairness", "core_liveness"],
+    ["stuck", "core_liveness"],
+    ["mutants", "die_hard", "--max=3"],
+    ["sweep", "core", "--vary=min_isr=1..2"],
+    ["simulate", "slots.py", "--walks=3", "--seed=1"],
+    ["models", "kraft"],
+    ["show", str(committed_file("batching_literal", "every_reassignment_ends", deaths=0))],
+    ["gate", "gate.toml", "-j1"],
+]
+BRIEFER = [["audit", str(LOGS / "4.1.0.log")]]
+"""With other words where a terminal is narrow."""
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+@pytest.mark.parametrize("words", [*REPORTS, *BRIEFER], ids=lambda words: words[0])
+def test_what_a_terminal_shows(
+    words: list[str], columns: int, slots: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every word of what a pipe gets, in lines that fit; only what a reader copies is longer."""
+    Path("gate.toml").write_text(f"[[check]]\nmodel = '{slots}'\nexpect = 'pass'\n")
+    in_pipe = said(capsys, *words)[1]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    shown = ESCAPES.sub("", said(capsys, *words)[1])
+    long = [line for line in shown.splitlines() if len(line) > columns and not COPIED.match(line)]
+    assert long == []
+    assert words in BRIEFER or without_times(shown) == without_times(in_pipe)
+
+
+def without_times(report: str) -> Counter[str]:
+    return Counter(word for word in report.split() if not re.search(r"\d|^m?s$", word))
 
 
 def test_a_subscript_in_a_table_of_an_answer_is_not_markup() -> None:
