@@ -90,6 +90,7 @@ class Houdini:
             machine.well_formed(0), *(i.condition for i in invariants), z3.Or(self._no_step, machine.step(0))
         )
         for lemma in lemmas:
+            self.say(f"{len(self.lemmas):,} candidate lemmas")
             self.add(lemma)
 
     def add(self, lemma: Lemma) -> Preservation:
@@ -185,6 +186,7 @@ class Houdini:
     def _drop_initially_false(self) -> None:
         """Drops lemmas that an initial state refutes, of those that were added since the last time."""
         while fresh := self.remaining - self._true_initially:
+            self.say(f"{len(self.remaining):,} candidate lemmas")
             self._initially.push()
             self._initially.add(z3.Or(*(self.goals[i].flag for i in sorted(fresh))))
             refuted = satisfiable(self._initially, seconds=self.seconds_left())

@@ -162,7 +162,6 @@ class Prover:
         ended = {name: self.results.pop(name) for name in self.proved() if name in not_inductive.names()}
         if self._open(claims).names() or (self.kept is not None and self.kept.open_bounds):
             self.other_lemmas, self.houdini = self.lemmas(), None
-            self.say("looking for lemmas")
             self._induction(self._open(claims), promising(self.scout), "by induction, with lemmas")
         open_claims = self._open(claims).without(ended)
         if open_claims.states and self.seconds_left() is not None:

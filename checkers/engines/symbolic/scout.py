@@ -161,6 +161,7 @@ def promising(scout: Scout) -> list[Lemma]:
     few, all_, anything = scout.sample(scout.some(rows, FEW)), scout.sample(rows), scout.anything()
 
     def holds(node: Node) -> bool:
+        scout.say("looking for lemmas")
         return few.holds(node) and not anything.holds(node) and all_.holds(node)
 
     return candidates(scout.model, holds)

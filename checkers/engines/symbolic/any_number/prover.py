@@ -81,7 +81,6 @@ class AnyNumberProver:
     def __post_init__(self) -> None:
         own = own_lemmas(self.system.claims()[0])
         taken = {lemma.node for lemma in own}
-        self.say("candidates")
         more = [lemma for lemma in promising_for_any_number(self.samples) if lemma.node not in taken]
         self.goals = Goals(AnyInduction(self.system, [*own, *more], self.say, self.seconds_left))
 

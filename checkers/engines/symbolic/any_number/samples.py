@@ -79,10 +79,10 @@ def _changes(numbers: int, distance: int) -> Iterator[tuple[int, ...]]:
 
 
 class Samples:
-    """Samples of states of several configurations."""
+    """Samples of states of several configurations. say: called often; may raise to stop."""
 
     def __init__(self, system: System, say: Callable[[str], None]) -> None:
-        self.system = system
+        self.system, self.say = system, say
         self.states: list[tuple[BoundModel, list[Any]]] = []
         """Of each configuration."""
         self.few: list[InstanceColumns] = []
@@ -140,6 +140,7 @@ class Samples:
 
     def hold(self, node: Node) -> bool:
         """Whether a condition is true in every state, and says something."""
+        self.say("looking for lemmas")
         return (
             all(instance.holds(node) for instance in self.few)
             and not (self.anything.holds(node) and self.near.holds(node))
@@ -153,6 +154,7 @@ class Samples:
         """
         first: dict[Any, Lemma] = {}
         for lemma in lemmas:
+            self.say("comparing lemmas")
             truths = np.broadcast_to(self.near(lemma.node), self.near_count) != 0
             own = lemma.node if " implies " not in lemma.text else None
             first.setdefault(own or np.packbits(truths).tobytes(), lemma)

@@ -9,9 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.stop import budget_ended
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.stop import Interrupted, budget_ended
 from reassure.checkers.engines.symbolic import prover
+from reassure.checkers.engines.symbolic.any_number.samples import Samples, promising_for_any_number
+from reassure.checkers.engines.symbolic.houdini import Houdini
+from reassure.checkers.engines.symbolic.scout import Scout, promising
+from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.publish import sessions
+from tests.helpers.any_number import bound_to, system_of
 from tests.helpers.command import said
 
 PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "prove-your-own.md"
@@ -82,3 +88,32 @@ def test_the_step_is_from_a_state_that_keeps_every_invariant(permits: Path, caps
     assert "  no_alarm     unknown (proved as soon as few_are_out is)\n" in out
     assert "  few_are_out  unknown (not inductive)\n" in out
     assert re.findall(r"^(\w+) is not preserved by this step", out, re.MULTILINE) == ["few_are_out"]
+
+
+def test_the_budget_ends_what_precedes_the_queries() -> None:
+    """Of a large model there are tens of thousands of candidate lemmas."""
+    prepared, told = prepare("core", []), list[str]()
+
+    def say(what: str) -> None:
+        told.append(what)
+        if what in ("looking for lemmas", "8 candidate lemmas"):
+            raise budget_ended(1)
+
+    scout = Scout(prepared.bound, prepared.lowered)
+    lemmas = promising(scout)
+    scout.say = say
+    with pytest.raises(Interrupted):
+        promising(scout)
+    told.clear()
+    with pytest.raises(Interrupted):
+        Houdini(Machine(prepared.lowered), scout, [], lemmas, say, lambda: None)
+    assert told == [f"{n} candidate lemmas" for n in range(9)]
+
+
+def test_the_budget_ends_what_precedes_the_queries_of_any_number() -> None:
+    system, told = system_of(bound_to("two_phase_commit")), list[str]()
+    samples = Samples(system, told.append)
+    assert len(told) == len(set(told)) == len(samples.states)
+    told.clear()
+    promising_for_any_number(samples)
+    assert told.count("looking for lemmas") > told.count("comparing lemmas") > 9
