@@ -149,7 +149,7 @@ class PropertyFact:
     counterexample_to_induction: tuple[Any, ...] = ()
     """States, perhaps unreachable, of which all but the last satisfy everything."""
     elsewhere: Prepared | None = None
-    """The model under the configuration that the trace is of, if that is not the run's."""
+    """The model under the configuration that the trace or step is of, if that is not the run's."""
 
 
 def whole_run_fact(trace: Trace | None, concerned: bool, note: str) -> PropertyFact:

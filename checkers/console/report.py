@@ -81,8 +81,8 @@ def _stories(result: CheckResult, bound: BoundModel, console: Console, most: int
     for answer in (one for one in traced if one in printed):
         console.print()
         if answer.trace is None:
-            tell_astray(answer.name, _astray(answer), bound, console)
-            _what_next(result, _astray(answer)[0], console)
+            tell_astray(answer.name, _astray(answer), bound_of(answer, bound), console)
+            _what_next(result, answer, console)
             continue
         tell(answer.trace, bound_of(answer, bound), console, shown)
         shown.append(answer.trace)
@@ -95,10 +95,11 @@ def _stories(result: CheckResult, bound: BoundModel, console: Console, most: int
         console.print(f"\n{text}", style="bold")
 
 
-def _what_next(result: CheckResult, state: Any, console: Console) -> None:
+def _what_next(result: CheckResult, answer: PropertyResult | CoverResult, console: Console) -> None:
     """What a reader can do about a counterexample to induction."""
-    settings = [f"--set={pair}" for pair in result.identity.settings]
-    words = shlex.join(["reassure", "find", result.identity.source, f"s == {as_python(state)}", *settings])
+    identity, state = result.identity_of(answer), _astray(answer)[0]
+    settings = [f"--set={pair}" for pair in identity.settings]
+    words = shlex.join(["reassure", "find", identity.source, f"s == {as_python(state)}", *settings])
     console.print("  whether a run reaches this state:", style="bold")
     console.print(f"    {words}", style="dim")
     more = "; more --budget tries more relations of fields" if result.stopped.reason is StopReason.BUDGET else ""

@@ -32,7 +32,8 @@ def plain(value: Any) -> str:
 def as_python(value: Any) -> str:
     """A value as an expression of the language, with the names of the model's module."""
     if isinstance(value, frozenset):
-        return "{" + ", ".join(sorted(map(as_python, value), key=natural)) + "}" if value else "frozenset()"
+        members = ", ".join(sorted(map(as_python, value), key=natural))
+        return f"frozenset({{{members}}})" if members else "frozenset()"
     if isinstance(value, tuple):
         return "(" + "".join(f"{as_python(v)}, " for v in value).rstrip() + ")"
     if isinstance(value, Map):

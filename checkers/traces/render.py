@@ -12,7 +12,7 @@ from reassure.checkers.base.terminal import Console, printed
 from reassure.checkers.traces.explain import claim_of, reasons
 from reassure.checkers.traces.format_value import entries, natural, plain
 from reassure.spec.language.values import Map
-from reassure.spec.semantics.interpreter import BoundModel, ModelError, Params
+from reassure.spec.semantics.interpreter import BoundModel, Params, Step
 from reassure.spec.semantics.trace import Trace, TraceStep, of_each_property
 
 ROW = 100
@@ -262,12 +262,9 @@ def tell_astray(name: str, states: Sequence[Any], bound: BoundModel, console: Co
 
 def _step_of(before: Any, after: Any, bound: BoundModel) -> str:
     """The first step by which plain Python leads from a state, which may be unreachable, to another one."""
-    try:
-        for step in bound.steps(before):
-            if step.after == after:
-                return f"{step.action.who}: {call_text(step.action.name, step.params)}"
-    except ModelError:
-        pass  # in a state that no run reaches an action may raise
+    for step in bound.attempts(before):  # in a state that no run reaches an action may raise
+        if isinstance(step, Step) and step.after == after:
+            return f"{step.action.who}: {call_text(step.action.name, step.params)}"
     return "a step"
 
 

@@ -26,6 +26,8 @@ from reassure.spec.language.types import IntType, SetType
 
 STATES = 6_000
 """States of the sample whose steps are evaluated, at most."""
+CHUNK = 1 << 16
+"""Steps that are evaluated at once, at most."""
 LARGEST = 64
 """Larger coefficients are not tried."""
 
@@ -44,24 +46,26 @@ class Potentials:
         self.high = kind.high
         self.rising = [p for p in fields.ints if p.condition is None and p is not self.counter]
         self.falling = list(_left_to_do(self.graph, fields))
-        before, after = self._steps(rows)
-        starts = scout.starts
-        self.first = np.unique(self._values(starts), axis=0)
-        self.rows = np.unique(self._values(after) - self._values(before), axis=0)
+        self.first = np.unique(self._values(scout.starts), axis=0)
+        self.rows = self._changes(rows)
         self.respected: list[Any] = []
 
-    def _steps(self, rows: Rows) -> tuple[Rows, Rows]:
-        """States with their successors, side by side."""
+    def _changes(self, rows: Rows) -> Any:
+        """What steps from some of these states change the numbers by, each once."""
         kernel = self.scout.kernel
-        before, after = [], []
-        some = np.ascontiguousarray(self.scout.some(rows, STATES))
-        chunk = max(1, (1 << 20) // max(1, kernel.shape.max_successors))
+        some = self.scout.some(rows, STATES)
+        chunk = max(1, CHUNK // max(1, kernel.shape.max_successors))
+        weights = np.random.default_rng(1).integers(1 << 62, size=self.first.shape[1])
+        distinct = []
         for low in range(0, len(some), chunk):
-            part = np.ascontiguousarray(some[low : low + chunk])
-            successors, counts = edge_list(kernel, part)
-            before.append(np.repeat(part, counts, axis=0))
-            after.append(np.ascontiguousarray(successors[:, : kernel.words]))
-        return np.concatenate(before), np.concatenate(after)
+            self.scout.say(f"steps of a sample: {low:,} of {len(some):,} states")
+            before = np.ascontiguousarray(some[low : low + chunk])
+            successors, counts = edge_list(kernel, before)
+            after = self._values(np.ascontiguousarray(successors[:, : kernel.words]))
+            changes = after - np.repeat(self._values(before), counts, axis=0)
+            _, first = np.unique(changes @ weights, return_index=True)  # by a hash: rows are slow to sort
+            distinct.append(changes[first])
+        return np.unique(np.concatenate(distinct), axis=0)
 
     def _values(self, rows: Rows) -> Any:
         """The counter, the rising and the falling numbers of each state."""

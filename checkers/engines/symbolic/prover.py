@@ -28,12 +28,10 @@ from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import RAISES, PropertyStatus
 from reassure.checkers.base.stop import (
-    BY_USER,
     MODEL_RAISES,
     Ending,
     Stop,
     StopReason,
-    budget_ended,
     depth_reached,
 )
 from reassure.checkers.engines.symbolic import certificate
@@ -48,7 +46,7 @@ from reassure.checkers.engines.symbolic.pdr import pdr
 from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant, ProofResult
 from reassure.checkers.engines.symbolic.scout import Scout, promising
 from reassure.checkers.engines.symbolic.side_conditions import SideConditions, side_conditions
-from reassure.checkers.engines.symbolic.solver import prepare_z3, unanswered
+from reassure.checkers.engines.symbolic.solver import ProofClock, prepare_z3, stop_of
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import inductive, never_raises, refuted, within_bounds
 from reassure.checkers.traces.raising import note_in, raised_in
@@ -313,23 +311,15 @@ class Prover:
 def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof: ProofOptions) -> EngineResult:
     """Proves or refutes every property of states and steps that is asked for, with the certificate of what was proved
     by lemmas."""
-    began, bound = time.monotonic(), prepared.bound
+    bound = prepared.bound
     lowered = prepared.lowered.only(options.wants)
     others = [p.name for p in bound.properties if p.kind == "invariant" and not options.wants(p.name)]
     other_invariants = own_lemmas(Claims.of(prepared.lowered, others))
 
-    def seconds_left() -> float | None:
-        return None if options.budget is None else options.budget - (time.monotonic() - began)
-
-    def say(what: str) -> None:
-        progress.proof(what)
-        rest = seconds_left()
-        if options.budget is not None and rest is not None and rest <= 0:
-            raise budget_ended(options.budget)
-
+    clock = ProofClock(options.budget, progress)
     prepare_z3(proof.seed)
-    prover = Prover(bound, lowered, proof, say, seconds_left, prepared.sha256, prepared.config, options.wants,
-                    other_invariants)  # fmt: skip
+    prover = Prover(bound, lowered, proof, clock.say, clock.seconds_left, prepared.sha256, prepared.config,
+                    options.wants, other_invariants)  # fmt: skip
     names = [p.name for p in bound.properties if not p.temporal and options.wants(p.name)]
     covers: list[CoverResult] = []
     finished, stopped = False, None
@@ -343,26 +333,23 @@ def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof:
             prover.compare_searched()
             finished = True
     except z3.Z3Exception as error:
-        ended = unanswered(str(error)).stop
-        stopped = ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")
-    rest = seconds_left()
-    if ending.stop is not None and options.budget and rest is not None and rest <= 0 and ending.stop != BY_USER:
-        stopped = budget_ended(options.budget).stop
+        stopped = stop_of(error)
+    stopped = clock.cause(stopped or ending.stop)
     prover.say = progress.proof  # a counterexample is told also when the time is up
     checked = prover.kept
-    if checked is not None and not covers and stopped is not None and stopped != BY_USER:
+    if checked is not None and not covers and stopped and stopped.reason in (StopReason.BUDGET, StopReason.SOLVER):
         covers = covers_by_walks(prover.scout, options)
     facts = {name: _fact(prover, name, finished) for name in names}
     facts |= {p.name: PropertyFact(Evidence.LEFT_OUT) for p in bound.properties if p.temporal}
     facts["deadlock"] = PropertyFact(Evidence.LEFT_OUT, note="`check` decides it")
     raised = _raised(prover, options)
-    stopped = stopped or ending.stop or (MODEL_RAISES if raised is not None else _end(prover, facts))
+    stopped = stopped or (MODEL_RAISES if raised is not None else _end(prover, facts))
     summary, stats = ProofSummary(proof.method), SearchStatistics()
     if checked is not None:
         summary.certificate, summary.bounds_open = checked.certificate, sorted(checked.open_bounds)
         summary.lemmas = [lemma["text"] for lemma in checked.certificate.lemmas] if checked.certificate else []
         stats.undeclared = int(not all(checked.open_bounds.values()))
-    stats.seconds["search"] = time.monotonic() - began
+    stats.seconds["search"] = time.monotonic() - clock.began
     return EngineResult(
         summary, stats, stopped, stopped.reason is StopReason.COMPLETE, facts, tuple(covers), raised=raised
     )  # fmt: skip

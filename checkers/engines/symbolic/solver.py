@@ -6,13 +6,15 @@ An answer that Z3 does not give is an exception, never a value: `unknown` cannot
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
 import z3
 
 from reassure.checkers.base.memory import MEBIBYTE, MemoryLimit
-from reassure.checkers.base.stop import BY_USER, NO_MEMORY, Interrupted, StopReason
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.stop import BY_USER, NO_MEMORY, Interrupted, Stop, StopReason, budget_ended
 
 
 def prepare_z3(seed: int) -> None:
@@ -57,6 +59,33 @@ def unanswered(reason: str) -> Interrupted:
     if "memory" in reason:
         return Interrupted(NO_MEMORY.reason, f"Z3: {NO_MEMORY.text}")
     return Interrupted(StopReason.SOLVER, f"Z3 gave no answer: {reason}")
+
+
+class ProofClock:
+    """The time of a proof. budget: in seconds; None for no limit."""
+
+    def __init__(self, budget: float | None, progress: Progress) -> None:
+        self.began, self.budget, self.progress = time.monotonic(), budget, progress
+
+    def seconds_left(self) -> float | None:
+        return None if self.budget is None else self.budget - (time.monotonic() - self.began)
+
+    def say(self, what: str) -> None:
+        """Reports progress; raises `Interrupted` when the budget is over."""
+        self.progress.proof(what)
+        if self.budget is not None and time.monotonic() - self.began >= self.budget:
+            raise budget_ended(self.budget)
+
+    def cause(self, stop: Stop | None) -> Stop | None:
+        """What has ended the work: the budget, if it is used up, however Z3 calls that."""
+        rest = self.seconds_left()
+        return budget_ended(self.budget).stop if stop and self.budget and rest is not None and rest <= 0 else stop
+
+
+def stop_of(error: z3.Z3Exception) -> Stop:
+    """The reason for which Z3 has ended work."""
+    ended = unanswered(str(error)).stop
+    return ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")
 
 
 def constants(formula: z3.ExprRef) -> list[z3.ExprRef]:

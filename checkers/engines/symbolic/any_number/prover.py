@@ -27,7 +27,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import BY_USER, MODEL_RAISES, Ending, Stop, StopReason, budget_ended
+from reassure.checkers.base.stop import MODEL_RAISES, Ending, Stop, StopReason
 from reassure.checkers.engines.native import engine as native
 from reassure.checkers.engines.symbolic.any_number.certificate import certificate_of
 from reassure.checkers.engines.symbolic.any_number.counterexamples import MOST_MEMBERS, Counterexamples, SmallStep
@@ -46,7 +46,7 @@ from reassure.checkers.engines.symbolic.any_number.terms import NoTranslation
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.prover import covers_by_walks
 from reassure.checkers.engines.symbolic.scout import Scout
-from reassure.checkers.engines.symbolic.solver import prepare_z3, unanswered
+from reassure.checkers.engines.symbolic.solver import ProofClock, prepare_z3, stop_of
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
@@ -112,8 +112,9 @@ class AnyNumberProver:
         small = self.small_step(name, goal)
         if small is None:
             move = self.induction.sessions[goal.session].move
-            note = f"{move.name if move else 'a step'} may break it, from a state that satisfies all lemmas"
-            return PropertyFact(Evidence.OPEN, note=f"{note}; none of up to {MOST_MEMBERS} members of each sort")
+            note = f"no proof that {move.name if move else 'each step'} keeps it; with up to {MOST_MEMBERS} members of"
+            note += " each sort no step breaks it from a state that satisfies all lemmas"
+            return PropertyFact(Evidence.OPEN, note=note)
         self.broken[name] = small.bound
         params = ", ".join(f"{key}={plain(value)}" for key, value in small.step.params.items())
         note = f"{small.step.action.name}({params}) breaks it from a state that satisfies all lemmas"
@@ -181,17 +182,8 @@ def prove_for_any_number(
 
     Raises `Failure` where a construct has no translation.
     """
-    began, bound = time.monotonic(), prepared.bound
-
-    def seconds_left() -> float | None:
-        return None if options.budget is None else options.budget - (time.monotonic() - began)
-
-    def say(what: str) -> None:
-        progress.proof(what)
-        rest = seconds_left()
-        if options.budget is not None and rest is not None and rest <= 0:
-            raise budget_ended(options.budget)
-
+    bound, clock = prepared.bound, ProofClock(options.budget, progress)
+    say = clock.say
     prepare_z3(proof.seed)
     system = _system(prepared, options)
     names = [p.name for p in bound.properties if not p.temporal and options.wants(p.name)]
@@ -208,7 +200,7 @@ def prove_for_any_number(
             facts |= found
             waiting = [name for name in names if name not in facts]
             if waiting:
-                prover = AnyNumberProver(system, Samples(system, say), proof, say, seconds_left)
+                prover = AnyNumberProver(system, Samples(system, say), proof, say, clock.seconds_left)
                 prover.run(waiting)
                 proved = [name for name in waiting if prover.proved(name)]
                 if proved:
@@ -220,26 +212,29 @@ def prove_for_any_number(
                     summary.certificate = certificate_of(prover.goals, proved, used, prepared.sha256, prepared.config)
                     facts |= {name: PropertyFact(Evidence.PROOF, note="for every such number") for name in proved}
                 waiting = [name for name in waiting if name not in facts]
-                facts |= {name: prover.doubt(name) for name in waiting}
+                for name in waiting:
+                    fact = prover.doubt(name)
+                    its = _under(prepared, system, prover.broken.get(name, bound))
+                    facts[name] = fact if its is prepared else replace(fact, elsewhere=its)
                 facts |= _violations(prepared, system, options, waiting, [*prover.broken.values(), *near[1:]], say)[0]
             facts |= _with_fewest_members(prepared, system, options, facts, say)
     except NoTranslation as error:
         raise Failure(Exit.MODEL, f"{bound.model.name}: {error} has no translation for any number") from None
     except z3.Z3Exception as error:
-        ended = unanswered(str(error)).stop
-        stopped = ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")
+        stopped = stop_of(error)
+    stopped = clock.cause(stopped or ending.stop)
     facts |= {name: PropertyFact(Evidence.OPEN) for name in names if name not in facts}
     facts |= {p.name: PropertyFact(Evidence.LEFT_OUT) for p in bound.properties if p.temporal}
     facts["deadlock"] = PropertyFact(Evidence.LEFT_OUT, note="`check` decides it")
     waiting = [name for name in names if facts[name].evidence is Evidence.OPEN]
-    stopped = stopped or ending.stop or (MODEL_RAISES if raised is not None else None)
+    stopped = stopped or (MODEL_RAISES if raised is not None else None)
     if stopped is None and waiting:
         stopped = Stop(StopReason.OPEN, f"not decided: {', '.join(waiting)}")
     stopped = stopped or Stop(StopReason.COMPLETE, "everything asked for is decided")
     stats = SearchStatistics()
     if prover is not None:
         stats.undeclared = int(not all(prover.open_bounds().values()))
-    stats.seconds["search"] = time.monotonic() - began
+    stats.seconds["search"] = time.monotonic() - clock.began
     complete = stopped.reason is StopReason.COMPLETE
     return EngineResult(summary, stats, stopped, complete, facts, tuple(covers), raised=raised)
 
@@ -302,13 +297,8 @@ def _violations(
             continue
         changed = settings_of(system, bound)
         say(f"search for violations {changed}")
-        pairs = tuple(pair for pair in changed.split() if pair != "--set")
         its_options = replace(options, properties=waiting, budget=SEARCHED_FOR, memory=MEMORY, workers=1)
-        its = (
-            replace(prepared, bound=bound, restricted=None, settings=(*prepared.settings, *pairs))
-            if changed
-            else prepared
-        )
+        its = _under(prepared, system, bound)
         try:
             wanted = its.only(its_options.wants)
         except SubsetError:  # the text names more members than this configuration has
@@ -320,6 +310,12 @@ def _violations(
                 facts[name] = replace(fact, note=f"with {changed}", elsewhere=its) if changed else fact
         raised = raised or (None if changed else result.raised)
     return facts, raised
+
+
+def _under(prepared: Prepared, system: System, bound: BoundModel) -> Prepared:
+    """The model under another configuration, or as it is at hand."""
+    pairs = tuple(pair for pair in settings_of(system, bound).split() if pair != "--set")
+    return replace(prepared, bound=bound, restricted=None, settings=(*prepared.settings, *pairs)) if pairs else prepared
 
 
 def _with_fewest_members(
