@@ -20,11 +20,11 @@ from reassure.spec.language.types import ANY, BoolType, EnumType, IdType, IntTyp
 Env = tuple[tuple[int, Any], ...]
 """The members that bound numbers stand for."""
 DEEPEST = 2
-"""Witnesses that exist because of witnesses are named to this depth."""
+"""Witnesses of conditions that are stated of witnesses are named to this depth."""
 
 
 class Element(NamedTuple):
-    """A member of a sort that a term names. depth: how many witnesses it depends on."""
+    """A member of a sort that a term names. depth: of the instances because of which it is there, and itself."""
 
     term: Any
     depth: int
@@ -96,6 +96,8 @@ class Naming:
         self._named: dict[Type, dict[int, Any]] = {}
         """Members by their index in the sort."""
         self._numbers = count()
+        self._depth_of_instance = 0
+        """Of the condition that is being stated of an element: a witness of it is one deeper."""
         self._kept: dict[int, Any] = {}
         """Terms whose numbers are in keys of the store: none of these is given to another term."""
 
@@ -153,7 +155,9 @@ class Naming:
                     if universal.arity == 2:
                         s.facts.append(universal.condition(*one))
                     elif one.depth + universal.depth <= DEEPEST:
+                        self._depth_of_instance = max(one.depth, universal.depth)
                         s.facts.append(universal.condition(one.term))
+                        self._depth_of_instance = 0
             for counted in s.counted.values():
                 for number in range(1, len(counted)):
                     one = counted[number]
@@ -216,7 +220,7 @@ class Naming:
         term = self.function(f"w!{kind}!{len(env)}!{number}", [t for _, t in env], kind)
         if not unbounded(kind) and not isinstance(kind, BoolType):
             self._fact(z3.And(term >= 0, term < kind.count))
-        return self._element(kind, term, self._depth(env) + 1)
+        return self._element(kind, term, self._depth_of_instance + 1)
 
     def _for_all(self, kind: Type, condition: Callable[..., Any], env: Env, arity: int = 1, given: Any = None) -> None:
         """States a condition on each tuple of members. given: where it is stated."""

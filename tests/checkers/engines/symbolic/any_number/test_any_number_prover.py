@@ -392,3 +392,38 @@ def first_is_up(s: State) -> bool:
 def test_parameters_of_one_name_and_two_types(tmp_path: Path) -> None:
     path = model_text.file(NAMED_ALIKE, tmp_path, model_text.BEFORE_STATE.replace("= 3", "= 1"))
     assert statuses(proof(path, "flag=False")) == {"first_is_up": "violated"}
+
+
+OWNED = """
+@dataclass(frozen=True)
+class State:
+    owned: Map[Node, Nodes]
+    seen: Nodes
+
+@initial
+def start(c: Config) -> State:
+    return State(fill(Node, c, NOBODY), NOBODY)
+
+@action(who="tester")
+def take(s: State, c: Config, node: Node, one: Node) -> State:
+    require(all(one not in s.owned[n] for n in every(Node, c)))
+    return replace(s, owned=s.owned.put(node, s.owned[node] | {one}), seen=s.seen | {one})
+
+@action(who="tester")
+def drop(s: State, node: Node) -> State:
+    return replace(s, owned=s.owned.put(node, NOBODY))
+
+@invariant
+def all_seen(s: State, c: Config) -> bool:
+    return all(s.owned[n] <= s.seen for n in every(Node, c))
+
+@invariant
+def one_owner(s: State, c: Config) -> bool:
+    return all(a == b or not s.owned[a] & s.owned[b] for a in every(Node, c) for b in every(Node, c))
+"""
+
+
+def test_three_members_that_refute_a_property_of_sets_in_a_map(tmp_path: Path) -> None:
+    """Two that own, and what both own."""
+    result = proof(model_text.file(OWNED, tmp_path, model_text.BEFORE_STATE), "flag=False")
+    assert statuses(result) == {"all_seen": "proved", "one_owner": "proved"}
