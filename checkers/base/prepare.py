@@ -122,6 +122,11 @@ def must_match(bound: BoundModel, names: list[str], options: SearchOptions) -> N
         if not any(fnmatchcase(name, pattern) for name in names):
             idle = any(fnmatchcase(p.name, pattern) for p in bound.not_applicable)
             why = f"{pattern} does not apply to this configuration" if idle else f"it has {', '.join(names)}"
+            others = [p.name for p in bound.properties if fnmatchcase(p.name, pattern)]
+            if others and not idle:
+                judged = ", ".join(names) or "none"
+                what = f"this command does not judge properties of the kind of {', '.join(others)}"
+                raise Failure(Exit.NOTHING, f"{what}; of those of {bound.model.name} it judges {judged}")
             covers = [p.name for p in bound.covers if fnmatchcase(p.name, pattern)]
             if covers and not idle:
                 decided = "`reassure check` decides covers, and `reassure find --prove` proves that none is reached"

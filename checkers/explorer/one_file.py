@@ -45,7 +45,9 @@ def one_file(prepared: Prepared, path: list[NamedStep], options: SearchOptions, 
     loaded = Loaded(prepared.bound, ExplainingModel(prepared.bound), prepared.sha256)  # its classes are the graph's
     model, settings = prepared.source, list(prepared.settings)
     graph = reachable_graph(prepared, options, progress, MOST_STATES)
-    search = searched(model, settings, options, progress) if graph.complete else None
+    claims = (*prepared.bound.properties, *prepared.bound.covers, prepared.bound.model.deadlock)
+    looks = (graph.complete or not path) and any(claims)
+    search = searched(model, settings, options, progress) if looks else None
     paths = [path] if path else []
     for result in [*(search["properties"] if search else ()), *(search["covers"] if search else ())]:
         if result["path"] is not None and len(paths) < MOST_PATHS:
@@ -53,8 +55,8 @@ def one_file(prepared: Prepared, path: list[NamedStep], options: SearchOptions, 
     if not paths and not graph.complete:
         raise Failure(
             Exit.USAGE,
-            f"the model has more than {MOST_STATES:,} states, of which a file cannot have all: give --trace FILE for "
-            "one path",
+            f"the model has more than {MOST_STATES:,} states, of which a file cannot have all, and its search has no "
+            "path to show: give --trace FILE",
         )
     bound = loaded.bound
     data: dict[str, Any] = {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.exit_codes import Exit, UsageFailure
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import (
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from reassure.checkers.analyses.graph.state_picture import StatePicture
 
 FORMATS = ("dot", "svg", "html", "json")
+DRAWN_FROM_DOT = ("png", "pdf", "jpg", "jpeg", "gif", "ps")
 FEW_STATES = 200
 """The default limit where each state is a node."""
 
@@ -66,6 +69,10 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches, draws, and says what is missing."""
     to_file = args.out is not None and args.out != STANDARD_OUTPUT
     suffix = args.out.suffix[1:] if to_file else ""
+    if suffix in DRAWN_FROM_DOT and not args.format:
+        raise UsageFailure(
+            f"{args.out}: a picture is written as {', '.join(FORMATS)}; Graphviz makes a {suffix} of dot"
+        )
     kind = args.format or (suffix if suffix in FORMATS else "dot")
     with Progress(quiet=args.quiet) as progress:
         picture = _picture(args, progress)
@@ -90,6 +97,7 @@ def _picture(args: argparse.Namespace, progress: Progress) -> StatePicture:
     from reassure.checkers.analyses.graph.state_picture import marked, state_picture
     from reassure.checkers.engines.native.state_graph import reachable_graph
 
+    until = time.monotonic() + (math.inf if args.budget is None else args.budget)
     prepared = prepare(args.model, args.set)
     bound = prepared.bound
     by = grouping(bound, args.by) if args.by is not None else None
@@ -97,7 +105,7 @@ def _picture(args: argparse.Namespace, progress: Progress) -> StatePicture:
     limit = args.max_states or (FEW_STATES if by is None else None)
     options = search_options(args)
     graph = reachable_graph(prepared.only(lambda name: marked(bound, name)), options, progress, limit)
-    return state_picture(graph, by, limit, progress)
+    return state_picture(graph, by, limit, progress, until)
 
 
 def _writers() -> dict[str, Callable[[StatePicture], str]]:

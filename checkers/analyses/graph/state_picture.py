@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -151,18 +153,24 @@ class StatePicture:
         }
 
 
-def state_picture(graph: StateGraph, by: Grouping | None, limit: int | None, progress: Progress) -> StatePicture:
-    """Draws what a search has visited. by: group the states; else a node each. limit: of states without `by`."""
-    drawn = graph.count if by is not None or limit is None else min(limit, graph.count)
+def state_picture(
+    graph: StateGraph, by: Grouping | None, limit: int | None, progress: Progress, until: float = math.inf
+) -> StatePicture:
+    """Draws what a search has visited. by: group the states; else a node each. limit: of states without `by`.
+
+    until: when no further state is grouped, by the clock of `time.monotonic`.
+    """
     cut = []
     if not graph.complete:
         cut.append(f"the search ended after {counted(graph.count, 'state')}, because {graph.stopped.text}")
-    if drawn < graph.count:
-        cut.append(f"the first {drawn:,} of {graph.count:,} visited states are drawn")
     if by is None:
-        groups, nodes = _of_states(graph, drawn)
+        groups, nodes = _of_states(graph, graph.count if limit is None else min(limit, graph.count))
     else:
-        groups, nodes = _of_values(graph, by, progress)
+        groups, nodes = _of_values(graph, by, progress, until)
+    drawn = int(np.count_nonzero(groups >= 0))
+    if drawn < graph.count:
+        why = "" if by is None else ": the budget ended"
+        cut.append(f"the first {drawn:,} of {graph.count:,} visited states are drawn{why}")
     _count(graph, groups, nodes)
     bound = graph.bound
     return StatePicture(
@@ -195,13 +203,16 @@ def _of_states(graph: StateGraph, drawn: int) -> tuple[Numbers, list[PictureNode
     return groups, nodes
 
 
-def _of_values(graph: StateGraph, by: Grouping, progress: Progress) -> tuple[Numbers, list[PictureNode]]:
+def _of_values(graph: StateGraph, by: Grouping, progress: Progress, until: float) -> tuple[Numbers, list[PictureNode]]:
+    """A node for each value; states that are left when the time is up have none."""
     numbers: dict[tuple[str, ...], int] = {}
-    groups = np.empty(graph.count, np.int64)
+    groups = np.full(graph.count, -1, np.int64)
     nodes: list[PictureNode] = []
     for number in range(graph.count):
-        if number % 1024 == 0:
+        if number % 256 == 0:
             progress.proof(f"{len(numbers):,} values in {number:,} of {graph.count:,} states")
+            if number and time.monotonic() >= until:
+                break
         state = graph.state(number)
         lines = by.lines(state)
         groups[number] = numbers.setdefault(lines, len(numbers))

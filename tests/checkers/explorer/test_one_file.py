@@ -13,6 +13,7 @@ import pytest
 
 from tests.helpers.browser import chromium
 from tests.helpers.command import said
+from tests.helpers.labelled_graph import Steps, graph_file
 
 SOLUTION = "empty/fill_big/big_to_small/empty_small/big_to_small/fill_big/big_to_small"
 
@@ -51,14 +52,25 @@ def test_it_loads_nothing(written: Path) -> None:
     assert len(text) < 100_000
 
 
-def test_a_large_space_needs_a_trace(
+def test_a_model_without_properties_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ring = graph_file(tmp_path, {"walk": Steps(((0, 1), (1, 0)))}, "")
+    assert said(capsys, "explore", ring, f"--out={tmp_path / 'x.html'}")[0] == 0
+    data = data_of(tmp_path / "x.html")
+    assert (data["search"], len(data["space"]["states"])) == (None, 2)
+
+
+def test_a_large_space_needs_a_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from reassure.checkers.explorer import one_file
 
     monkeypatch.setattr(one_file, "MOST_STATES", 4)
-    code, _, err = said(capsys, "explore", "die_hard", f"--out={tmp_path / 'x.html'}")
+    ring = graph_file(tmp_path, {"walk": Steps(tuple((n, (n + 1) % 6) for n in range(6)))}, "")
+    code, _, err = said(capsys, "explore", ring, f"--out={tmp_path / 'x.html'}")
     assert (code, "the model has more than 4 states" in err) == (64, True)
+    assert said(capsys, "explore", "die_hard", f"--out={tmp_path / 'x.html'}")[0] == 0
+    data = data_of(tmp_path / "x.html")
+    assert (data["begin"], data["space"], len(data["views"])) == ("", None, 7)  # a path to what the search finds
     assert said(capsys, "check", "die_hard", f"--trace-dir={tmp_path}", "--quiet")[0] == 12
     trace = next(tmp_path.glob("*.json"))
     assert said(capsys, "explore", "die_hard", f"--out={tmp_path / 'x.html'}", f"--trace={trace}")[0] == 0

@@ -10,6 +10,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from reassure.checkers.analyses.graph.grouping import grouping
+from reassure.checkers.analyses.graph.state_picture import state_picture
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.engines.native.state_graph import reachable_graph
 from tests.helpers.command import said
 from tests.helpers.labelled_graph import Steps, graph_file
 from tests.helpers.raising_model import ACTION, written
@@ -142,6 +148,14 @@ def test_groups_of_a_search_that_ends_early(walk: str, capsys: pytest.CaptureFix
     assert [(e["from"], e["to"], e["steps"]) for e in graph["edges"]] == [("n0", "n1", 2), ("n1", "beyond", 2)]
 
 
+def test_the_budget_ends_the_grouping() -> None:
+    prepared, progress = prepare("core", []), Progress(quiet=True)
+    graph = reachable_graph(prepared, SearchOptions(), progress, None)
+    picture = state_picture(graph, grouping(prepared.bound, "s.leader"), None, progress, until=0.0)
+    assert picture.cut == ["the first 256 of 1,668 visited states are drawn: the budget ended"]
+    assert sum(node.states for node in picture.nodes) == 256
+
+
 def test_steps_that_leave_a_bound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = graph_file(tmp_path, {"walk": Steps(((0, 1), (1, 2)))}, "", top=1)
     code, graph, err = drawn(capsys, file)
@@ -248,6 +262,7 @@ def test_the_same_for_any_threads(capsys: pytest.CaptureFixture[str]) -> None:
          "a value in every state, also in (small 0, big 5)"),
         (["--view", "nothing"], 64, "die_hard has no function of this name; or give --by EXPRESSION"),
         (["--by", "1", "--view", "x"], 64, "not allowed with argument"),
+        (["--out", "x.png"], 64, "x.png: a picture is written as dot, svg, html, json; Graphviz makes a png of dot"),
         (["--max-states", "0"], 64, "'0' is not a whole number of at least 1"),
         (["--set", "goal=9"], 151, "goal"),
         (["--out", "/dev/null/x.svg"], 153, "--out /dev/null/x.svg cannot be written"),

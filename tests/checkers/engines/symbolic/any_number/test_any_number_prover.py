@@ -419,7 +419,7 @@ def all_seen(s: State, c: Config) -> bool:
 
 @invariant
 def one_owner(s: State, c: Config) -> bool:
-    return all(a == b or not s.owned[a] & s.owned[b] for a in every(Node, c) for b in every(Node, c))
+    return all(all(a == b or s.owned[a] & s.owned[b] == NOBODY for a in every(Node, c)) for b in every(Node, c))
 """
 
 
