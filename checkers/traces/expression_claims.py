@@ -104,4 +104,5 @@ def as_written(message: str) -> str:
     """A message about a claim of an expression, with the places in it named after the expression."""
     of_claim = re.compile(rf".*\b(?:{NAME}|(?:invariant|step)_\d+)\.py:\d+:\d+: ")
     lines = [line for line in message.splitlines() if of_claim.match(line) or not line.startswith("    ")]
-    return "\n".join(of_claim.sub("", line).removesuffix(": define or import it") for line in lines)
+    text = "\n".join(of_claim.sub("", line).removesuffix(": define or import it") for line in lines)
+    return re.sub(rf"what `(?:{NAME}|(?:invariant|step)_\d+)` returns:", "the value of the expression:", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import difflib
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -55,7 +56,9 @@ def attribute(context: Context, node: ast.Attribute) -> Sym:
         if node.attr in base.fields:
             return base.fields[node.attr]
         fields = f"{base.cls.__name__} has the fields {', '.join(base.fields)}"
-        raise context.refuse(node, f"`.{node.attr}` is not a field", f"{fields}; instead of a method write a function")
+        near = difflib.get_close_matches(node.attr, base.fields, n=1)
+        remedy = f"did you mean `.{near[0]}`? {fields}" if near else f"{fields}; instead of a method write a function"
+        raise context.refuse(node, f"`.{node.attr}` is not a field", remedy)
     if isinstance(base, Static):
         if base.value is context.config or isinstance(base.value, ModuleType | type):
             if base.value is context.config and context.scope.any_number is not None:

@@ -67,10 +67,12 @@ def contents(path: Path) -> dict[str, Any]:
         data = json.loads(read_text(path))
     except FileNotFoundError:
         raise UsageFailure(f"{path}: there is no such file") from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise UsageFailure(f"{path} cannot be read: {error}") from None
+    except ValueError as error:
+        raise UsageFailure(f"{path} is not a certificate: it is not JSON: {error}") from None
     except RecursionError:
-        raise UsageFailure(f"{path} cannot be read: it nests too deeply") from None
+        raise UsageFailure(f"{path} is not a certificate: it nests too deeply") from None
     if not isinstance(data, dict):
         raise UsageFailure(f"{path} is not a certificate")
     return data

@@ -52,8 +52,8 @@ def test_an_expression_takes_no_place_of_a_property(lease: str, capsys: pytest.C
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--invariant=s.givn < 1"], "`.givn` is "),
-        (["--invariant=s.given"], "a bool is needed, not an int"),
+        (["--invariant=s.givn < 1"], "`.givn` is not a field: did you mean `.given`?"),
+        (["--invariant=s.given"], "the value of the expression: a bool is needed, not an int"),
         (["--invariant=s.given <"], "is not a Python expression"),
         (["--invariant=before.given < 1"], "an expression about a state `s` is needed"),
         (["--step=s.given < 1"], "an expression about a step: `before`, `after`, `action` is needed"),
