@@ -27,7 +27,7 @@ def state_type(tmp_path_factory: pytest.TempPathFactory) -> RecordType:
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_itf_round_trip(state_type: RecordType, data: st.DataObject) -> None:
     value = data.draw(of_type(state_type))
     assert state_type.misfit(value) is None
@@ -35,7 +35,7 @@ def test_itf_round_trip(state_type: RecordType, data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_layout_round_trip(state_type: RecordType, data: st.DataObject) -> None:
     layout = layout_of(state_type, tag=8)
     value = data.draw(of_type(state_type))
@@ -46,7 +46,7 @@ def test_layout_round_trip(state_type: RecordType, data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_packed_records_are_ordered_by_rank(state_type: RecordType, data: st.DataObject) -> None:
     message = state_type.field("sent").item  # type: ignore[attr-defined]
     a, b = data.draw(of_type(message)), data.draw(of_type(message))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from reassure.checkers.analyses.validate.observations import Line, agrees, differences
@@ -37,6 +38,7 @@ class LogNode:
 class LogExplanation:
     """The explanation of a log: its lines, and the first that no behaviour explains."""
 
+    bound: BoundModel
     lines: int = 0
     """That are explained."""
     observes: bool = False
@@ -50,15 +52,17 @@ class LogExplanation:
     """States that were possible at once, hidden steps included, at most."""
     hidden_steps: int = 0
     """Of the behaviour."""
-    reasons: list[tuple[str, int]] = field(default_factory=list)
-    """Reasons against the line that failed: each with the number of possible states of which it is true."""
     examined: int = 0
     """Possible states that were asked for reasons."""
     clipped: bool = False
     """Whether a step that might have explained a line leaves a bound."""
     behaviour: Trace | None = None
     """One that explains the lines, replayed in plain Python."""
-    node: LogNode | None = None
+
+    @cached_property
+    def reasons(self) -> list[tuple[str, int]]:
+        """Reasons against the line that failed: each with the number of possible states of which it is true."""
+        return [] if self.failed is None else reasons(self.bound, self.possible, self.failed)
 
 
 def explain_log(
@@ -74,7 +78,7 @@ def explain_log(
     most: states that may be possible at once; `Interrupted` where there are more. look: called with the number of lines
     and of possible states; raises to end the search.
     """
-    answer = LogExplanation()
+    answer = LogExplanation(bound)
     layer = {key: LogNode(key, None, None) for key in stepper.initial()}
     for line in lines:
         look(answer.lines, len(layer))
@@ -94,7 +98,6 @@ def explain_log(
     answer.possible = [stepper.state(node.key) for node in nodes[:EXAMINED]]
     if answer.failed is not None:
         answer.examined = len(answer.possible)
-        answer.reasons = reasons(bound, answer.possible, answer.failed)
     answer.behaviour = _behaviour(bound, stepper, nodes[0], hidden, answer)
     return answer
 

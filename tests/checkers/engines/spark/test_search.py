@@ -20,7 +20,7 @@ from reassure.checkers.console.report import report
 from reassure.checkers.engines.spark import owner_table
 from tests.helpers.alike_models import CHANGED, HEAD
 from tests.helpers.command import said
-from tests.helpers.configurations import VARIANTS, every_model, mutants, small
+from tests.helpers.configurations import VARIANTS, WIDEST, every_model, mutants, small
 from tests.helpers.runs import bind, everything
 from tests.helpers.spark_runs import MASTER, checked, far, needs_spark
 
@@ -45,7 +45,7 @@ def test_as_native(model: str, pairs: list[str], context: Any) -> None:
     assert found.record({}).get("fairness") == native.record({}).get("fairness")
 
 
-@pytest.mark.parametrize("model", every_model(slow=[*mutants(), *VARIANTS]))
+@pytest.mark.parametrize("model", every_model(slow=[*mutants(), *VARIANTS, WIDEST]))
 def test_every_model(model: str, context: Any) -> None:
     """The first levels, all of them by Spark; kernels that `conformance/test_engines.py` has compiled too."""
     found = checked(model, small(model), far(), depth=4)
