@@ -73,13 +73,18 @@ class ProofClock:
     def say(self, what: str) -> None:
         """Reports progress; raises `Interrupted` when the budget is over."""
         self.progress.proof(what)
-        if self.budget is not None and time.monotonic() - self.began >= self.budget:
-            raise budget_ended(self.budget)
+        if ended := self._ended():
+            raise ended
 
     def cause(self, stop: Stop | None) -> Stop | None:
-        """What has ended the work: the budget, if it is used up, however Z3 calls that."""
-        rest = self.seconds_left()
-        return budget_ended(self.budget).stop if stop and self.budget and rest is not None and rest <= 0 else stop
+        """What has ended the work: the budget, if it is used up, whatever Z3 calls that."""
+        ended = self._ended()
+        return ended.stop if stop is not None and ended is not None else stop
+
+    def _ended(self) -> Interrupted | None:
+        if self.budget is None or time.monotonic() - self.began < self.budget:
+            return None
+        return budget_ended(self.budget)
 
 
 def stop_of(error: z3.Z3Exception) -> Stop:
