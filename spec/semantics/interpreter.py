@@ -219,19 +219,21 @@ class BoundModel:
                     continue
                 yield declared, params, self._checked(declared.name, params, state)
 
-    def steps(self, state: Any) -> Iterator[Step]:
-        """Every enabled step, in canonical order: action by action, parameters ascending.
+    def steps(self, state: Any, of: str | None = None) -> Iterator[Step]:
+        """Every enabled step, in canonical order: action by action, parameters ascending. of: of this action alone.
 
         Raises `ModelError` where an action raises.
         """
-        for outcome in self.attempts(state):
+        for outcome in self.attempts(state, of):
             if isinstance(outcome, FailedCall):
                 raise outcome.error
             yield outcome
 
-    def attempts(self, state: Any) -> Iterator[Step | FailedCall]:
+    def attempts(self, state: Any, of: str | None = None) -> Iterator[Step | FailedCall]:
         """As `steps`, but goes on past calls that raise."""
         for declared, callee in self._actions:
+            if of not in (None, declared.name):
+                continue
             try:
                 choices = self._choices(declared, callee, state)
             except ModelError as error:

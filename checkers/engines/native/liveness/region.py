@@ -322,9 +322,9 @@ class EdgeLister:
         """The labels that steps which leave a bound enable, of actions that are fair for each of some values."""
         enabled = []
         for state, number in sorted({(key >> LABEL_BITS, key & CLIPPED - 1) for key in clipped.tolist()}):
-            name = self.actions[number].name
-            for step in self.bound.steps(self.kernel.model.layout.decode(rows[state].view(np.uint64))):
-                if step.action.name == name and isinstance(step.after, Clipped):
+            before = self.kernel.model.layout.decode(rows[state].view(np.uint64))
+            for step in self.bound.steps(before, of=self.actions[number].name):
+                if isinstance(step.after, Clipped):
                     constraint = constraint_of(step, self.assumptions)
                     assert constraint is not None
                     enabled.append(state << LABEL_BITS | self._further_label(constraint))

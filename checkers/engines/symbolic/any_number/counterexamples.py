@@ -146,7 +146,7 @@ class Counterexamples:
             instance = instance_of(system, bound, before)
             if not all(instance.holds(self.induction.lemmas[i].node) for i in self.induction.remaining):
                 return None
-            steps = (step for step in bound.steps(before) if step.action.name == move.name)
+            steps = bound.steps(before, of=move.name)
             found = (s for s in steps if not isinstance(s.after, Clipped) and violated(bound, before, s))
             step = next(found, None)
         except (ConfigError, DomainError, ModelError, IndexError):
