@@ -167,7 +167,7 @@ def validate(f: Frame) -> Found:
     else:
         widest = max(widest, len(possible))
     code = Exit.OK if explained == len(lines) else Exit.INCONCLUSIVE if clipped else Exit.TRACE
-    if code is Exit.OK and not any(line.observes for line in lines):
+    if code is Exit.OK and not any(line.actions is not None or _says(_written(g, line)) for line in lines):
         if ran.code is not Exit.NOTHING:
             yield "a log that observes nothing", ran.code
         return
@@ -184,11 +184,6 @@ class Observed:
     params: dict[str, Any]
     fields: dict[str, Any]
 
-    @property
-    def observes(self) -> bool:
-        """Whether it says anything of a run."""
-        return self.actions is not None or bool(self.fields)
-
     def agrees(self, graph: Graph, number: int) -> bool:
         """Whether a state is what is observed."""
         return all(getattr(graph.states[number], name) == value for name, value in self.fields.items())
@@ -203,6 +198,11 @@ class Observed:
             if e.target is not None and e.action in self.actions and self.agrees(graph, e.target)
             and all(e.params[name] == value for name, value in self.params.items())
         }  # fmt: skip
+
+
+def _says(written: Any) -> bool:
+    """Whether JSON has anything in it but records without fields."""
+    return any(map(_says, written.values())) if isinstance(written, dict) else True
 
 
 def _closed(graph: Graph, among: set[int], hidden: set[str]) -> set[int]:
