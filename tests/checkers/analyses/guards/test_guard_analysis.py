@@ -319,7 +319,7 @@ def rises(s: State) -> bool:
     assert json.loads((tmp_path / "g.json").read_text())["not_checked"] == ["rises"]
     assert "not evaluated, since they are about whole runs: rises\n" in capsys.readouterr().out
     code, _, err = said(capsys, "guards", str(tmp_path / "small.py"), "--property=rises")
-    assert (code, "it has small\n" in err) == (6, True)
+    assert (code, "it judges small\n" in err) == (6, True)
 
 
 def test_a_guard_before_an_error(tmp_path: Path) -> None:
