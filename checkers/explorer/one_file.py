@@ -55,8 +55,8 @@ def one_file(prepared: Prepared, path: list[NamedStep], options: SearchOptions, 
     if not paths and not graph.complete:
         raise Failure(
             Exit.USAGE,
-            f"the model has more than {MOST_STATES:,} states, of which a file cannot have all, and its search has no "
-            "path to show: give --trace FILE",
+            f"a file has all states of a model of up to {MOST_STATES:,}; here {graph.stopped.text}, and the search has "
+            "no path to show: give --trace FILE",
         )
     bound = loaded.bound
     data: dict[str, Any] = {

@@ -137,12 +137,12 @@ def test_files_that_are_not_there(
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 REPORTS = [
     ["check", "slots.py", "--engine=reference"],
-    ["check", "core_liveness", "--without=election_needs_isr"],
+    ["check", "batching_literal"],
     ["guards", "core"],
     ["fairness", "core_liveness"],
     ["stuck", "core_liveness"],
     ["mutants", "die_hard", "--max=3"],
-    ["sweep", "core", "--vary=min_isr=1..2"],
+    ["sweep", "core", "--set=min_isr=1,2"],
     ["simulate", "slots.py", "--walks=3", "--seed=1"],
     ["models", "kraft"],
     ["show", str(committed_file("batching_literal", "every_reassignment_ends", deaths=0))],
@@ -160,6 +160,7 @@ def test_what_a_terminal_shows(
     """Every word of what a pipe gets, in lines that fit; only what a reader copies is longer."""
     Path("gate.toml").write_text(f"[[check]]\nmodel = '{slots}'\nexpect = 'pass'\n")
     in_pipe = said(capsys, *words)[1]
+    assert len(in_pipe.splitlines()) > 5
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", str(columns))
     shown = ESCAPES.sub("", said(capsys, *words)[1])

@@ -67,7 +67,7 @@ def test_a_large_space_needs_a_path(
     monkeypatch.setattr(one_file, "MOST_STATES", 4)
     ring = graph_file(tmp_path, {"walk": Steps(tuple((n, (n + 1) % 6) for n in range(6)))}, "")
     code, _, err = said(capsys, "explore", ring, f"--out={tmp_path / 'x.html'}")
-    assert (code, "the model has more than 4 states" in err) == (64, True)
+    assert (code, "up to 4; here the limit of 4 states was reached, and the search has no path" in err) == (64, True)
     assert said(capsys, "explore", "die_hard", f"--out={tmp_path / 'x.html'}")[0] == 0
     data = data_of(tmp_path / "x.html")
     assert (data["begin"], data["space"], len(data["views"])) == ("", None, 7)  # a path to what the search finds

@@ -7,6 +7,7 @@ the claims are read: `evidence/test_project_claims.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -61,15 +62,27 @@ def test_a_page_that_is_written(
         assert faults((tmp_path / name).as_uri(), browser, width) == [], width
 
 
-def test_long_names_at_lifelines(browser: Any, tmp_path: Path) -> None:
+HEADS = (
+    "() => [...document.querySelectorAll('.head')].map((e) => e.getBoundingClientRect()).map((r) => [r.left, r.right])"
+)
+
+
+def test_names_at_lifelines_are_whole_and_apart(browser: Any, tmp_path: Path) -> None:
     """Heads, and marks of what a step changes."""
-    made = posting(tmp_path, clerk="coordinator of the group", Node="GroupMember", score="partitions_it_has_revoked")
-    letter = made.Letter(made.GroupMember(2), 1)
+    made = posting(tmp_path, 5, clerk="coordinator", Node="Member", score="partitions_revoked")
+    letter = made.Letter(made.Member(2), 1)
     steps = ("write", {"to": letter.to, "body": 1}), ("read", {"letter": letter, "reader": letter.to})
     file = tmp_path / "lifelines.html"
     file.write_text(html_page(*taken(made, *steps)), encoding="utf-8")
     for width in WIDTHS:
-        assert faults(file.as_uri(), browser, width) == [], width
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto(file.as_uri())
+        heads = page.evaluate(HEADS)
+        assert all(right + 5 < left for (_, right), (left, _) in pairwise(heads)), (width, heads)
+        shown = page.locator(".head, .mark").evaluate_all("(texts) => texts.map((e) => e.firstChild.data)")
+        assert shown[:2] == ["coordinator", "member 1"]
+        assert "".join(shown[6:]).replace(" ", "") == "partitions_revoked→1"  # what it was is in the details
+        page.close()
 
 
 def test_a_picture_alone_on_a_screen(browser: Any, tmp_path: Path) -> None:
