@@ -1,4 +1,4 @@
-"""Models whose ids are alike: with sequences, with relations between ids, with messages, with ids that are named."""
+"""Models whose ids are alike: with sequences, relations between ids, messages, ids that are named, absent records."""
 
 from __future__ import annotations
 
@@ -257,7 +257,96 @@ MODEL = Model.of(__name__, state=State, config=Config)
 """
 """With another comparison, `keep` has as many steps to the same classes, but others. Without the guard of `start` the
 first node can be renamed too, without the last one of `leave` the second."""
-ALIKE = {"queue": QUEUE, "gossip": GOSSIP, "named": NAMED, "asking": ASKING}
+LENDING = """
+@dataclass(frozen=True)
+class Loan:
+    lender: Node
+    late: bool
+
+@dataclass(frozen=True)
+class Offer:
+    by: Loan | None
+    urgent: bool
+
+@dataclass(frozen=True)
+class State:
+    loan: Loan | None
+    offers: Annotated[frozenset[Offer], MaxSize(1)]
+    keeper: Node
+
+@initial
+def start(keeper: Node) -> State:
+    return State(None, frozenset(), keeper)
+
+@action(who="node")
+def lend(s: State, node: Node) -> State:
+    require(s.loan is None and node != s.keeper)
+    return replace(s, loan=Loan(node, False))
+
+@action(who="node")
+def offer(s: State, urgent: bool) -> State:
+    require(len(s.offers) == 0)
+    return replace(s, offers=frozenset({Offer(s.loan, urgent)}))
+
+@action(who="node")
+def give_back(s: State) -> State:
+    require(s.loan is not None and not s.loan.late)
+    return replace(s, loan=None, keeper=some(s.loan).lender)
+
+@invariant
+def keeper_lends_nothing(s: State) -> bool:
+    return s.loan is None or s.loan.lender != s.keeper
+
+@cover
+def nothing_is_offered(s: State) -> bool:
+    return any(o.by is None and o.urgent for o in s.offers)
+"""
+PAIRS = """
+@dataclass(frozen=True)
+class Pair:
+    one: Node
+    other: Node
+
+@dataclass(frozen=True)
+class Letter:
+    of: Pair | None
+    to: Node | None
+
+@dataclass(frozen=True)
+class State:
+    matched: Map[Node, Node] | None
+    asked: Map[Node, Pair | None]
+    sent: Annotated[frozenset[Letter], MaxSize(2)]
+
+@initial
+def start(c: Config) -> State:
+    return State(None, fill(Node, c, None), frozenset())
+
+@action(who="node")
+def ask(s: State, node: Node, other: Node, c: Config) -> State:
+    require(s.asked[node] is None and node != other and all(s.asked[n] is None for n in every(Node, c)))
+    return replace(s, asked=s.asked.put(node, Pair(node, other)))
+
+@action(who="node")
+def send(s: State, node: Node, to: Node | None) -> State:
+    require(len(s.sent) < 1)
+    return replace(s, sent=s.sent | {Letter(s.asked[node], to)})
+
+@action(who="node")
+def match(s: State, node: Node, c: Config) -> State:
+    require(s.matched is None and s.asked[node] is not None)
+    return replace(s, matched=fill(Node, c, some(s.asked[node]).other), asked=fill(Node, c, None))
+
+@invariant
+def nobody_is_matched_alone(s: State, c: Config) -> bool:
+    one, everybody = s.matched, every(Node, c)
+    return one is None or all(some(one)[a] == some(one)[b] for a in everybody for b in everybody)
+
+@cover
+def a_letter_of_nobody(s: State) -> bool:
+    return any(letter.of is None and letter.to is None for letter in s.sent)
+"""
+ALIKE = {"queue": QUEUE, "gossip": GOSSIP, "named": NAMED, "asking": ASKING, "lending": LENDING, "pairs": PAIRS}
 
 
 def alike(name: str, folder: Path, **settings: int) -> tuple[BoundModel, LoweredModel]:

@@ -24,10 +24,11 @@ from reassure.checkers.engines.native.translator.language import (
 
 IDS, ROUNDS, CELL_COUNT, CELLS, ENTRY_COUNT, ENTRIES, PLACES = range(7)
 """Places in a plan: numbers of ids, of rounds, of cells; where the cells, the entries and the fields' places begin."""
-KIND, FIELD, SHAPE, SORT, BITS, ITEM, COUNT, KEYS, KEY_COUNT, ENTRY = range(10)
+KIND, FIELD, SHAPE, SORT, BITS, ITEM, COUNT, KEYS, KEY_COUNT, FLAG, ENTRY = range(11)
 """Places in an entry. SORT: the first id of its sort. BITS: a mask. ITEM: bits of an item of a sequence, or the first
 entry of the records in a set. COUNT: items of a sequence, or slots of a set. KEYS: where the keys begin, each an id and
-the number of fields between those of two neighbouring ids."""
+the number of fields between those of two neighbouring ids. FLAG: the field that is 0 where the entry's value is absent,
+and stored as 0; -1 if there always is one."""
 RECORD_ENTRIES = SORT
 """In an entry for slots: the number of entries of a record."""
 PLAIN, ID, OPTION, SET, SEQUENCE, SLOTS, LIST = range(7)
@@ -43,6 +44,25 @@ def mixed(a: int, b: int) -> int:
     """64 bits that depend on two numbers."""
     h = wrap((a ^ wrap(b * _MIX)) * _FINISH)
     return wrap((h ^ (h >> 29)) * _MIX)
+
+
+@kernel
+def is_there(plan: Words, entry: int, row: Words) -> bool:
+    """Whether an entry's value is not absent."""
+    flag = plan[entry + FLAG]
+    if flag < 0:
+        return True
+    place = plan[PLACES] + 2 * flag
+    return (row[plan[place]] >> plan[place + 1]) & 1 != 0
+
+
+@kernel
+def is_in_record(plan: Words, entry: int, record: int) -> bool:
+    """The same of an entry of a packed record."""
+    flag = plan[entry + FLAG]
+    if flag < 0:
+        return True
+    return (record >> plan[plan[PLACES] + 2 * flag + 1]) & 1 != 0
 
 
 # -- renaming ----------------------------------------------------------------------------------------------------------
@@ -109,7 +129,8 @@ def renamed_record(plan: Words, first: int, count: int, record: int, names: Word
         entry = first + n * ENTRY
         value = (record >> plan[places + 2 * plan[entry + FIELD] + 1]) & plan[entry + BITS]
         below = plan[places + 2 * renamed_field(plan, entry, names) + 1]
-        result |= renamed_value(plan, entry, value, names) << below
+        if is_in_record(plan, entry, record):
+            result |= renamed_value(plan, entry, value, names) << below
     return result
 
 
@@ -145,7 +166,7 @@ def rename(words: Static, plan: Words, row: Words, names: Words, result: Words, 
         entry = plan[ENTRIES] + n * ENTRY
         if plan[entry + KIND] == SLOTS:
             rename_slots(plan, entry, row, names, result, slots)
-        else:
+        elif is_there(plan, entry, row):
             place = places + 2 * plan[entry + FIELD]
             value = (row[plan[place]] >> plan[place + 1]) & plan[entry + BITS]
             place = places + 2 * renamed_field(plan, entry, names)
@@ -227,9 +248,10 @@ def facts_of_slots(plan: Words, entry: int, row: Words, colours: Words, after: W
                 adds = turn == 1
                 for n in range(plan[entry + RECORD_ENTRIES]):
                     inner = plan[entry + ITEM] + n * ENTRY
-                    value = ((slot - 1) >> plan[places + 2 * plan[inner + FIELD] + 1]) & plan[inner + BITS]
-                    fact = facts(plan, inner, value, colours, after, whole, adds)
-                    whole = whole if adds else wrap(whole + fact)
+                    if is_in_record(plan, inner, slot - 1):
+                        value = ((slot - 1) >> plan[places + 2 * plan[inner + FIELD] + 1]) & plan[inner + BITS]
+                        fact = facts(plan, inner, value, colours, after, whole, adds)
+                        whole = whole if adds else wrap(whole + fact)
             tell_keys(plan, entry, whole, after)
 
 
@@ -251,7 +273,7 @@ def colour(plan: Words, row: Words, colours: Words, after: Words) -> None:
             entry = plan[ENTRIES] + n * ENTRY
             if plan[entry + KIND] == SLOTS:
                 facts_of_slots(plan, entry, row, colours, after)
-            else:
+            elif is_there(plan, entry, row):
                 place = places + 2 * plan[entry + FIELD]
                 value = (row[plan[place]] >> plan[place + 1]) & plan[entry + BITS]
                 facts(plan, entry, value, colours, after, 0, True)

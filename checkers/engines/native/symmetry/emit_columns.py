@@ -142,10 +142,13 @@ class ColumnsEmitter:
 
     def stored(self, slot: FieldEntry | None, entry: FieldEntry) -> str:
         """The stored number of an entry's field; 0 if it is in a record that is not there."""
-        f, mask = self.f, literal((1 << entry.code.bits) - 1)
+        return self._bits(slot, entry.field, entry.code.bits)
+
+    def _bits(self, slot: FieldEntry | None, number: int, bits: int) -> str:
+        f, mask = self.f, literal((1 << bits) - 1)
         if slot is not None:
-            return f.both(f.right(self.record(slot)[1], below(slot, entry)), mask)
-        field = self.fields[entry.field]
+            return f.both(f.right(self.record(slot)[1], below(slot, number)), mask)
+        field = self.fields[number]
         return f.both(f.right(self.word(field.word), field.shift), mask)
 
     def record(self, slot: FieldEntry) -> tuple[str, str]:
@@ -178,6 +181,8 @@ class ColumnsEmitter:
         if entry.kind in (kernel.ID, kernel.OPTION):
             if group.slot is not None and entry.kind == kernel.ID:
                 value = f.choose(self.record(group.slot)[0], "-1", value)
+            if entry.flag >= 0:
+                value = f.choose(f.compare("eq", self._bits(group.slot, entry.flag, 1), "0"), "-1", value)
             return self._where_is(value, entry.kind == kernel.OPTION, group.at)
         result, length = "", f.right(value, entry.item * entry.count)
         for place in range(entry.count):
@@ -245,7 +250,9 @@ class ColumnsEmitter:
                 lanes = self._lanes_with(vector, group.at)
                 value = self._id_in(lanes)
                 if entry.kind == kernel.OPTION:
-                    value = f.choose(f.compare("eq", lanes, "0"), "0", f.plus(value, 1))
+                    value = f.plus(value, 1)
+                if entry.kind == kernel.OPTION or entry.flag >= 0:
+                    value = f.choose(f.compare("eq", lanes, "0"), "0", value)
             elif entry.kind == kernel.LIST:
                 value = self._as_list(group, vector)
             else:
@@ -325,10 +332,10 @@ class ColumnsEmitter:
         return result
 
 
-def below(slot: FieldEntry, entry: FieldEntry) -> int:
+def below(slot: FieldEntry, field: int) -> int:
     """The number of bits below a field of a record in its set."""
     assert slot.record_type is not None
-    return packed_fields(slot.record_type)[entry.field][1]
+    return packed_fields(slot.record_type)[field][1]
 
 
 def exchanges(lanes: int) -> Iterator[list[tuple[int, int]]]:
@@ -369,7 +376,7 @@ def column_functions(all_columns: list[IdColumns], fields: tuple[Field, ...], wo
             if slot is None:
                 tell(entry, value)
             else:
-                at, (bits, mask) = below(slot, entry), records.get(slot, ("0", 0))
+                at, (bits, mask) = below(slot, entry.field), records.get(slot, ("0", 0))
                 records[slot] = f.either(bits, f.left(value, at)), mask | ((1 << entry.code.bits) - 1) << at
         other = ColumnsEmitter(g, columns, fields)
         same = g.op(f"mul i64 {same}, {other.same(other.sorted(other.gathered()))}")

@@ -27,7 +27,8 @@ class FieldEntry:
     """A field, or the slots of a set of records, as `kernels/canonical.py` tells the kinds.
 
     field: its number, or that of the first slot. shape: the number with the first id for each key. code: of the field.
-    sort: the number of the first id of its sort. item: bits of an item. count: items, or slots.
+    sort: the number of the first id of its sort. item: bits of an item. count: items, or slots. flag: of an id within
+    an optional, the number of the field that says whether there is a value; -1: there always is one.
     """
 
     kind: int
@@ -40,6 +41,7 @@ class FieldEntry:
     keys: tuple[Key, ...] = ()
     record: tuple[FieldEntry, ...] = ()
     record_type: RecordType | None = None
+    flag: int = -1
 
     @property
     def members(self) -> int:
@@ -66,11 +68,17 @@ def _item(entry: FieldEntry) -> Type | None:
 
 
 def _of(
-    kind: Type, stored: list[Code], field: int, shape: int, keys: tuple[Key, ...], first: Mapping[Type, int]
+    kind: Type,
+    stored: list[Code],
+    field: int,
+    shape: int,
+    keys: tuple[Key, ...],
+    first: Mapping[Type, int],
+    flag: int = -1,
 ) -> Iterator[FieldEntry]:
     if isinstance(kind, RecordType):
         for _, inner in kind.fields:
-            yield from _of(inner, stored, field, shape, keys, first)
+            yield from _of(inner, stored, field, shape, keys, first, flag)
             field, shape = field + len(codes(inner)), shape + len(codes(inner))
     elif isinstance(kind, MapType):
         stride = len(codes(kind.value))
@@ -78,18 +86,19 @@ def _of(
             at = index * stride
             if kind.key in first:
                 further = (*keys, (first[kind.key] + index, stride))
-                yield from _of(kind.value, stored, field + at, shape, further, first)
+                yield from _of(kind.value, stored, field + at, shape, further, first, flag)
             else:
-                yield from _of(kind.value, stored, field + at, shape + at, keys, first)
+                yield from _of(kind.value, stored, field + at, shape + at, keys, first, flag)
     elif isinstance(kind, OptionType) and not is_index(kind.inner):
         yield FieldEntry(kernel.PLAIN, field, shape, stored[field], keys=keys)
-        yield from _of(kind.inner, stored, field + 1, shape + 1, keys, first)
+        yield from _of(kind.inner, stored, field + 1, shape + 1, keys, first, field)
     elif isinstance(kind, BagType):
         if kind.size:
             record = entries_of(kind.item, first)
             yield FieldEntry(kernel.SLOTS, field, shape, stored[field], 0, 0, kind.size, keys, record, kind.item)
     else:
-        yield _of_scalar(kind, stored[field], field, shape, keys, first)
+        entry = _of_scalar(kind, stored[field], field, shape, keys, first)
+        yield replace(entry, flag=flag) if entry.kind == kernel.ID else entry  # what else is absent names no id
 
 
 def _of_scalar(

@@ -175,7 +175,7 @@ define i64 @stabilisers(ptr %rows, i64 %count, ptr %same) nounwind {{
             entry_words += [
                 entry.kind, base + entry.field, entry.shape, len(entry.record) if slots else entry.sort,
                 (1 << entry.code.bits) - 1, entries_at + kernel.ENTRY * inner if slots else entry.item, entry.count,
-                keys_at + len(keys), len(entry.keys),
+                keys_at + len(keys), len(entry.keys), base + entry.flag if entry.flag >= 0 else -1,
             ]  # fmt: skip
             keys += [number for key in entry.keys for number in key]
         header = [self.ids, rounds, len(cells), cells_at, len(entries), entries_at, keys_at + len(keys)]
