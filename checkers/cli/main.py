@@ -9,15 +9,15 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from reassure.checkers.base import terminal
 from reassure.checkers.base.atomic_files import write_record
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.only_answers import only_an_answer_ends_it
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.shared_options import QUIET
 from reassure.checkers.base.terminal import PIPE, Console
+from reassure.checkers.cli.own_process import Interrupts, in_own_process
 from reassure.checkers.console.commands import options_of
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import STANDARD_OUTPUT, outputs_must_be_writable
@@ -35,13 +35,26 @@ def console_to(stream: Any) -> Console:
 
 def main(argv: list[str] | None = None) -> int:
     """Runs a command; the exit code."""
-    words = sys.argv[1:] if argv is None else argv
-    if argv is None:
-        only_an_answer_ends_it()
     _streams()
+    if argv is not None:
+        return _answer(argv)
+    words = sys.argv[1:]
+    if os.environ.get("REASSURE_DEBUG"):  # debuggers and profilers follow one process
+        return _answer(words)
+    try:
+        return in_own_process(lambda: _answer(words, alone=True))
+    except Failure as failure:
+        return _failed(failure.code, str(failure), argparse.Namespace(json=record_among(words)), words)
+
+
+def _answer(words: list[str], alone: bool = False) -> int:
+    """The exit code of a command. alone: whether signals to this process are for the command alone."""
     args = argparse.Namespace(json=record_among(words))
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _interrupt)  # as CI ends a run: also with a record
+        interrupt = Interrupts()
+        signal.signal(signal.SIGTERM, interrupt)  # as CI ends a run: also with a record
+        if alone and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, interrupt)
     try:
         command = parse(words, args)
         outputs_must_be_writable(args)
@@ -79,10 +92,6 @@ def _streams() -> None:
 
 def _close_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _interrupt(number: int, frame: object) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def _failed(code: Exit, message: str, args: argparse.Namespace, words: list[str]) -> int:

@@ -59,19 +59,33 @@ def test_a_model_that_the_gate_file_here_names_is_executed(
     assert said(capsys, "replay", str(path))[0] == 0
 
 
+NO_ANSWER = "ended without an answer"
+
+
 @pytest.mark.parametrize(
-    "end", ["os._exit(0)", "posix._exit(0)", "os.execv('/bin/true', ['true'])", "os.execlp('true', 'true')"]
+    ("end", "code", "text"),
+    [
+        ("os._exit(0)", 255, NO_ANSWER),
+        ("ctypes.CDLL(None)._exit(0)", 255, NO_ANSWER),
+        ("os.execv('/bin/true', ['true'])", 255, NO_ANSWER),
+        ("os.execlp('true', 'true')", 255, NO_ANSWER),
+        ("os.abort()", 255, "the process was ended by SIGABRT"),
+        ("os.kill(os.getpid(), 9)", 153, "the process was killed"),
+    ],
 )
-def test_a_model_that_ends_the_process_gives_no_answer(end: str, tmp_path: Path) -> None:
+def test_a_model_that_ends_the_process_gives_no_answer(end: str, code: int, text: str, tmp_path: Path) -> None:
     """In a gate it is not a pass. SECURITY.md, 2."""
-    text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
-    model, gate = tmp_path / "model.py", tmp_path / "gate.toml"
-    model.write_text(f"{text}\nimport os, posix\n{end}\n")
+    die_hard = (ROOT / "models" / "examples" / "die_hard.py").read_text()
+    model, gate, record = tmp_path / "model.py", tmp_path / "gate.toml", tmp_path / "record.json"
+    model.write_text(f"{die_hard}\nimport ctypes, os\n{end}\n")
     gate.write_text("[[check]]\nmodel = 'model.py'\nexpect = 'safety-violation'\n")
-    for words in (["check", str(model)], ["simulate", str(model)], ["gate", str(gate), "--jobs=1"]):
-        program = "import sys; from reassure.checkers.cli.main import main; sys.exit(main())"
-        done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False)
-        assert (done.returncode, "ended without an answer" in done.stderr) == (255, True), (words, done)
+    for words in (["check", str(model)], ["gate", str(gate), "--jobs=1"]):
+        line = [sys.executable, "-m", "reassure", *words, "--json", str(record)]
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        assert (done.returncode, text in done.stderr) == (code, True), (words, done)
+        said = json.loads(record.read_text())
+        assert (said["exit_code"], said["stop_reason"], text in said["stopped_because"]) == (code, "not_started", True)
+        record.unlink()
 
 
 LEAVES = "    def __post_init__(self) -> None:\n        raise SystemExit(0)\n"

@@ -1,0 +1,89 @@
+"""Signals to a command reach the process that executes it, and that one does not outlive the other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+WAITING = """
+import os, sys, time
+from pathlib import Path
+Path(__file__).with_suffix(".began").write_text(str(os.getpid()))
+try:
+    time.sleep(60)
+finally:
+    Path(__file__).with_suffix(".ended").touch()
+"""
+
+
+@contextmanager
+def checking(folder: Path, **settings: object) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A command that executes a model which waits; the process that executes it."""
+    model = folder / "waiting.py"
+    model.write_text(WAITING)
+    line = [sys.executable, "-m", "reassure", "check", str(model)]
+    command = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings)  # type: ignore[call-overload]
+    began = model.with_suffix(".began")
+    try:
+        until(lambda: began.exists() and bool(began.read_text()))
+        yield command, int(began.read_text())
+    finally:
+        command.kill()
+        command.communicate()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Waits; fails after ten seconds."""
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def has_ended(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_the_command_ends_the_model(number: signal.Signals, tmp_path: Path) -> None:
+    with checking(tmp_path) as (command, model):
+        assert model != command.pid
+        command.send_signal(number)
+        _, err = command.communicate(timeout=10)
+        assert (command.returncode, err) == (5, "reassure: interrupted\n")
+        assert (tmp_path / "waiting.ended").exists()
+
+
+def test_a_signal_to_both_counts_once(tmp_path: Path) -> None:
+    """As a terminal and `timeout` send it."""
+    with checking(tmp_path, start_new_session=True) as (command, _):
+        os.killpg(command.pid, signal.SIGINT)
+        _, err = command.communicate(timeout=10)
+        assert (command.returncode, err) == (5, "reassure: interrupted\n")
+
+
+def test_a_signal_that_the_shell_ignores_is_ignored(tmp_path: Path) -> None:
+    """As a script's background jobs do."""
+    with checking(tmp_path, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) as (command, _):
+        command.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            command.wait(0.5)
+
+
+def test_the_model_does_not_outlive_the_command(tmp_path: Path) -> None:
+    with checking(tmp_path) as (command, model):
+        command.kill()
+        command.wait(10)
+        until(lambda: has_ended(model))
