@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.helpers.command import executing
+
 
 def resident(status: str) -> float:
     """MiB of a process by its `/proc` status, without memory that it shares: the tables are the workers'."""
@@ -37,7 +39,7 @@ def timed(words: list[str], cache: Path | None = None) -> tuple[float, float, di
         peak = 0.0
         while process.poll() is None:
             with contextlib.suppress(OSError, KeyError):  # it has just ended
-                peak = max(peak, resident(Path(f"/proc/{process.pid}/status").read_text()))
+                peak = max(peak, resident(Path(f"/proc/{executing(process.pid)}/status").read_text()))
             time.sleep(0.02)
         return time.monotonic() - began, peak, json.loads(Path(record.name).read_text())
 

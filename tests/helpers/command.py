@@ -32,6 +32,23 @@ No `preexec_fn`: with it `subprocess` copies the whole process of the suite, and
 """
 
 
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started and that have not ended; zombies have."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            name, rest = path.read_text(encoding="utf-8").rsplit(")", 1)
+            state, parent = rest.split()[:2]
+            if int(parent) == pid and state != "Z":
+                found.append(int(name.split()[0]))
+    return found
+
+
+def executing(command: int) -> int:
+    """The process that executes a command: the child of the one that was started; 0 if there is none yet."""
+    return next(iter(children_of(command)), 0)
+
+
 def interrupted(cue: str, *words: str, how: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
     """The exit code, output and messages of a command line in its own process, which gets a signal once it wrote `cue`.
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.command import HEEDS_SIGNALS
+
 WAITING = """
 import os, sys, time
 from pathlib import Path
@@ -25,12 +27,12 @@ finally:
 
 
 @contextmanager
-def checking(folder: Path, **settings: object) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def checking(folder: Path, *before: str, **settings: bool) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A command that executes a model which waits; the process that executes it."""
     model = folder / "waiting.py"
     model.write_text(WAITING)
-    line = [sys.executable, "-m", "reassure", "check", str(model)]
-    command = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings)  # type: ignore[call-overload]
+    line = [*(before or HEEDS_SIGNALS), sys.executable, "-m", "reassure", "check", str(model)]
+    command = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings)
     began = model.with_suffix(".began")
     try:
         until(lambda: began.exists() and bool(began.read_text()))
@@ -76,7 +78,8 @@ def test_a_signal_to_both_counts_once(tmp_path: Path) -> None:
 
 def test_a_signal_that_the_shell_ignores_is_ignored(tmp_path: Path) -> None:
     """As a script's background jobs do."""
-    with checking(tmp_path, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) as (command, _):
+    ignoring = [word.replace("SIG_DFL", "SIG_IGN") for word in HEEDS_SIGNALS]
+    with checking(tmp_path, *ignoring) as (command, _):
         command.send_signal(signal.SIGINT)
         with pytest.raises(subprocess.TimeoutExpired):
             command.wait(0.5)

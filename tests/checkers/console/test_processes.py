@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.console.processes import in_processes
+from tests.helpers.command import children_of, executing
 
 
 def test_no_thread_is_left_that_could_meet_the_end_of_the_interpreter() -> None:
@@ -23,18 +23,6 @@ def test_no_thread_is_left_that_could_meet_the_end_of_the_interpreter() -> None:
     assert [next(answers), next(answers)] == [1, 2]
     answers.close()
     assert set(threading.enumerate()) == before
-
-
-def children_of(pid: int) -> list[int]:
-    """The processes that a process has started and that have not ended; zombies have."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            name, rest = path.read_text(encoding="utf-8").rsplit(")", 1)
-            state, parent = rest.split()[:2]
-            if int(parent) == pid and state != "Z":
-                found.append(int(name.split()[0]))
-    return found
 
 
 def running(pid: int) -> bool:
@@ -63,8 +51,8 @@ def test_after_kill_9_the_processes_of_a_sweep_end() -> None:
     children: list[int] = []
     try:
         # two processes, and the one of `multiprocessing` that looks after what they share
-        assert eventually(lambda: len(children_of(command.pid)) == 3)
-        children = children_of(command.pid)
+        assert eventually(lambda: len(children_of(executing(command.pid))) == 3)
+        children = [executing(command.pid), *children_of(executing(command.pid))]
         time.sleep(1)  # in the search
         assert all(map(running, children)) and command.poll() is None
     finally:

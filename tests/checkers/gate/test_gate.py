@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 from reassure.checkers.gate import run_gate
-from tests.helpers.command import HEEDS_SIGNALS, model_file, said
+from tests.helpers.command import HEEDS_SIGNALS, children_of, executing, model_file, said
 from tests.helpers.raising_model import ACTION, written
 
 ROOT = Path(__file__).parents[3]
@@ -105,8 +105,8 @@ def test_an_interrupted_gate_stops(tmp_path: Path) -> None:
         [*HEEDS_SIGNALS, sys.executable, "-m", "reassure", "gate", str(path), "--jobs=2", f"--json={record}"],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    while process.poll() is None and len(children.read_text().split()) < 3:  # two checks, and Python's tracker
+    # two checks, and Python's tracker
+    while process.poll() is None and len(children_of(executing(process.pid))) < 3:
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
