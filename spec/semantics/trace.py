@@ -8,7 +8,9 @@ Kafka under which it is a run; of another trace it has one `property` and no rel
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -345,7 +347,13 @@ def guard_of(refused: GuardRefused) -> str:
         return str(refused) or "a guard"
     file, line = lines[-2]
     try:
-        text = Path(file).read_text(encoding="utf-8").splitlines()[line - 1].strip()
+        text = _lines_of(file, os.stat(file).st_mtime_ns)[line - 1].strip()
     except (OSError, IndexError):
         return str(refused) or "a guard"
-    return f"{Path(file).name}:{line}: {text}{note}"
+    return f"{os.path.basename(file)}:{line}: {text}{note}"
+
+
+@functools.cache
+def _lines_of(file: str, changed: int) -> list[str]:
+    """The lines of a source file, read once until it changes: a search for reasons asks about thousands of guards."""
+    return Path(file).read_text(encoding="utf-8").splitlines()

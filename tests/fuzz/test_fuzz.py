@@ -22,6 +22,7 @@ FIXED = (8, 122, 202, 257, 282, 291)
 """Models that show every construct together (`constructs.chosen`)."""
 PROVED = (60, 65, 67, 71)
 """Models that every method of `prove` is quick about."""
+PROVED_SLOWLY = (65, 71)
 RENAMED = (61, 86, 109, 117, 327, 397, 401)
 """Models of which ids can be renamed: with one sort and two, with relations between ids, with clipped steps."""
 FORGOTTEN = (7, 39, 54)
@@ -62,7 +63,9 @@ def test_fixed(number: int, folder: Path) -> None:
     assert (said.differences, said.refused) == ((), "")
 
 
-@pytest.mark.parametrize("number", PROVED)
+@pytest.mark.parametrize(
+    "number", [pytest.param(n, marks=[pytest.mark.slow] if n in PROVED_SLOWLY else []) for n in PROVED]
+)
 def test_proved(number: int, folder: Path) -> None:
     said = answer(generate(number, LANGUAGE), number, ["prove"], folder)
     assert (said.differences, said.refused) == ((), "")

@@ -44,7 +44,7 @@ def value_of(value: Any) -> Any:
     [
         ("core", [], {"small": 1, "partitions": 3}),
         ("core", [], {"small": 30, "fingerprints": True}),
-        ("kraft", ["unclean=off"], {"depth": 5}),
+        pytest.param("kraft", ["unclean=off"], {"depth": 5}, marks=pytest.mark.slow),
     ],
 )
 def test_states_and_edges(model: str, pairs: list[str], options: dict[str, Any], tmp_path: Path, context: Any) -> None:

@@ -34,7 +34,7 @@ pytestmark = needs_spark
         ("two_phase_commit", ["managers=4"]),
         ("core", []),
         ("core_liveness", []),
-        ("kraft", small("kraft")),
+        pytest.param("kraft", small("kraft"), marks=pytest.mark.slow),
     ],
 )
 def test_as_native(model: str, pairs: list[str], context: Any) -> None:

@@ -257,6 +257,7 @@ def jars() -> None:
         pytest.skip(f"Kafka's brokers are not run: {failure}")
 
 
+@pytest.mark.slow
 def test_a_reassignment_that_never_ends_on_real_brokers(
     jars: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

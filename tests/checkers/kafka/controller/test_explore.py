@@ -24,6 +24,8 @@ from tests.helpers.kafka_explored import explored, findings_of
 from tests.helpers.kafka_jars import PATCHES, VERSIONS, class_path, shared_driver
 
 STATES = {"3.9.0": 2136, "4.0.0": 2312, "4.1.0": 1832, "4.2.0": 1540, "4.3.0": 1588, "4.4.0": 1588}
+BETWEEN = ("4.0.0", "4.1.0", "4.3.0")
+"""Releases whose rules are those of the one before or after them, but for few."""
 ENDLESS = ("4.3.0", "4.4.0")
 """Releases where a reassignment that is rolled back by its original assignment never ends."""
 
@@ -85,7 +87,9 @@ def test_paths_are_shortest() -> None:
         assert len(commands) == found.level_of(number) - 1
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    "version", [pytest.param(v, marks=[pytest.mark.slow] if v in BETWEEN else []) for v in VERSIONS]
+)
 def test_the_models_rules_explain_every_step_of_two_brokers(version: str) -> None:
     """The same rules as `kraft_kafka`, in every state that the real class reaches, without a bound on anything."""
     found = explored(version)
