@@ -8,6 +8,8 @@ import shlex
 import signal
 import sys
 import threading
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.shared_options import QUIET
 from reassure.checkers.base.terminal import PIPE, Console
-from reassure.checkers.cli.own_process import Interrupts, in_own_process
+from reassure.checkers.cli.own_process import SIGNALS
 from reassure.checkers.console.commands import options_of
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import STANDARD_OUTPUT, outputs_must_be_writable
@@ -33,29 +35,36 @@ def console_to(stream: Any) -> Console:
     return Console(_close_stdout, file=stream, no_color=True, width=PIPE, force_terminal=False)
 
 
+TOGETHER = 0.5
+"""Seconds within which several signals count as one: a terminal and `timeout` send theirs to both processes."""
+
+
+@dataclass
+class Interrupts:
+    """The handler of signals that end a command with its results so far."""
+
+    last: float = float("-inf")
+
+    def __call__(self, number: int, frame: object) -> None:
+        now = time.monotonic()
+        if now - self.last >= TOGETHER:
+            self.last = now
+            raise KeyboardInterrupt
+
+
 def main(argv: list[str] | None = None) -> int:
-    """Runs a command; the exit code."""
+    """Runs a command; the exit code. argv: of a command that does not have its process for itself."""
+    words = sys.argv[1:] if argv is None else argv
     _streams()
-    if argv is not None:
-        return _answer(argv)
-    words = sys.argv[1:]
-    if os.environ.get("REASSURE_DEBUG"):  # debuggers and profilers follow one process
-        return _answer(words)
-    try:
-        return in_own_process(lambda: _answer(words, alone=True))
-    except Failure as failure:
-        return _failed(failure.code, str(failure), argparse.Namespace(json=record_among(words)), words)
-
-
-def _answer(words: list[str], alone: bool = False) -> int:
-    """The exit code of a command. alone: whether signals to this process are for the command alone."""
     args = argparse.Namespace(json=record_among(words))
     if threading.current_thread() is threading.main_thread():
         interrupt = Interrupts()
         signal.signal(signal.SIGTERM, interrupt)  # as CI ends a run: also with a record
-        if alone and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        if argv is None and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, interrupt)
     try:
+        if argv is None:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         command = parse(words, args)
         outputs_must_be_writable(args)
         to_stdout = args.json == STANDARD_OUTPUT
@@ -94,6 +103,11 @@ def _close_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def failed(failure: Failure, words: list[str]) -> int:
+    """Reports a command whose process ended without an answer; the exit code."""
+    return _failed(failure.code, str(failure), argparse.Namespace(json=record_among(words)), words)
+
+
 def _failed(code: Exit, message: str, args: argparse.Namespace, words: list[str]) -> int:
     terminal.print_error(f"reassure: {terminal.message(message)}")
     path = getattr(args, "json", None)
@@ -106,7 +120,3 @@ def _failed(code: Exit, message: str, args: argparse.Namespace, words: list[str]
                 print(f"reassure: {path}: {error.strerror}", file=sys.stderr)
             return Exit.SYSTEM.value
     return code.value
-
-
-if __name__ == "__main__":
-    sys.exit(main())

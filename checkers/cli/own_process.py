@@ -1,7 +1,8 @@
-"""A command in a process of its own: the process that gives the exit code imports no model.
+"""The entry: a command in a process of its own. The process that gives the exit code imports no model.
 
 A model is a program and can end its process with any exit code, also below Python. The answer of a command
-therefore comes through a pipe; without it the exit code of the process means nothing.
+therefore comes through a pipe; without it the exit code of the process means nothing. This module is imported
+before all others, so that there is little to copy.
 """
 
 from __future__ import annotations
@@ -9,38 +10,41 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from types import FrameType
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.only_answers import ENDED
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Those that end a command with its results so far."""
-TOGETHER = 0.5
-"""Seconds within which several signals count as one: a terminal and `timeout` send theirs to both processes."""
 
 
-@dataclass
-class Interrupts:
-    """A handler of `SIGNALS`."""
+def run() -> int:
+    """Executes the command line; the exit code."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here uses
+    if os.environ.get("REASSURE_DEBUG"):  # debuggers and profilers follow one process
+        return _main()
+    try:
+        return in_own_process(_main)
+    except Failure as failure:
+        from reassure.checkers.cli.main import failed
 
-    last: float = float("-inf")
+        return failed(failure, sys.argv[1:])
 
-    def __call__(self, number: int, frame: FrameType | None) -> None:
-        now = time.monotonic()
-        if now - self.last >= TOGETHER:
-            self.last = now
-            raise KeyboardInterrupt
+
+def _main() -> int:
+    from reassure.checkers.cli.main import main
+
+    return main()
 
 
 def in_own_process(command: Callable[[], int]) -> int:
     """The exit code that a command answers with; returns twice, in both processes.
 
-    Raises `Failure` here if the other process ends without an answer. Signals that end a command are passed on.
+    The command begins with `SIGNALS` blocked, and lets them through when it can end with a record. Raises `Failure`
+    here if the other process ends without an answer. Signals that end a command are passed on.
     """
     answers, answering = os.pipe()
     parent_is_there, held_by_parent = os.pipe()
@@ -51,12 +55,11 @@ def in_own_process(command: Callable[[], int]) -> int:
         os.close(answers)
         os.close(held_by_parent)
         threading.Thread(target=_end_after, args=(parent_is_there,), daemon=True).start()
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         code = command()
         os.write(answering, bytes([code]))
         return code
 
-    def pass_on(number: int, frame: FrameType | None) -> None:
+    def pass_on(number: int, frame: object) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, number)
 
@@ -81,3 +84,7 @@ def _end_after(parent_is_there: int) -> None:
     """Ends this process as soon as the other one has ended, also if that one was killed."""
     os.read(parent_is_there, 1)
     os._exit(Exit.INTERNAL.value)
+
+
+if __name__ == "__main__":
+    sys.exit(run())

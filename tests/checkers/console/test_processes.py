@@ -44,7 +44,7 @@ def test_after_kill_9_the_processes_of_a_sweep_end() -> None:
     """Each is in a search of minutes."""
     words = ["sweep", "core", "--set=brokers=5,6", "--engine", "reference", "-j", "2", "--memory", "1G"]
     command = subprocess.Popen(
-        [sys.executable, "-m", "reassure.checkers.cli.main", *words],
+        [sys.executable, "-m", "reassure", *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
