@@ -69,6 +69,7 @@ class Worker:
 
     def __init__(self, kernel: Kernel, table: Rows, slots: int) -> None:
         words, rows = kernel.words, BATCH + kernel.shape.max_successors
+        self.kernel = kernel
         nothing = np.zeros(0, np.int64)
         self.arguments = SliceArguments(
             model=kernel.code, frontier=nothing, low=0, high=0, table=table, slots=slots, found=nothing, end=0, room=0,
@@ -99,7 +100,7 @@ class Worker:
         a, before = self.arguments, self.end
         a.frontier, a.low, a.high, a.table, a.slots = rows, low, high, table, slots
         a.found, a.end, a.room = self.chunk, self.end, room
-        native(search_slice)(self.words, a)
+        self.kernel.run(search_slice, self.words, a)
         self.end = a.end
         self.fresh += a.end - before
         self.note_raised()

@@ -36,7 +36,6 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.random_walk import SKETCH_BITS, WalkArguments, take_walks
 from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, ERROR
 from reassure.checkers.engines.native.search import BEAT, Clock
-from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.traces.raising import errors, note_in, raised_in
 from reassure.checkers.traces.reconstruct import Disagreement, replayed_trace, shows, step_between, steps_between
 from reassure.spec.language.vocabulary import GuardRefused, Property
@@ -120,7 +119,7 @@ class Walker:
             states=0,
         )  # fmt: skip
         while True:
-            native(take_walks)(words, arguments)
+            self.kernel.run(take_walks, words, arguments)
             if not walked.tally[ERROR]:
                 break
             walked.tally[ERROR], walked.raised_walks = 0, walked.raised_walks + 1

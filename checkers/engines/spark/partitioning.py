@@ -145,7 +145,7 @@ class Wide(Plain):
         a = self.arguments
         a.frontier, a.low, a.high = rows, low, high
         a.end, a.room = self.count, max(0, self.room - self.count)
-        native(gather_slice)(self.words, a)
+        self.worker.kernel.run(gather_slice, self.words, a)
         self.count = a.end
         self.worker.note_raised()
         return a.low

@@ -6,7 +6,6 @@ import numpy as np
 
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
 from reassure.checkers.engines.native.kernels.partitioning import EdgeArguments, edges
-from reassure.checkers.engines.native.translator.native_function import native
 
 
 def edge_list(kernel: Kernel, rows: Rows, total: Rows | None = None) -> tuple[Rows, Rows]:
@@ -19,5 +18,5 @@ def edge_list(kernel: Kernel, rows: Rows, total: Rows | None = None) -> tuple[Ro
     counts = np.zeros(len(rows), np.int64)
     tally = np.zeros(shape.tally_words, np.int64) if total is None else total
     arguments = EdgeArguments(kernel.code, rows, len(rows), successors, counts, tally, 0)
-    native(edges)(kernel.words, arguments)
+    kernel.run(edges, kernel.words, arguments)
     return successors[: arguments.end], counts

@@ -5,7 +5,11 @@ A `KernelShape` can be sent to another process, which makes the machine code of 
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Lock
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +17,20 @@ from numpy.typing import NDArray
 from reassure.checkers.engines.native.kernels.model_code import ModelCode
 from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT
 from reassure.checkers.engines.native.translator import llvm
-from reassure.checkers.engines.native.translator.native_function import ModelFunction
+from reassure.checkers.engines.native.translator.native_function import ModelFunction, native
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Rows = NDArray[np.int64]
 LEVEL = 3
-"""LLVM's optimisation level for models: for `kraft` it costs a tenth of a second more than level 1, and its search is a
-tenth faster."""
+"""LLVM's optimisation level for models that work for long: for `kraft` it costs a tenth of a second more than level 1,
+and its search is a tenth faster."""
+QUICK = 0
+"""The level that a kernel begins with: it is compiled in a tenth of the time, and works at most twice as long."""
+SECONDS_BY_CHARACTER = 5e-6
+"""Of the IR: about how long LLVM optimises it, as measured for the models that come with the project."""
+OPTIMISED_AFTER = 1.0
+"""Work of a kernel after which it is optimised, as a share of the time that this takes; 0: before it works."""
 FUNCTIONS = ("check", "expand")
 
 
@@ -62,33 +74,60 @@ class KernelShape:
         return ACTIONS_AT + self.actions + self.clips
 
 
-def model_functions(ir: str) -> dict[str, int]:
-    """The addresses of `check` and `expand` of a model, compiled or taken from disk."""
-    return llvm.compiled_functions(llvm.digest(ir), lambda: ir, FUNCTIONS, LEVEL)
-
-
 class Kernel:
-    """A kernel whose machine code is loaded."""
+    """A kernel whose machine code is loaded: optimised if that is on disk, or once it has worked for long."""
 
     def __init__(self, shape: KernelShape, passing: bool = False) -> None:
         """Takes the machine code from disk, or compiles it.
 
-        passing: the kernel is used once. It is compiled at level 0, in a tenth of the time, and not stored.
+        passing: the kernel is used once. It is not optimised, and not stored.
         """
         self.shape = shape
+        self._until_optimised = float("inf")
+        """Seconds of work."""
+        self._lock = Lock()
         if passing:
-            self._holds_code, addresses = llvm.unkept_functions(shape.ir, FUNCTIONS, 0)
+            self._holds_code, addresses = llvm.unkept_functions(shape.ir, FUNCTIONS, QUICK)
         else:
-            addresses = model_functions(shape.ir)
+            self._key = llvm.digest(shape.ir)
+            addresses = self._compiled(LEVEL) if OPTIMISED_AFTER == 0 else self._stored_or_quick()
         self.addresses = addresses
         self.code = ModelCode(
-            check=ModelFunction(addresses["check"], "wwi"),
-            expand=ModelFunction(addresses["expand"], "wwiwi"),
+            **_functions(addresses),
             row_words=shape.row_words,
             step_words=shape.step_words,
             step_claims=shape.step_claims,
             parameter_words=shape.parameter_words or 0,
         )
+
+    def _compiled(self, level: int) -> dict[str, int]:
+        return llvm.compiled_functions(self._key, lambda: self.shape.ir, FUNCTIONS, level)
+
+    def _stored_or_quick(self) -> dict[str, int]:
+        stored = llvm.stored_functions(self._key, FUNCTIONS, LEVEL)
+        if stored is None and LEVEL > QUICK:
+            self._until_optimised = OPTIMISED_AFTER * SECONDS_BY_CHARACTER * len(self.shape.ir)
+        return stored or self._compiled(QUICK)
+
+    def run(self, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+        """Calls a kernel that calls this model's code, on any thread; optimises the code when that pays.
+
+        The thread that notices waits for LLVM. Calls that begin afterwards take the optimised code.
+        """
+        began = time.perf_counter()
+        result = native(function)(*arguments, **named)
+        self._note(time.perf_counter() - began)
+        return result
+
+    def _note(self, seconds: float) -> None:
+        with self._lock:
+            self._until_optimised -= seconds
+            if self._until_optimised > 0:
+                return
+            self._until_optimised = float("inf")
+        self.addresses = self._compiled(LEVEL)
+        for name, function in _functions(self.addresses).items():
+            setattr(self.code, name, function)
 
     @property
     def words(self) -> int:
@@ -102,3 +141,8 @@ class Kernel:
     def clip_counts(self, tally: Rows) -> list[int]:
         """By bound that steps may exceed: those that did."""
         return [int(n) for n in tally[ACTIONS_AT + self.shape.actions : self.shape.tally_words]]
+
+
+def _functions(addresses: dict[str, int]) -> dict[str, ModelFunction]:
+    """The functions of a model, as `ModelCode` has them."""
+    return {"check": ModelFunction(addresses["check"], "wwi"), "expand": ModelFunction(addresses["expand"], "wwiwi")}

@@ -297,7 +297,7 @@ class EdgeLister:
             first, bucket, a.end, a.enabled_end, a.outside_end = a.low, a.bucket, 0, 0, 0
             with self.lock:
                 lists.take_labels(self)
-            native(list_edges)(self.kernel.words, a)
+            self.kernel.run(list_edges, self.kernel.words, a)
             if lists.tally[ERROR]:
                 raise RaisedAt(lists.rows[lists.tally[ERROR] - 1].copy())
             if a.low == FALLS:

@@ -42,9 +42,24 @@ def compiled_functions(key: str, ir: Callable[[], str], names: Sequence[str], le
                 if code is None:
                     code = object_code(ir(), level)
                     object_cache.write(identity, code)
-        engine, _addresses[identity] = _load(code, names)
-        _engines.append(engine)
+        _keep(identity, code, names)
     return _addresses[identity]
+
+
+def stored_functions(key: str, names: Sequence[str], level: int) -> dict[str, int] | None:
+    """As `compiled_functions`; None if nothing is stored."""
+    identity = _identity(key, level)
+    if identity not in _addresses:
+        code = object_cache.read(identity)
+        if code is None:
+            return None
+        _keep(identity, code, names)
+    return _addresses[identity]
+
+
+def _keep(identity: str, code: bytes, names: Sequence[str]) -> None:
+    engine, _addresses[identity] = _load(code, names)
+    _engines.append(engine)
 
 
 def unkept_functions(ir: str, names: Sequence[str], level: int) -> tuple[llvm.ExecutionEngine, dict[str, int]]:

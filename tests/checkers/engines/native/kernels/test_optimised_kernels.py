@@ -1,0 +1,92 @@
+"""A kernel is optimised once it has worked for as long as that takes; what it computes stays the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reassure.checkers.base.model_loader import load
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.engines.native import engine
+from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
+from reassure.checkers.engines.native.kernels import kernel_shape
+from reassure.checkers.engines.native.kernels.edge_list import edge_list
+from reassure.checkers.engines.native.translator import llvm
+from tests.helpers.runs import bind, everything, result_of
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own, and nothing that this process has loaded."""
+    monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "kernels"))
+    monkeypatch.setattr(llvm, "_addresses", {})
+    return tmp_path / "kernels"
+
+
+def kernel() -> CompiledKernel:
+    bound, lowered = bind(load("core"), {"brokers": 3})
+    return compiled(lowered, state_layout(bound))
+
+
+def objects(cache: Path) -> int:
+    return len(list(cache.glob("*.object")))
+
+
+def steps(of: CompiledKernel) -> list[list[int]]:
+    bound, _ = bind(load("core"), {"brokers": 3})
+    rows = np.array([state_layout(bound).encode(s) for _, _, s in bound.initial_states()], np.uint64).view(np.int64)
+    found: list[list[int]] = edge_list(of, rows)[0].tolist()
+    return found
+
+
+def test_work_makes_it_optimised(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", 1e6)
+    quick = kernel()
+    begun, before = dict(quick.addresses), steps(quick)
+    assert quick.addresses == begun
+    monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", 1e-9)
+    worked = kernel()
+    assert worked.addresses == begun
+    assert steps(worked) == before
+    assert worked.addresses != begun and worked.code.expand.address == worked.addresses["expand"]
+    assert steps(worked) == before
+    stored = objects(cache)
+    monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", 1e6)
+    assert kernel().addresses == worked.addresses  # of the next run, from the start
+    assert objects(cache) == stored
+
+
+def test_at_once_and_never(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", 0)
+    at_once = kernel().addresses
+    monkeypatch.setattr(kernel_shape, "LEVEL", kernel_shape.QUICK)
+    monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", 1e-9)
+    never = kernel()
+    assert never.addresses != at_once
+    steps(never)
+    assert never.addresses != at_once
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_search_goes_on(workers: int, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the whole result of the search that is optimised from the start."""
+    bound, lowered = bind(load("core"), {"brokers": 4})
+    options = SearchOptions(workers=workers)
+    monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", 1e6)
+    whole = result_of(engine.check, bound, options, lowered)
+    monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", 0.02)
+    made: list[CompiledKernel] = []
+
+    def noted(*given: Any) -> CompiledKernel:
+        made.append(compiled(*given))
+        return made[-1]
+
+    monkeypatch.setattr(engine, "compiled", noted)
+    found = result_of(engine.check, bound, options, lowered)
+    assert everything(found) == everything(whole)
+    (one,) = made
+    assert one.addresses == llvm.stored_functions(llvm.digest(one.shape.ir), kernel_shape.FUNCTIONS, kernel_shape.LEVEL)
