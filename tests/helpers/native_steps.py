@@ -9,7 +9,7 @@ import numpy as np
 
 from reassure.checkers.encoding.state_layout import layout_of, rebuild, unpack_record
 from reassure.checkers.engines.native.compiled_kernel import shape_of
-from reassure.checkers.engines.native.kernels.kernel_shape import model_functions
+from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT, ERROR
 from reassure.checkers.engines.native.model.model_kernel import model_kernel
@@ -27,8 +27,8 @@ class Native:
         kind = ctypes.CFUNCTYPE(
             ctypes.c_int64, *([ctypes.c_void_p] * 2), ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
         )
-        self.expand = kind(model_functions(self.kernel.ir)["expand"])
         shape = shape_of(self.kernel)
+        self.expand = kind(Kernel(shape).addresses["expand"])
         # More room than is needed, so that a kernel with a fault does not write over other memory.
         self.out = np.zeros((64 + 64 * self.kernel.max_successors, shape.row_words), np.int64)
 

@@ -12,7 +12,7 @@ import pytest
 
 from reassure.checkers.encoding.state_layout import LayoutError, layout_of
 from reassure.checkers.engines.native.compiled_kernel import shape_of
-from reassure.checkers.engines.native.kernels.kernel_shape import model_functions
+from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK, TERMINAL, TERMINAL_RAISES
 from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR, SWITCH
 from reassure.checkers.engines.native.model.model_kernel import ModelKernel, kernel_listing, model_kernel
@@ -35,7 +35,8 @@ class Driver:
     def __init__(self, kernel: ModelKernel) -> None:
         pointer, word = ctypes.c_void_p, ctypes.c_int64
         self.kernel = kernel
-        functions, shape = model_functions(kernel.ir), shape_of(kernel)
+        shape = shape_of(kernel)
+        functions = Kernel(shape).addresses
         self._check = ctypes.CFUNCTYPE(word, pointer, pointer, word)(functions["check"])
         self._expand = ctypes.CFUNCTYPE(word, pointer, pointer, word, pointer, word)(functions["expand"])
         self.tally = np.zeros(shape.tally_words, np.int64)
