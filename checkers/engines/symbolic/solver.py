@@ -73,6 +73,10 @@ class ProofClock:
     def say(self, what: str) -> None:
         """Reports progress; raises `Interrupted` when the budget is over."""
         self.progress.proof(what)
+        self.look()
+
+    def look(self) -> None:
+        """Raises `Interrupted` when the budget is over."""
         if ended := self._ended():
             raise ended
 

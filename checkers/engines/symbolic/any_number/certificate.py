@@ -332,8 +332,8 @@ def verify(
 ) -> Verified:
     """Checks a certificate. bound: the model under the certificate's configuration.
 
-    seconds: that are left; memory: bytes for each search. None: no limit, but for the searches. scripts: is told the
-    name and the script of each goal.
+    say: reports progress, and raises when no time is left. seconds: that are left; memory: bytes for each search. None:
+    no limit, but for the searches. scripts: is told the name and the script of each goal.
     """
     if temporal := sorted(p.name for p in bound.properties if p.temporal and p.name in certificate.properties):
         raise UsageFailure(f"{', '.join(temporal)}: a property about whole runs follows from no inductive invariant")
@@ -341,6 +341,7 @@ def verify(
     if not any_number.free <= free_numbers(bound).free:
         raise UsageFailure(f"{', '.join(sorted(any_number.free))} are not all numbers that may be free")
     system = system_of(bound, any_number)
+    system.look = lambda: say("formulas") if seconds() == 0 else None
     lemmas = list(_lemmas(certificate, system))
     states, _ = system.claims()
     own = own_lemmas(states)

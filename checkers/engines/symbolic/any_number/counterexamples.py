@@ -53,7 +53,7 @@ class ClosedTerms(AnyTerms):
     closed = True
 
     def __init__(self, system: System, sizes: dict[IdType, int]) -> None:
-        super().__init__(system.graph)
+        super().__init__(system.graph, system.look)
         for sort, size in sizes.items():
             members = [self.member_named(i, sort) for i in range(size)]
             self.of_these_alone(sort, members)

@@ -131,7 +131,7 @@ class Fixed:
     """The formulas, with the members of a configuration and the values of a state and a step fixed."""
 
     def __init__(self, system: System, instance: Instance) -> None:
-        self.instance, self.terms, self.solver = instance, AnyTerms(system.graph), z3.SimpleSolver()
+        self.instance, self.terms, self.solver = instance, AnyTerms(system.graph, system.look), z3.SimpleSolver()
         for sort in sorts(system):
             members = [self.terms.member_named(i, sort) for i in range(instance.members(sort))]
             self.terms.of_these_alone(sort, members)

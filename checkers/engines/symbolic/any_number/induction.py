@@ -145,9 +145,9 @@ class AnyInduction:
         self.failed: dict[AnyGoal, Structure] = {}
         """For goals that may be possible: a state that satisfies every lemma that was left then."""
         moves = [*system.initials, *system.moves]
-        self.sessions = [Session(system, move, seconds_left, AnyTerms(system.graph)) for move in moves]
+        self.sessions = [Session(system, move, seconds_left, AnyTerms(system.graph, system.look)) for move in moves]
         self.no_step = len(self.sessions)
-        self.sessions.append(Session(system, None, seconds_left, AnyTerms(system.graph)))
+        self.sessions.append(Session(system, None, seconds_left, AnyTerms(system.graph, system.look)))
         self.steps = range(len(system.initials), len(moves))
         self._goals: dict[int, list[AnyGoal]] = {}
         self.actions = [self._actions_that_change(lemma.node) for lemma in self.lemmas]

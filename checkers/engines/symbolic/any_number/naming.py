@@ -87,8 +87,9 @@ _CLASSES: dict[type[Type], type] = {BoolType: z3.BoolRef}
 class Naming:
     """The members, functions and definitions of one query."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, look: Callable[[], None] = lambda: None) -> None:
+        """look: called while conditions are stated; raises to end that."""
+        self.graph, self.look = graph, look
         self.store = Store()
         self._sorts: dict[Type, Any] = {}
         self._declared: dict[str, Any] = {}
@@ -152,6 +153,7 @@ class Naming:
                     continue
                 again, fresh, universal.done = True, chosen[universal.done :], len(chosen)
                 for one in fresh:
+                    self.look()
                     if universal.arity == 2:
                         s.facts.append(universal.condition(*one))
                     elif one.depth + universal.depth <= DEEPEST:
@@ -162,6 +164,7 @@ class Naming:
                 for number in range(1, len(counted)):
                     one = counted[number]
                     while one.done < number:
+                        self.look()
                         again = True
                         self._compare(one, counted[one.done])
                         one.done += 1

@@ -80,7 +80,7 @@ def own_lemmas(states: dict[str, Formula]) -> list[Lemma]:
 def script(induction: AnyInduction, goal: AnyGoal, lemmas: set[int]) -> str:
     """The SMT-LIB script of a goal, which has no model if the lemmas make the goal impossible."""
     system, session = induction.system, induction.sessions[goal.session]
-    terms, solver = AnyTerms(system.graph), z3.SimpleSolver()
+    terms, solver = AnyTerms(system.graph, system.look), z3.SimpleSolver()
     initial = session.move is not None and goal.session not in induction.steps
     told = [] if initial else [induction.lemmas[i].node for i in sorted(lemmas)]
     own = [] if session.move is None else [session.move.taken]

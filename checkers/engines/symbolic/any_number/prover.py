@@ -185,7 +185,7 @@ def prove_for_any_number(
     bound, clock = prepared.bound, ProofClock(options.budget, progress)
     say = clock.say
     prepare_z3(proof.seed)
-    system = _system(prepared, options)
+    system = _system(prepared, options, clock.look)
     names = [p.name for p in bound.properties if not p.temporal and options.wants(p.name)]
     prover: AnyNumberProver | None = None
     facts: dict[str, PropertyFact] = {}
@@ -239,7 +239,7 @@ def prove_for_any_number(
     return EngineResult(summary, stats, stopped, complete, facts, tuple(covers), raised=raised)
 
 
-def _system(prepared: Prepared, options: SearchOptions) -> System:
+def _system(prepared: Prepared, options: SearchOptions, look: Callable[[], None]) -> System:
     """The model for any number. `Failure` where it has none."""
     chosen = [pair.partition("=")[0] for pair in prepared.settings]
     any_number = free_numbers(prepared.bound, chosen)
@@ -251,7 +251,7 @@ def _system(prepared: Prepared, options: SearchOptions) -> System:
         count = len(error.refusals)
         what = f"{count} construct{'s' * (count > 1)} without a translation for any number"
         raise Failure(Exit.MODEL, f"{what}\n{error}") from None
-    return System(lowered, relations, any_number)
+    return System(lowered, relations, any_number, look)
 
 
 def _of_any_number(system: System) -> dict[str, object]:

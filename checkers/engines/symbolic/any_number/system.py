@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,8 +53,15 @@ class Move:
 class System:
     """The moves of a model for any number. relations: conditions that every configuration satisfies."""
 
-    def __init__(self, lowered: LoweredModel, relations: list[Node], any_number: AnyNumber) -> None:
-        self.lowered, self.relations, self.any_number = lowered, relations, any_number
+    def __init__(
+        self,
+        lowered: LoweredModel,
+        relations: list[Node],
+        any_number: AnyNumber,
+        look: Callable[[], None] = lambda: None,
+    ) -> None:
+        """look: called while formulas are made; raises to end that."""
+        self.lowered, self.relations, self.any_number, self.look = lowered, relations, any_number, look
         self.graph = lowered.graph
         self.type = record_type(lowered.bound.model.state, any_number)
         """The type of the states."""

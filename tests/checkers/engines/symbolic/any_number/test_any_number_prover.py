@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.stop import StopReason
 from reassure.checkers.console.files import read_trace
 from reassure.checkers.traces.replay import replay_trace
+from tests.fuzz.generate import generate
+from tests.fuzz.worker import placed
 from tests.helpers import model_text
 from tests.helpers.any_number import bound_to, proof, statuses
 
@@ -42,6 +45,14 @@ def test_what_is_set_is_not_free() -> None:
     assert result.proof.any_number["free"] == {"brokers": 3}
     with pytest.raises(Failure, match="no number of the configuration is left"):
         proof("core", "min_isr=2", "brokers=3")
+
+
+def test_the_budget_ends_the_making_of_formulas(tmp_path: Path) -> None:
+    """Facts about members name further members: of this model so many that no query is asked for minutes."""
+    path = placed(generate(710_001_378, "reassure", alike=True, in_order=True), tmp_path, 1)
+    result = proof(str(path), budget=1.0)
+    assert (result.stopped.reason, result.stopped.text) == (StopReason.BUDGET, "the budget of 1 s ended")
+    assert "proved" not in statuses(result).values()
 
 
 def changed(folder: Path, old: str, new: str) -> str:
