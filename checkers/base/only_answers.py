@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import os
 import posix
+import signal
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from reassure.checkers.base.exit_codes import Exit
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""Those that end a command with its results so far."""
 ENDED = "the process was ended without an answer, as a model can end it"
 
 

@@ -16,10 +16,10 @@ from typing import Any
 from reassure.checkers.base import terminal
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.only_answers import SIGNALS
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.shared_options import QUIET
 from reassure.checkers.base.terminal import PIPE, Console
-from reassure.checkers.cli.own_process import SIGNALS
 from reassure.checkers.console.commands import options_of
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import STANDARD_OUTPUT, outputs_must_be_writable

@@ -15,10 +15,7 @@ import threading
 from collections.abc import Callable
 
 from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.only_answers import ENDED
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
-"""Those that end a command with its results so far."""
+from reassure.checkers.base.only_answers import ENDED, SIGNALS
 
 
 def run() -> int:

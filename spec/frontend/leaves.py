@@ -96,10 +96,24 @@ def bags(kind: Type, path: str = "") -> list[tuple[str, BagType]]:
 
 
 def refuse_inner_bags(kind: Type) -> None:
-    """Raises `Mismatch` for sets of records that have sets of records: for any number they have no translation."""
+    """Raises `Mismatch` for sets of records in sets of records or in maps from any number of ids: they have no
+    translation for any number."""
+    if isinstance(kind, MapType) and unbounded(kind.key) and bags(kind.value):
+        raise Mismatch(f"a {kind}, which has sets of records, of which there may be any number")
+    for inner in _within(kind):
+        refuse_inner_bags(inner)
     for _, bag in bags(kind):
         if bags(bag.item):
             raise Mismatch(f"a set of {bag.item}, which has sets of records itself, of which there may be any number")
+
+
+def _within(kind: Type) -> list[Type]:
+    """The types of the parts of a record, an optional or a map."""
+    if isinstance(kind, RecordType):
+        return [inner for _, inner in kind.fields]
+    if isinstance(kind, OptionType):
+        return [kind.inner]
+    return [kind.value] if isinstance(kind, MapType) else []
 
 
 def zero(g: Graph, kind: Type) -> Node:

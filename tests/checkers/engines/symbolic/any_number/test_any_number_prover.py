@@ -251,6 +251,53 @@ def test_sets_of_records_of_sets_and_as_parameters_are_refused(
         proof(path, "flag=False")
 
 
+LETTERS = """
+from dataclasses import dataclass
+from typing import Annotated
+from reassure import Id, Map, MaxSize, Model, Range, action, fill, initial, invariant
+
+class Node(Id, size="nodes"): ...
+
+@dataclass(frozen=True)
+class Config:
+    nodes: Annotated[int, Range(1, 4)] = 2
+
+@dataclass(frozen=True)
+class Letter:
+    urgent: bool
+
+@dataclass(frozen=True)
+class Desk:
+    letters: Map[Node, Annotated[frozenset[Letter], MaxSize(1)]]
+
+@dataclass(frozen=True)
+class State:
+    desk: Desk
+
+@initial
+def start(c: Config) -> State:
+    return State(Desk(fill(Node, c, frozenset())))
+
+@action(who="tester")
+def act(s: State) -> State:
+    return s
+
+@invariant
+def fine(s: State) -> bool:
+    return s.desk == s.desk
+
+MODEL = Model.of(__name__, state=State, config=Config)
+"""
+
+
+def test_maps_to_sets_of_records_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "letters.py").write_text(LETTERS, encoding="utf-8")
+    with pytest.raises(
+        Failure, match="the state of `start`: a map from Node to set of at most 1 Letter, which has sets"
+    ):
+        proof(str(tmp_path / "letters.py"))
+
+
 NAMED = """
 @action(who="tester")
 def act(s: State) -> State:
