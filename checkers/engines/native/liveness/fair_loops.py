@@ -23,7 +23,9 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.region_edges import LABEL_BITS, MOST_LABELS
 from reassure.checkers.engines.native.kernels.row_numbers import find_numbers
 from reassure.checkers.engines.native.liveness.buckets import Buckets
-from reassure.checkers.engines.native.liveness.region import EdgeLister, GraphPart, RegionGraph, reachable
+from reassure.checkers.engines.native.liveness.candidates import FirstStart
+from reassure.checkers.engines.native.liveness.edge_lister import EdgeLister
+from reassure.checkers.engines.native.liveness.region import GraphPart, RegionGraph, reachable
 from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaim
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.traces.lasso import fair_loop, shortest_stem
@@ -88,11 +90,18 @@ class Region:
     """The states that a run which violates one property may stay in. judge: `TemporalClaims.verdicts`."""
 
     lister: EdgeLister
-    graph: RegionGraph
+    make: Callable[[], RegionGraph]
+    """Makes the graph, which not every question needs."""
     claim: TemporalClaim
+    first: FirstStart | None
     judge: Callable[[Rows], Rows]
     level_rows: Iterable[Iterable[Rows]]
     look: Callable[[], None]
+
+    @cached_property
+    def graph(self) -> RegionGraph:
+        """The states, some others perhaps among them, and the steps that loops may have."""
+        return self.make()
 
     def starting(self, rows: Rows) -> Rows:
         """Those of some states from which on a run may stay in the region, if it gets there."""
