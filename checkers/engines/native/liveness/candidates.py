@@ -30,13 +30,15 @@ class Candidates:
     """What one pass over all levels tells of some claims."""
 
     open: list[TemporalClaim]
-    """Those that their first starts do not decide."""
+    """Those that have a first start which does not decide them."""
     parts: list[Rows] = field(default_factory=list)
     """States, in parts: all that a run may stay in that violates an open claim, if it gets there."""
     first: dict[TemporalClaim, FirstStart] = field(default_factory=dict)
     """By claim, where there is any."""
     seen: int = 0
     """What some reachable state's verdict has, bit by bit."""
+    depth: int = 0
+    """How many levels there are."""
 
     def join(self) -> Rows:
         """Puts the parts into one array."""
@@ -84,26 +86,37 @@ def candidates_of(
     found, held = Candidates(list(claims), [np.zeros((0, words), np.int64)]), 0
     for level, parts in enumerate(level_rows, 1):
         look()
-        judged = [(part, judge(part)) for part in parts]
-        of_level = 0
-        for _, verdicts in judged:
-            of_level |= int(np.bitwise_or.reduce(verdicts))
-        found.seen |= of_level
-        if of_level >> RAISES_AT & 1:
-            raising = [part[verdicts >> RAISES_AT & 1 != 0] for part, verdicts in judged]
-            raise RaisedAt(in_order(np.concatenate(raising))[0].copy())
-        for claim in [c for c in found.open if c not in found.first and c.concerned(of_level)]:
-            starting = [part[claim.starts(verdicts)] for part, verdicts in judged]
-            if any(map(len, starting)):
-                row = in_order(np.concatenate(starting))[:1].copy()
+        found.depth = level
+        starting: dict[TemporalClaim, list[Rows]] = {c: [] for c in found.open if c not in found.first}
+        raising = []
+        for part in parts:
+            verdicts = judge(part)
+            seen = int(np.bitwise_or.reduce(verdicts))
+            found.seen |= seen
+            if seen >> RAISES_AT & 1:
+                raising.append(_smallest(part[verdicts >> RAISES_AT & 1 != 0]))
+            for claim in starting:
+                if claim.concerned(seen) and (begins := claim.starts(verdicts)).any():
+                    starting[claim].append(_smallest(part[begins]))
+            if found.open:
+                found.parts.append(kept := _staying(part, verdicts, found.open))
+                held += min(2 * len(kept), len(part)) * 8 * words
+                allow(held)
+        if raising:
+            raise RaisedAt(_smallest(np.concatenate(raising))[0])
+        for claim, rows in starting.items():
+            if rows:
+                row = _smallest(np.concatenate(rows))
                 found.first[claim] = FirstStart(level, row[0], int(judge(row)[0]))
                 if stops(claim, found.first[claim]):
                     found.open.remove(claim)
-        for part, verdicts in judged if found.open else ():
-            found.parts.append(kept := _staying(part, verdicts, found.open))
-            held += min(2 * len(kept), len(part)) * 8 * words
-            allow(held)
+    found.open = [claim for claim in found.open if claim in found.first]
     return found
+
+
+def _smallest(rows: Rows) -> Rows:
+    """The first of some rows in canonical order, as an array of one row."""
+    return in_order(rows)[:1].copy()
 
 
 def _staying(rows: Rows, verdicts: Rows, claims: Sequence[TemporalClaim]) -> Rows:

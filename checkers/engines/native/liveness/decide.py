@@ -90,12 +90,16 @@ class Liveness:
         """
         claim, candidates = self.claims.claim(prop.name), self._candidates
         first, judge = candidates.first.get(claim), self.claims.verdicts
-        region = Region(self._lister, lambda: self._graph, claim, first, judge, self.level_rows, self.look)
+        region = Region(
+            self._lister, lambda: self._graph, claim, first, candidates.depth, judge, self.level_rows, self.look
+        )
         return region, claim.concerned(candidates.seen)
 
     def has_fair_loop(self, region: Region, assumptions: Assumptions) -> bool:
         """Whether some fair run violates the property of a region. assumptions: the model's, or weaker ones."""
-        if region.first is not None and self._stops(region.claim, region.first, assumptions):
+        if region.first is None:
+            return False
+        if self._stops(region.claim, region.first, assumptions):
             return True
         if assumptions == self.assumptions and self._is_excluded(region.claim):
             return False
@@ -131,7 +135,9 @@ class Liveness:
 
         A run that stops in the first start is the shortest of all, and the smallest of these.
         """
-        if region.first is not None and self._stops(region.claim, region.first, assumptions):
+        if region.first is None:
+            return None
+        if self._stops(region.claim, region.first, assumptions):
             state = self.kernel.model.layout.decode(region.first.row.view(np.uint64))
             return with_loop(self.bound, prop, paths.to_state(region.first.level, state), [state], 0, assumptions)
         if assumptions == self.assumptions and self._is_excluded(region.claim):

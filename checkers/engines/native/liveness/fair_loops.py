@@ -94,6 +94,8 @@ class Region:
     """Makes the graph, which not every question needs."""
     claim: TemporalClaim
     first: FirstStart | None
+    depth: int
+    """How many levels there are."""
     judge: Callable[[Rows], Rows]
     level_rows: Iterable[Iterable[Rows]]
     look: Callable[[], None]
@@ -177,11 +179,14 @@ class RegionSearch:
         if not len(fair.numbers):
             return None
         region, graph = self.region, _Graph(self, fair)
-        levels = [n for n, parts in enumerate(region.level_rows, 1) if any(map(len, map(region.starting, parts)))]
+        assert region.first is not None
+        levels = range(region.first.level, region.depth + 1)
 
         def starts_of(level: int) -> list[int]:
-            parts = next(islice(region.level_rows, level - 1, None))
-            return [name for part in parts for name in names_of(region.starting(part))]
+            names = list[int]()
+            for part in next(islice(region.level_rows, level - 1, None)):
+                names += graph.names_of(region.starting(part))
+            return names
 
         stem, level = shortest_stem(graph, levels, starts_of, _Marked(graph, np.ones(len(fair.numbers), bool)))
         entry, around = stem[-1], stem[-1:]
@@ -222,6 +227,11 @@ class _Graph:
             self._note_places([name], self.rows_of([name]))
         return self.places[name]
 
+    def names_of(self, rows: Rows) -> list[int]:
+        """The names of states, whose places are noted at once."""
+        self._note_places(names := names_of(rows), rows)
+        return names
+
     def _note_places(self, names: list[int], rows: Rows) -> None:
         found, index, words = np.empty(len(rows), np.int64), self.known.index, rows.shape[1]
         native(find_numbers)(words, self.known.rows, index, len(index), rows, words, len(rows), found)
@@ -235,8 +245,7 @@ class _Graph:
             rows = np.ascontiguousarray(after[:, : self.graph.rows.shape[1]])
             stays = region.claim.stays(region.judge(rows))
             kept = np.append(0, np.cumsum(stays))[np.append(0, np.cumsum(counts))].tolist()
-            names = names_of(rows := rows[stays])
-            self._note_places(names, rows)
+            names = self.names_of(rows[stays])
             for state, (low, high) in zip(some, pairwise(kept), strict=True):
                 yield sorted({*names[low:high]} - {state})
 

@@ -146,10 +146,18 @@ def test_the_survey_of_core(piece: int, first_look: int, workers: int, monkeypat
     expected, _ = checked("core_liveness", [], "reference")
     monkeypatch.setattr(survey, "PIECE", piece)
     monkeypatch.setattr(survey, "FIRST_LOOK", first_look)
-    found = surveyed(monkeypatch)
+    found, noticed = surveyed(monkeypatch), []
+
+    class Noted(survey.Falls):
+        def __init__(self, state: int) -> None:
+            super().__init__(state)
+            noticed.append(state)
+
+    monkeypatch.setattr(survey, "Falls", Noted)
     result, _ = checked("core_liveness", [], "native", workers=workers)
     assert everything(result) == everything(expected)
     assert found == [True, False]
+    assert bool(noticed) == (first_look == 1)
 
 
 def test_memory_is_counted() -> None:
