@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,29 +17,27 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.engines.native.liveness import decide
 from reassure.checkers.engines.native.liveness.decide import Liveness
 from reassure.checkers.engines.native.liveness.survey import Survey
 from tests.helpers.labelled_graph import Steps, among, graph_file, leads_to_text
 from tests.helpers.model_text import module
 
 GRAPH = "native, by the graph alone"
-ENGINES = ("reference", "native", GRAPH)
+NEAR = "native, from a few states near the first start"
+ENGINES = ("reference", "native", GRAPH, NEAR)
 
 
 def checked(path: str, engine: str, **options: Any) -> CheckResult:
-    with patch.object(Survey, "excludes_all", survey_of(engine)), patch.object(Liveness, "_stops", stops_of(engine)):
-        request = CheckRequest(path, [], engine.partition(",")[0], SearchOptions(**options))
+    """Of a model, by an engine, without what may answer before its graph does."""
+    request = CheckRequest(path, [], engine.partition(",")[0], SearchOptions(**options))
+    with ExitStack() as changes:
+        if engine in (GRAPH, NEAR):
+            changes.enter_context(patch.object(Survey, "excludes_all", lambda *_: False))
+            changes.enter_context(patch.object(Liveness, "_stops", lambda *_: False))
+        if engine == NEAR:
+            changes.enter_context(patch.multiple(decide, LARGE=0, NEAR=3))
         return run(request, Progress(quiet=True))[0]
-
-
-def survey_of(engine: str) -> Any:
-    """`Survey.excludes_all` as an engine has it."""
-    return (lambda *_: False) if engine == GRAPH else Survey.excludes_all
-
-
-def stops_of(engine: str) -> Any:
-    """`Liveness._stops` as an engine has it."""
-    return (lambda *_: False) if engine == GRAPH else Liveness._stops
 
 
 def decided(

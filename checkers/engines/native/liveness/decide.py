@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -14,8 +16,8 @@ from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.liveness.candidates import Candidates, FirstStart, candidates_of
 from reassure.checkers.engines.native.liveness.edge_lister import EdgeLister
-from reassure.checkers.engines.native.liveness.fair_loops import Region, RegionSearch
-from reassure.checkers.engines.native.liveness.region import RegionGraph, region_of
+from reassure.checkers.engines.native.liveness.fair_loops import Lasso, NotAllKnown, Region, RegionSearch
+from reassure.checkers.engines.native.liveness.region import RegionGraph, region_of, states_near
 from reassure.checkers.engines.native.liveness.survey import Survey
 from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaim, TemporalClaims
 from reassure.checkers.traces.fairness import in_words
@@ -25,6 +27,11 @@ from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import Assumptions, assumptions_of
 from reassure.spec.semantics.trace import Trace
+
+LARGE = 1 << 20
+"""States of regions, from which on those near a first start are looked at before all others."""
+NEAR = 1 << 12
+"""How many these are, about."""
 
 
 def needs_parameters(assumptions: Assumptions) -> bool:
@@ -59,6 +66,8 @@ class Liveness:
         self.peak = 0
         """The most bytes that were held at a time."""
         self._excluded: dict[TemporalClaim, bool] = {}
+        self._near_starts: dict[TemporalClaim, Region] = {}
+        self._lassos_near: dict[TemporalClaim, Lasso | None] = {}
 
     @cached_property
     def _lister(self) -> EdgeLister:
@@ -78,7 +87,7 @@ class Liveness:
     def _graph(self) -> RegionGraph:
         """One for all properties that nothing cheaper decides."""
         candidates = self._candidates
-        needed = [claim for claim in candidates.open if not self._is_excluded(claim)]
+        needed = [claim for claim in candidates.open if not self._is_decided(claim)]
         if len(needed) < len(candidates.open):
             candidates.keep(needed, self.claims.verdicts)
         return region_of(self._lister, candidates, self.claims.verdicts, self._count, self.look)
@@ -88,12 +97,13 @@ class Liveness:
 
         Raises `RaisedAt` if a property about whole runs, this one or another, raises in a state.
         """
-        claim, candidates = self.claims.claim(prop.name), self._candidates
-        first, judge = candidates.first.get(claim), self.claims.verdicts
-        region = Region(
-            self._lister, lambda: self._graph, claim, first, candidates.depth, judge, self.level_rows, self.look
-        )
-        return region, claim.concerned(candidates.seen)
+        claim = self.claims.claim(prop.name)
+        return self._region(claim), claim.concerned(self._candidates.seen)
+
+    def _region(self, claim: TemporalClaim) -> Region:
+        first, depth = self._candidates.first.get(claim), self._candidates.depth
+        judge = self.claims.verdicts
+        return Region(self._lister, lambda: self._graph, claim, first, depth, judge, self.level_rows, self.look)
 
     def has_fair_loop(self, region: Region, assumptions: Assumptions) -> bool:
         """Whether some fair run violates the property of a region. assumptions: the model's, or weaker ones."""
@@ -103,6 +113,9 @@ class Liveness:
             return True
         if assumptions == self.assumptions and self._is_excluded(region.claim):
             return False
+        if (near := self._near(region)) is not None:
+            if len(RegionSearch(self.bound, near, assumptions).fair_states(self.look).numbers) > 0:
+                return True
         return len(self._search(region, assumptions).fair_states(self.look).numbers) > 0
 
     def _stops(self, claim: TemporalClaim, first: FirstStart, assumptions: Assumptions) -> bool:
@@ -120,6 +133,36 @@ class Liveness:
             survey = Survey(self._lister, self.claims, claim, self._count, self.look)
             self._excluded[claim] = survey.excludes_all(self._candidates)
         return self._excluded[claim]
+
+    def _is_decided(self, claim: TemporalClaim) -> bool:
+        """Whether the graph is not asked about a claim."""
+        if self.weaker:
+            return False
+        return self._is_excluded(claim) or self._lasso_near(self._region(claim), self.assumptions) is not None
+
+    def _near(self, region: Region) -> Region | None:
+        """The states of a region near its first start, if it is so large that they should be looked at first."""
+        if region.claim not in self._near_starts:
+            if region.first is None or self._candidates.count < LARGE:
+                return None
+            stays, judge = region.claim.stays, self.claims.verdicts
+            rows = states_near(self.kernel, region.first.row, lambda rows: stays(judge(rows)), NEAR)
+            graph = region_of(self._lister, Candidates([region.claim], [rows]), judge, self._count, self.look)
+            self._near_starts[region.claim] = replace(region, make=lambda: graph)
+        return self._near_starts[region.claim]
+
+    def _lasso_near(self, region: Region, assumptions: Assumptions) -> Lasso | None:
+        """The canonical lasso, if states near the first start tell which it is."""
+        if assumptions == self.assumptions and region.claim in self._lassos_near:
+            return self._lassos_near[region.claim]
+        lasso, near = None, self._near(region)
+        if near is not None:
+            search = RegionSearch(self.bound, near, assumptions)
+            with suppress(NotAllKnown):
+                lasso = search.lasso(search.fair_states(self.look), whole=False)
+        if assumptions == self.assumptions:
+            self._lassos_near[region.claim] = lasso
+        return lasso
 
     def _search(self, region: Region, assumptions: Assumptions) -> RegionSearch:
         self._count(region.graph.nbytes + RegionSearch.bytes_for(region.graph))
@@ -142,8 +185,10 @@ class Liveness:
             return with_loop(self.bound, prop, paths.to_state(region.first.level, state), [state], 0, assumptions)
         if assumptions == self.assumptions and self._is_excluded(region.claim):
             return None
-        search = self._search(region, assumptions)
-        lasso = search.lasso(search.fair_states(self.look))
+        lasso = self._lasso_near(region, assumptions)
+        if lasso is None:
+            search = self._search(region, assumptions)
+            lasso = search.lasso(search.fair_states(self.look))
         if lasso is None:
             return None
         rows, level, loop = lasso

@@ -25,15 +25,16 @@ from reassure.checkers.engines.native.kernels.row_numbers import find_numbers
 from reassure.checkers.engines.native.liveness.buckets import Buckets
 from reassure.checkers.engines.native.liveness.candidates import FirstStart
 from reassure.checkers.engines.native.liveness.edge_lister import EdgeLister
-from reassure.checkers.engines.native.liveness.region import GraphPart, RegionGraph, reachable
+from reassure.checkers.engines.native.liveness.region import AT_ONCE, GraphPart, RegionGraph, reachable
 from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaim
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.traces.lasso import fair_loop, shortest_stem
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import Assumptions, Constraint, in_order
 
-AT_ONCE = 1 << 10
-"""States that are expanded in one call on the way to a fair loop."""
+
+class NotAllKnown(Exception):
+    """The answer takes states that a graph does not have."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,10 @@ class Region:
         return reachable(self.lister, self.graph.rows, starts, stays, self.look)
 
 
+Lasso = tuple[list[Rows], int, int]
+"""States, the level of the first, and where the loop begins."""
+
+
 class RegionSearch:
     """Looks for fair loops in a region, under assumptions."""
 
@@ -174,8 +179,12 @@ class RegionSearch:
             enabled_ends=np.zeros(states, np.int64), path=np.zeros(states, np.int64), stack=np.zeros(states, np.int64),
         )  # fmt: skip
 
-    def lasso(self, fair: FairStates) -> tuple[list[Rows], int, int] | None:
-        """The shortest way into a fair loop and a short loop: states, level of the first, where the loop begins."""
+    def lasso(self, fair: FairStates, whole: bool = True) -> Lasso | None:
+        """The shortest way into a fair loop and a short loop; None if there are no fair states.
+
+        whole: whether the graph has all states of the region. Else what is fair there is fair in the region too, and
+        `NotAllKnown` is raised where the answer depends on whether another state is.
+        """
         if not len(fair.numbers):
             return None
         region, graph = self.region, _Graph(self, fair)
@@ -188,11 +197,11 @@ class RegionSearch:
                 names += graph.names_of(region.starting(part))
             return names
 
-        stem, level = shortest_stem(graph, levels, starts_of, _Marked(graph, np.ones(len(fair.numbers), bool)))
+        stem, level = shortest_stem(graph, levels, starts_of, _Marked(graph, np.ones(len(fair.numbers), bool), whole))
         entry, around = stem[-1], stem[-1:]
         own = graph.places[entry]
         if not fair.resting[own]:
-            inside = _Marked(graph, fair.component == fair.component[own])
+            inside = _Marked(graph, fair.component == fair.component[own], whole)
             strong = self.fairness.strong[1:].tolist()
             around = fair_loop(graph, inside, entry, strong, lambda n: bool(graph.returns[graph.places[n]]))
         return [graph.rows_of([name]) for name in [*stem[:-1], *around]], level, len(stem) - 1
@@ -267,10 +276,13 @@ class _Graph:
 
 
 class _Marked:
-    """The fair states that are marked in an array, by their names."""
+    """The fair states that are marked in an array, by their names. whole: as of `RegionSearch.lasso`."""
 
-    def __init__(self, graph: _Graph, marks: NDArray[np.bool_]) -> None:
-        self.graph, self.marks = graph, marks
+    def __init__(self, graph: _Graph, marks: NDArray[np.bool_], whole: bool) -> None:
+        self.graph, self.marks, self.whole = graph, marks, whole
 
     def __contains__(self, state: object) -> bool:
-        return isinstance(state, int) and (place := self.graph.place(state)) >= 0 and bool(self.marks[place])
+        marked = isinstance(state, int) and (place := self.graph.place(state)) >= 0 and bool(self.marks[place])
+        if not marked and not self.whole:
+            raise NotAllKnown
+        return marked

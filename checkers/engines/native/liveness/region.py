@@ -19,10 +19,13 @@ from reassure.checkers.engines.native.kernels.region_edges import LABEL_BITS
 from reassure.checkers.engines.native.liveness.buckets import Buckets, Ranking
 from reassure.checkers.engines.native.liveness.candidates import Candidates
 from reassure.checkers.engines.native.liveness.edge_lister import EdgeLister, Falls, ListedEdges
+from reassure.checkers.engines.native.probe import canonical_order
 from reassure.spec.semantics.liveness import Constraint
 
 GROUP = 1 << 14
 """States of a part of a graph, about; more where a bucket has more."""
+AT_ONCE = 1 << 10
+"""States that are expanded in one call where no thread does it."""
 SAMPLE = 1 << 11
 """States whose steps tell which fields move one way only."""
 
@@ -160,3 +163,21 @@ def reachable(
         frontier = np.nonzero(reached & stays & ~inside)[0]
         inside[frontier] = True
     return inside
+
+
+def states_near(kernel: CompiledKernel, start: Rows, stays: Callable[[Rows], NDArray[np.bool_]], most: int) -> Rows:
+    """The states that steps lead to from one state, all on the way being such as `stays`; not many more than `most`."""
+    known = frontier = start.reshape(1, -1)
+    while len(frontier) and len(known) < most:
+        after, _ = edge_list(kernel, frontier[:AT_ONCE])
+        rows = np.ascontiguousarray(after[:, : kernel.words])
+        found = np.concatenate([known, rows[stays(rows)]])
+        order = canonical_order(found)
+        ordered = found[order]
+        first = np.append(
+            True, (ordered[1:] != ordered[:-1]).any(axis=1)
+        )  # of equal ones, the earliest: sorting is stable
+        fresh = np.sort(order[first])
+        frontier = np.concatenate([frontier[AT_ONCE:], found[fresh[len(known) :]]])
+        known = np.ascontiguousarray(found[fresh])
+    return known
