@@ -32,9 +32,9 @@ def shortest_stem(
 ) -> tuple[list[int], int]:
     """The shortest way, counted from the initial states, to a state of `fair`, which are states of fair loops.
 
-    starts: the states of a level from which a violating run stays in the region; levels: where there are any. Returns
-    the states from such a start on, and the start's level. Of several ways, the one whose states are smallest, from the
-    last one backwards.
+    starts: the states of a level from which a violating run stays in the region; levels: where there may be any.
+    Returns the states from such a start on, and the start's level. Of several ways, the one whose states are smallest,
+    from the last one backwards.
     """
     before: dict[int, int | None] = {}
     level, frontier = min(levels), list[int]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,14 +17,27 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.engines.native.liveness import decide
+from reassure.checkers.engines.native.liveness.decide import Liveness
+from reassure.checkers.engines.native.liveness.survey import Survey
 from tests.helpers.labelled_graph import Steps, among, graph_file, leads_to_text
 from tests.helpers.model_text import module
 
-ENGINES = ("reference", "native")
+GRAPH = "native, by the graph alone"
+NEAR = "native, from a few states near the first start"
+ENGINES = ("reference", "native", GRAPH, NEAR)
 
 
 def checked(path: str, engine: str, **options: Any) -> CheckResult:
-    return run(CheckRequest(path, [], engine, SearchOptions(**options)), Progress(quiet=True))[0]
+    """Of a model, by an engine, without what may answer before its graph does."""
+    request = CheckRequest(path, [], engine.partition(",")[0], SearchOptions(**options))
+    with ExitStack() as changes:
+        if engine in (GRAPH, NEAR):
+            changes.enter_context(patch.object(Survey, "excludes_all", lambda *_: False))
+            changes.enter_context(patch.object(Liveness, "_stops", lambda *_: False))
+        if engine == NEAR:
+            changes.enter_context(patch.multiple(decide, LARGE=0, NEAR=3))
+        return run(request, Progress(quiet=True))[0]
 
 
 def decided(
@@ -236,7 +250,7 @@ def test_fairness_for_each_of_many_values(engine: str, tmp_path: Path) -> None:
 
 
 def test_fairness_for_each_of_too_many_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reassure.checkers.engines.native.liveness.region.MOST_CONSTRAINTS", 398)
+    monkeypatch.setattr("reassure.checkers.engines.native.liveness.edge_lister.MOST_CONSTRAINTS", 398)
     path = str(module(WHEEL.format(fair="weak"), tmp_path, prelude="").__file__)
     with pytest.raises(Failure) as refused:
         checked(path, "native")
@@ -274,14 +288,15 @@ def properties(draw: st.DrawFn) -> str:
     st.sampled_from([3, 256]),
 )
 def test_drawn_models(actions: dict[str, Steps], text: str, top: int, room: int) -> None:
-    """Both engines find the same, run for run; steps to states above `top` leave the bound; tables of labels grow."""
+    """All find the same, run for run; steps to states above `top` leave the bound; tables of labels grow."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch("reassure.checkers.engines.native.liveness.region.LABELS", room),
+        patch("reassure.checkers.engines.native.liveness.edge_lister.LABELS", room),
     ):
         path = graph_file(Path(folder), actions, text, top)
-        plain, native = (checked(path, engine) for engine in ENGINES)
-    assert [(p.name, told(p), p.note) for p in native.properties] == [
-        (p.name, told(p), p.note) for p in plain.properties
-    ]
-    assert native.exit() is plain.exit()
+        plain, *others = (checked(path, engine) for engine in ENGINES)
+    for native in others:
+        assert [(p.name, told(p), p.note) for p in native.properties] == [
+            (p.name, told(p), p.note) for p in plain.properties
+        ]
+        assert native.exit() is plain.exit()

@@ -138,7 +138,7 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
     try:
         with Ending() as ending:
             threads, names, rows = len(search.workers), list(needs), search.level_rows
-            liveness = Liveness(bound, lowered, kernel, rows, names, search.allow, limits.clock.look, threads)
+            liveness = Liveness(bound, lowered, kernel, rows, names, search.allow, limits.clock.look, threads, True)
             paths = exploration.paths()
             for claim in claims:
                 progress.proof(f"fairness that {claim.name} needs")
@@ -158,7 +158,7 @@ def _decided(
 
     vacuous: why its text says nothing, if so.
     """
-    region, concerned = liveness.region(prop, assumptions)
+    region, concerned = liveness.region(prop)
     holds = liveness.violating_run(prop, region, assumptions, paths) is None
     if holds and not concerned:
         vacuous = vacuous or "no reachable state satisfies its premise"

@@ -137,7 +137,7 @@ class MutantSearch:
             liveness = Liveness(self.bound, self.lowered, self.kernel, rows, names, search.allow, self._look)
             try:
                 for claim in self.temporal:
-                    region, _ = liveness.region(claim, self.assumptions)
+                    region, _ = liveness.region(claim)
                     if liveness.has_fair_loop(region, self.assumptions):
                         violated[claim.name] = None
             except RaisedAt as error:

@@ -26,7 +26,7 @@ from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, ACT
 from reassure.checkers.engines.native.kernels.region_edges import JudgeArguments, judge_rows
 from reassure.checkers.engines.native.kernels.row_numbers import find_numbers
 from reassure.checkers.engines.native.liveness.buckets import Buckets
-from reassure.checkers.engines.native.liveness.region import EdgeLister
+from reassure.checkers.engines.native.liveness.edge_lister import EdgeLister
 from reassure.checkers.engines.native.model.model_kernel import ModelKernel
 from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import Search

@@ -143,11 +143,14 @@ def judge_component(a: ComponentArguments, first: int, end: int) -> bool:
     touched = count_enabled(a, first, end)
     for k in range(first, end):
         a.parts[a.stack[k]] = part
-    for k in range(first, end):
+    left, k = touched, first  # what is taken is enabled, and needs no further look
+    while left > 0 and k < end:
         for at in range(first_edge(a, a.stack[k]), a.ends[a.stack[k]]):
             constraint = a.constraints[a.edges[at] & MOST_LABELS]
-            if constraint != 0 and a.parts[(a.edges[at] >> LABEL_BITS) - a.low] == part:
+            if constraint != 0 and a.taken[constraint] == 0 and a.parts[(a.edges[at] >> LABEL_BITS) - a.low] == part:
                 a.taken[constraint] = 1
+                left -= 1
+        k += 1
     unfair, hungry = False, False
     for k in range(touched):
         constraint = a.touched[k]

@@ -332,8 +332,8 @@ def leave(a: RegionArguments, state: int, label: int) -> None:
 
 
 @kernel
-def slot_after(words: Static, a: RegionArguments, state: int, at: int) -> int:
-    """The slot where the state of a successor row is looked for first; or what takes its place: `UNCHANGED`, ..."""
+def rank_move(words: Static, a: RegionArguments, state: int, at: int) -> int:
+    """How the step in a successor row moves the fields of the ranking: `UNCHANGED`, `RISES`, `FALLS`; 0: not at all."""
     changed = False
     for k in range(words):
         if a.successors[at + k] != a.rows[state * words + k]:
@@ -346,6 +346,15 @@ def slot_after(words: Static, a: RegionArguments, state: int, at: int) -> int:
         rise = (a.successors[at + word] >> shift & mask) - (a.rows[state * words + word] >> shift & mask)
         if rise != 0:
             return RISES if rise * a.ranking[field + 3] > 0 else FALLS
+    return 0
+
+
+@kernel
+def slot_after(words: Static, a: RegionArguments, state: int, at: int) -> int:
+    """The slot where the state of a successor row is looked for first; or what takes its place: `UNCHANGED`, ..."""
+    move = rank_move(words, a, state, at)
+    if move != 0:
+        return move
     return first_slot(words, a.successors, at, bucket_begin(a.ends, a.bucket), a.ends[a.bucket])
 
 

@@ -41,22 +41,29 @@ class Ranking:
         return cls(np.zeros((0, RANK_WORDS), np.int64), np.zeros(words, np.int64))
 
     @classmethod
-    def of(cls, layout: Layout, before: Rows, after: Rows) -> Ranking:
-        """What these steps allow, given by their states; a field counts for steps that change no earlier one."""
+    def of(cls, layout: Layout, before: Rows, after: Rows, still: bool = False) -> Ranking:
+        """What these steps allow, given by their states; a field counts for steps that change no earlier one.
+
+        still: with the fields, at the end, that no step changes which changes no earlier one, if there are such steps.
+        """
         places = [(f.word, f.shift, (1 << f.code.bits) - 1) for f in layout.fields]
         values = [[rows[:, word] >> shift & mask for word, shift, mask in places] for rows in (before, after)]
         rises = np.array(values[1]) - np.array(values[0])
-        fields, masks = [], np.zeros(layout.words, np.uint64)
+        ways: dict[int, int] = {}
         while rises.size:
             low, high = rises.min(axis=1), rises.max(axis=1)
             one_way = np.nonzero((low < 0) != (high > 0))[0]
             if not len(one_way):
+                if still:
+                    ways |= {n: 1 for n in np.nonzero((low == 0) & (high == 0))[0].tolist() if n not in ways}
                 break
-            for number in one_way.tolist():
-                word, shift, mask = places[number]
-                fields.append((word, shift, mask, 1 if high[number] > 0 else -1))
-                masks[word] |= np.uint64(mask << shift)
+            ways |= {n: 1 if high[n] > 0 else -1 for n in one_way.tolist()}
             rises = rises[:, (rises[one_way] == 0).all(axis=0)]
+        fields, masks = [], np.zeros(layout.words, np.uint64)
+        for number, way in ways.items():
+            word, shift, mask = places[number]
+            fields.append((word, shift, mask, way))
+            masks[word] |= np.uint64(mask << shift)
         return cls(np.array(fields, np.int64).reshape(-1, RANK_WORDS), masks.view(np.int64))
 
 
@@ -89,15 +96,8 @@ class Buckets:
     def put(cls, parts: Sequence[Rows], ranking: Ranking) -> Buckets:
         """Puts states into buckets."""
         count, words = sum(map(len, parts)), len(ranking.masks)
-        nothing = np.zeros(0, np.int64)
-        a, buckets_of = BucketArguments(ranking.masks, nothing, 0, nothing, nothing, 0), []
-        _grow(a, words)
-        for rows in parts:
-            bucket_of, done = np.empty(len(rows), np.int64), 0
-            while (done := native(bucket_states)(words, a, rows, done, len(rows), bucket_of)) < len(rows):
-                _grow(a, words)
-            buckets_of.append(bucket_of)
-        ends = np.cumsum(a.sizes[: a.buckets])  # type: ignore[index]
+        buckets_of, sizes = bucket_numbers(parts, ranking)
+        ends = np.cumsum(sizes)
         places, ordered = np.concatenate([[0], ends]), np.empty((count, words), np.int64)
         for rows, bucket_of in zip(parts, buckets_of, strict=True):
             native(place_states)(words, places, rows, bucket_of, len(rows), ordered)
@@ -120,6 +120,20 @@ class Buckets:
             at = np.searchsorted(self.ends, min(cuts[-1] + least, len(self.rows)))
             cuts.append(int(self.ends[at]))
         return list(pairwise(cuts))
+
+
+def bucket_numbers(parts: Sequence[Rows], ranking: Ranking) -> tuple[list[Rows], Rows]:
+    """By part: the buckets of its states; and how many states each bucket has."""
+    words, nothing = len(ranking.masks), np.zeros(0, np.int64)
+    a, buckets_of = BucketArguments(ranking.masks, nothing, 0, nothing, nothing, 0), []
+    _grow(a, words)
+    for rows in parts:
+        bucket_of, done = np.empty(len(rows), np.int64), 0
+        while (done := native(bucket_states)(words, a, rows, done, len(rows), bucket_of)) < len(rows):
+            _grow(a, words)
+        buckets_of.append(bucket_of)
+    sizes: Rows = a.sizes[: a.buckets]  # type: ignore[index, assignment]
+    return buckets_of, sizes
 
 
 def _grow(a: BucketArguments, words: int) -> None:

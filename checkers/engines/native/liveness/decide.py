@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -11,9 +14,12 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.native.liveness.fair_loops import Region, RegionSearch
-from reassure.checkers.engines.native.liveness.region import EdgeLister, RegionGraph, region_of
-from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaims
+from reassure.checkers.engines.native.liveness.candidates import Candidates, FirstStart, candidates_of
+from reassure.checkers.engines.native.liveness.edge_lister import EdgeLister
+from reassure.checkers.engines.native.liveness.fair_loops import Lasso, NotAllKnown, Region, RegionSearch
+from reassure.checkers.engines.native.liveness.region import RegionGraph, region_of, states_near
+from reassure.checkers.engines.native.liveness.survey import Survey
+from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaim, TemporalClaims
 from reassure.checkers.traces.fairness import in_words
 from reassure.checkers.traces.reconstruct import with_loop
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -21,6 +27,11 @@ from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import Assumptions, assumptions_of
 from reassure.spec.semantics.trace import Trace
+
+LARGE = 1 << 20
+"""States of regions, from which on those near a first start are looked at before all others."""
+NEAR = 1 << 12
+"""How many these are, about."""
 
 
 def needs_parameters(assumptions: Assumptions) -> bool:
@@ -41,39 +52,117 @@ class Liveness:
         allow: Callable[[int], None],
         look: Callable[[], None],
         threads: int = 1,
+        weaker: bool = False,
     ) -> None:
         """level_rows: every reachable state, by level; gone through once. names: of the properties that are asked for.
 
-        allow, look: as of `region_of`. threads: that list edges and look for loops.
+        allow, look: as of `region_of`. threads: that list edges and look for loops. weaker: whether weaker assumptions
+        than the model's are asked about too, after these, so that regions that these empty are needed as well.
         """
         self.bound, self.kernel, self.level_rows = bound, kernel, level_rows
-        self.lowered, self.allow, self.look, self.threads = lowered, allow, look, threads
+        self.lowered, self.allow, self.look, self.threads, self.weaker = lowered, allow, look, threads, weaker
         self.claims, self.names = TemporalClaims(lowered, kernel.model.layout), names
+        self.assumptions = assumptions_of(bound.model)
         self.peak = 0
         """The most bytes that were held at a time."""
-        self._graph: tuple[EdgeLister, RegionGraph] | None = None
+        self._excluded: dict[TemporalClaim, bool] = {}
+        self._near_starts: dict[TemporalClaim, Region] = {}
+        self._lassos_near: dict[TemporalClaim, Lasso | None] = {}
 
-    def region(self, prop: Property, finest: Assumptions) -> tuple[Region, bool]:
-        """The region of a property, and whether some state is what it is about; finest: as of `EdgeLister`.
+    @cached_property
+    def _lister(self) -> EdgeLister:
+        return EdgeLister(self.bound, self.lowered, self.kernel, self.assumptions, self.threads)
 
-        It is the same for each property. Raises `RaisedAt` if a property about whole runs, this one or another, raises
-        in a state.
+    @cached_property
+    def _candidates(self) -> Candidates:
+        claims = [self.claims.claim(name) for name in self.names]
+
+        def stops(claim: TemporalClaim, first: FirstStart) -> bool:
+            return self._stops(claim, first, self.assumptions)
+
+        words, judge = self.kernel.words, self.claims.verdicts
+        return candidates_of(self.level_rows, claims, words, judge, stops, self._count, self.look)
+
+    @cached_property
+    def _graph(self) -> RegionGraph:
+        """One for all properties that nothing cheaper decides."""
+        candidates = self._candidates
+        needed = [claim for claim in candidates.open if not self._is_decided(claim)]
+        if len(needed) < len(candidates.open):
+            candidates.keep(needed, self.claims.verdicts)
+        return region_of(self._lister, candidates, self.claims.verdicts, self._count, self.look)
+
+    def region(self, prop: Property) -> tuple[Region, bool]:
+        """The region of a property, and whether some state is what it is about.
+
+        Raises `RaisedAt` if a property about whole runs, this one or another, raises in a state.
         """
-        if self._graph is None:
-            lister = EdgeLister(self.bound, self.lowered, self.kernel, finest, self.threads)
-            asked = [self.claims.claim(name) for name in self.names]
-            self._graph = (
-                lister,
-                region_of(lister, self.level_rows, asked, self.claims.verdicts, self._count, self.look),
-            )
-        claim, (lister, graph) = self.claims.claim(prop.name), self._graph
-        return Region(lister, graph, claim, self.claims.verdicts, self.level_rows, self.look), claim.concerned(
-            graph.seen
-        )
+        claim = self.claims.claim(prop.name)
+        return self._region(claim), claim.concerned(self._candidates.seen)
+
+    def _region(self, claim: TemporalClaim) -> Region:
+        first, depth = self._candidates.first.get(claim), self._candidates.depth
+        judge = self.claims.verdicts
+        return Region(self._lister, lambda: self._graph, claim, first, depth, judge, self.level_rows, self.look)
 
     def has_fair_loop(self, region: Region, assumptions: Assumptions) -> bool:
-        """Whether some fair run violates the property of a region."""
+        """Whether some fair run violates the property of a region. assumptions: the model's, or weaker ones."""
+        if region.first is None:
+            return False
+        if self._stops(region.claim, region.first, assumptions):
+            return True
+        if assumptions == self.assumptions and self._is_excluded(region.claim):
+            return False
+        if (near := self._near(region)) is not None:
+            if len(RegionSearch(self.bound, near, assumptions).fair_states(self.look).numbers) > 0:
+                return True
         return len(self._search(region, assumptions).fair_states(self.look).numbers) > 0
+
+    def _stops(self, claim: TemporalClaim, first: FirstStart, assumptions: Assumptions) -> bool:
+        """Whether a run that violates a claim may stop in its first start: nothing fair can change anything there."""
+        if first.verdict & (claim.stay_bits | claim.return_bits) != 0:
+            return False
+        state = self.kernel.model.layout.decode(first.row.view(np.uint64))
+        return not any(step.after != state for name in assumptions for step in self.bound.steps(state, of=name))
+
+    def _is_excluded(self, claim: TemporalClaim) -> bool:
+        """Whether it is found without a graph that no fair run violates a claim."""
+        if self.weaker:
+            return False
+        if claim not in self._excluded:
+            survey = Survey(self._lister, self.claims, claim, self._count, self.look)
+            self._excluded[claim] = survey.excludes_all(self._candidates)
+        return self._excluded[claim]
+
+    def _is_decided(self, claim: TemporalClaim) -> bool:
+        """Whether the graph is not asked about a claim."""
+        if self.weaker:
+            return False
+        return self._is_excluded(claim) or self._lasso_near(self._region(claim), self.assumptions) is not None
+
+    def _near(self, region: Region) -> Region | None:
+        """The states of a region near its first start, if it is so large that they should be looked at first."""
+        if region.claim not in self._near_starts:
+            if region.first is None or self._candidates.count < LARGE:
+                return None
+            stays, judge = region.claim.stays, self.claims.verdicts
+            rows = states_near(self.kernel, region.first.row, lambda rows: stays(judge(rows)), NEAR)
+            graph = region_of(self._lister, Candidates([region.claim], [rows]), judge, self._count, self.look)
+            self._near_starts[region.claim] = replace(region, make=lambda: graph)
+        return self._near_starts[region.claim]
+
+    def _lasso_near(self, region: Region, assumptions: Assumptions) -> Lasso | None:
+        """The canonical lasso, if states near the first start tell which it is."""
+        if assumptions == self.assumptions and region.claim in self._lassos_near:
+            return self._lassos_near[region.claim]
+        lasso, near = None, self._near(region)
+        if near is not None:
+            search = RegionSearch(self.bound, near, assumptions)
+            with suppress(NotAllKnown):
+                lasso = search.lasso(search.fair_states(self.look), whole=False)
+        if assumptions == self.assumptions:
+            self._lassos_near[region.claim] = lasso
+        return lasso
 
     def _search(self, region: Region, assumptions: Assumptions) -> RegionSearch:
         self._count(region.graph.nbytes + RegionSearch.bytes_for(region.graph))
@@ -85,9 +174,21 @@ class Liveness:
         self.peak = max(self.peak, more)
 
     def violating_run(self, prop: Property, region: Region, assumptions: Assumptions, paths: Paths) -> Trace | None:
-        """The canonical fair run that violates a property; None if it holds."""
-        search = self._search(region, assumptions)
-        lasso = search.lasso(search.fair_states(self.look))
+        """The canonical fair run that violates a property; None if it holds.
+
+        A run that stops in the first start is the shortest of all, and the smallest of these.
+        """
+        if region.first is None:
+            return None
+        if self._stops(region.claim, region.first, assumptions):
+            state = self.kernel.model.layout.decode(region.first.row.view(np.uint64))
+            return with_loop(self.bound, prop, paths.to_state(region.first.level, state), [state], 0, assumptions)
+        if assumptions == self.assumptions and self._is_excluded(region.claim):
+            return None
+        lasso = self._lasso_near(region, assumptions)
+        if lasso is None:
+            search = self._search(region, assumptions)
+            lasso = search.lasso(search.fair_states(self.look))
         if lasso is None:
             return None
         rows, level, loop = lasso
@@ -99,11 +200,11 @@ def decide(
     liveness: Liveness, names: list[str], paths: Paths, progress: Progress
 ) -> Iterator[tuple[str, PropertyFact]]:
     """Each of these properties about whole runs, as soon as it is decided."""
-    assumptions = assumptions_of(liveness.bound.model)
+    assumptions = liveness.assumptions
     claims = {p.name: p for p in liveness.bound.properties}
     note = f"assuming {in_words(assumptions)}"
     for name in names:
         progress.proof(f"fair loops: {name}")
-        region, concerned = liveness.region(claims[name], assumptions)
+        region, concerned = liveness.region(claims[name])
         trace = liveness.violating_run(claims[name], region, assumptions, paths)
         yield name, whole_run_fact(trace, concerned, note)

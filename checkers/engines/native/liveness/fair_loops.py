@@ -23,15 +23,18 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.region_edges import LABEL_BITS, MOST_LABELS
 from reassure.checkers.engines.native.kernels.row_numbers import find_numbers
 from reassure.checkers.engines.native.liveness.buckets import Buckets
-from reassure.checkers.engines.native.liveness.region import EdgeLister, GraphPart, RegionGraph, reachable
+from reassure.checkers.engines.native.liveness.candidates import FirstStart
+from reassure.checkers.engines.native.liveness.edge_lister import EdgeLister
+from reassure.checkers.engines.native.liveness.region import AT_ONCE, GraphPart, RegionGraph, reachable
 from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaim
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.traces.lasso import fair_loop, shortest_stem
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import Assumptions, Constraint, in_order
 
-AT_ONCE = 1 << 10
-"""States that are expanded in one call on the way to a fair loop."""
+
+class NotAllKnown(Exception):
+    """The answer takes states that a graph does not have."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +91,20 @@ class Region:
     """The states that a run which violates one property may stay in. judge: `TemporalClaims.verdicts`."""
 
     lister: EdgeLister
-    graph: RegionGraph
+    make: Callable[[], RegionGraph]
+    """Makes the graph, which not every question needs."""
     claim: TemporalClaim
+    first: FirstStart | None
+    depth: int
+    """How many levels there are."""
     judge: Callable[[Rows], Rows]
     level_rows: Iterable[Iterable[Rows]]
     look: Callable[[], None]
+
+    @cached_property
+    def graph(self) -> RegionGraph:
+        """The states, some others perhaps among them, and the steps that loops may have."""
+        return self.make()
 
     def starting(self, rows: Rows) -> Rows:
         """Those of some states from which on a run may stay in the region, if it gets there."""
@@ -106,6 +118,10 @@ class Region:
         if np.array_equal(stays, starts):
             return np.asarray(stays)
         return reachable(self.lister, self.graph.rows, starts, stays, self.look)
+
+
+Lasso = tuple[list[Rows], int, int]
+"""States, the level of the first, and where the loop begins."""
 
 
 class RegionSearch:
@@ -163,22 +179,29 @@ class RegionSearch:
             enabled_ends=np.zeros(states, np.int64), path=np.zeros(states, np.int64), stack=np.zeros(states, np.int64),
         )  # fmt: skip
 
-    def lasso(self, fair: FairStates) -> tuple[list[Rows], int, int] | None:
-        """The shortest way into a fair loop and a short loop: states, level of the first, where the loop begins."""
+    def lasso(self, fair: FairStates, whole: bool = True) -> Lasso | None:
+        """The shortest way into a fair loop and a short loop; None if there are no fair states.
+
+        whole: whether the graph has all states of the region. Else what is fair there is fair in the region too, and
+        `NotAllKnown` is raised where the answer depends on whether another state is.
+        """
         if not len(fair.numbers):
             return None
         region, graph = self.region, _Graph(self, fair)
-        levels = [n for n, parts in enumerate(region.level_rows, 1) if any(map(len, map(region.starting, parts)))]
+        assert region.first is not None
+        levels = range(region.first.level, region.depth + 1)
 
         def starts_of(level: int) -> list[int]:
-            parts = next(islice(region.level_rows, level - 1, None))
-            return [name for part in parts for name in names_of(region.starting(part))]
+            names = list[int]()
+            for part in next(islice(region.level_rows, level - 1, None)):
+                names += graph.names_of(region.starting(part))
+            return names
 
-        stem, level = shortest_stem(graph, levels, starts_of, _Marked(graph, np.ones(len(fair.numbers), bool)))
+        stem, level = shortest_stem(graph, levels, starts_of, _Marked(graph, np.ones(len(fair.numbers), bool), whole))
         entry, around = stem[-1], stem[-1:]
         own = graph.places[entry]
         if not fair.resting[own]:
-            inside = _Marked(graph, fair.component == fair.component[own])
+            inside = _Marked(graph, fair.component == fair.component[own], whole)
             strong = self.fairness.strong[1:].tolist()
             around = fair_loop(graph, inside, entry, strong, lambda n: bool(graph.returns[graph.places[n]]))
         return [graph.rows_of([name]) for name in [*stem[:-1], *around]], level, len(stem) - 1
@@ -213,6 +236,11 @@ class _Graph:
             self._note_places([name], self.rows_of([name]))
         return self.places[name]
 
+    def names_of(self, rows: Rows) -> list[int]:
+        """The names of states, whose places are noted at once."""
+        self._note_places(names := names_of(rows), rows)
+        return names
+
     def _note_places(self, names: list[int], rows: Rows) -> None:
         found, index, words = np.empty(len(rows), np.int64), self.known.index, rows.shape[1]
         native(find_numbers)(words, self.known.rows, index, len(index), rows, words, len(rows), found)
@@ -226,8 +254,7 @@ class _Graph:
             rows = np.ascontiguousarray(after[:, : self.graph.rows.shape[1]])
             stays = region.claim.stays(region.judge(rows))
             kept = np.append(0, np.cumsum(stays))[np.append(0, np.cumsum(counts))].tolist()
-            names = names_of(rows := rows[stays])
-            self._note_places(names, rows)
+            names = self.names_of(rows[stays])
             for state, (low, high) in zip(some, pairwise(kept), strict=True):
                 yield sorted({*names[low:high]} - {state})
 
@@ -249,10 +276,13 @@ class _Graph:
 
 
 class _Marked:
-    """The fair states that are marked in an array, by their names."""
+    """The fair states that are marked in an array, by their names. whole: as of `RegionSearch.lasso`."""
 
-    def __init__(self, graph: _Graph, marks: NDArray[np.bool_]) -> None:
-        self.graph, self.marks = graph, marks
+    def __init__(self, graph: _Graph, marks: NDArray[np.bool_], whole: bool) -> None:
+        self.graph, self.marks, self.whole = graph, marks, whole
 
     def __contains__(self, state: object) -> bool:
-        return isinstance(state, int) and (place := self.graph.place(state)) >= 0 and bool(self.marks[place])
+        marked = isinstance(state, int) and (place := self.graph.place(state)) >= 0 and bool(self.marks[place])
+        if not marked and not self.whole:
+            raise NotAllKnown
+        return marked

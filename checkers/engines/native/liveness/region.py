@@ -6,66 +6,28 @@ It is one graph for all properties, listed in one pass. Its edges are those that
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from queue import SimpleQueue
-from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reassure.checkers.encoding.state_layout import codes, rebuild, unpack_record
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.kernels.edge_list import edge_list
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.native.kernels.region_edges import (
-    CLIPPED,
-    FALLS,
-    LABEL_BITS,
-    RegionArguments,
-    index_labels,
-    keep_staying,
-    list_edges,
-)
-from reassure.checkers.engines.native.kernels.state_table import BATCH
-from reassure.checkers.engines.native.kernels.tally import ERROR
+from reassure.checkers.engines.native.kernels.region_edges import LABEL_BITS
 from reassure.checkers.engines.native.liveness.buckets import Buckets, Ranking
-from reassure.checkers.engines.native.liveness.temporal_claims import RAISES_AT, TemporalClaim
-from reassure.checkers.engines.native.probe import in_order
-from reassure.checkers.engines.native.search import RaisedAt
-from reassure.checkers.engines.native.translator.native_function import native
-from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.language.types import RecordType
-from reassure.spec.language.vocabulary import LanguageError
-from reassure.spec.semantics.interpreter import BoundModel, Clipped
-from reassure.spec.semantics.liveness import Assumption, Assumptions, Constraint, constraint_of
+from reassure.checkers.engines.native.liveness.candidates import Candidates
+from reassure.checkers.engines.native.liveness.edge_lister import EdgeLister, Falls, ListedEdges
+from reassure.checkers.engines.native.probe import canonical_order
+from reassure.spec.semantics.liveness import Constraint
 
-CHUNK = 1 << 20
-"""Edges that are listed at a time, at most."""
 GROUP = 1 << 14
 """States of a part of a graph, about; more where a bucket has more."""
+AT_ONCE = 1 << 10
+"""States that are expanded in one call where no thread does it."""
 SAMPLE = 1 << 11
 """States whose steps tell which fields move one way only."""
-PIECE = 1 << 16
-"""States whose edges a thread lists at a time."""
-LABELS = 1 << 8
-"""Constraints that there is room for at first; more than a model has actions."""
-GROWTH = 4
-"""By how much that room grows."""
-SLOTS = 4
-"""Slots of the index of the constraints, for each that there is room for."""
-MOST_CONSTRAINTS = CLIPPED - 1
-"""The largest label that an edge has room for."""
-
-
-def distinct(numbers: Rows) -> Rows:
-    """The distinct ones of numbers that are nearly in order, ascending."""
-    ordered = np.sort(numbers, kind="stable")  # quick on runs, unlike what `numpy.unique` does
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 @dataclass
@@ -107,8 +69,6 @@ class RegionGraph:
     buckets: Buckets
     verdicts: Rows
     """By state: `TemporalClaims.verdicts`."""
-    seen: int
-    """What some reachable state's verdict has, bit by bit."""
     parts: Sequence[GraphPart]
     constraints: Mapping[int, Constraint]
     """By label, with the finest assumptions of interest."""
@@ -133,275 +93,21 @@ class RegionGraph:
         return self.buckets.nbytes + self.verdicts.nbytes + sum(part.nbytes for part in self.parts)
 
 
-class Falls(Exception):
-    """A step leads to an earlier bucket, from the state of this number."""
-
-    def __init__(self, state: int) -> None:
-        self.state = state
-
-
-class EdgeLister:
-    """Expands states by the kernel and lists the edges between those that have numbers."""
-
-    def __init__(
-        self,
-        bound: BoundModel,
-        lowered: LoweredModel,
-        kernel: CompiledKernel,
-        assumptions: Assumptions,
-        threads: int = 1,
-    ) -> None:
-        """assumptions: with the finest `each` of interest; the kernel has parameters if one of them has any."""
-        self.bound, self.kernel, self.assumptions, self.threads = bound, kernel, assumptions, threads
-        self.actions, shape = bound.model.actions, kernel.shape
-        self.width = 1 + (shape.parameter_words or 0)
-        self.masks = np.zeros(max(1, len(self.actions) * (self.width - 1)), np.int64)
-        self.action_labels = np.zeros(len(self.actions), np.int64)
-        self.labels = np.zeros((LABELS + 1, self.width), np.int64)
-        self.label_index = np.zeros(SLOTS * LABELS, np.int64)
-        self.label_count = 0
-        self.lock = Lock()
-        """Of labels, which threads find on their way."""
-        self.decoders: dict[int, Callable[[Rows], tuple[Any, ...]]] = {}
-        self.further: dict[Constraint, int] = {}
-        """Labels of steps that leave a bound, of which the kernel gives no parameters."""
-        for number, action in enumerate(self.actions):
-            assumed = assumptions.get(action.name)
-            if assumed is None:
-                continue
-            if assumed.each:
-                self.action_labels[number] = -1
-                self._prepare_each(number, assumed, lowered)
-            else:
-                self.label_count += 1
-                self.action_labels[number] = self.label_count
-                self.labels[self.label_count, 0] = number
-
-    def _prepare_each(self, number: int, assumed: Assumption, lowered: LoweredModel) -> None:
-        """Notes where the parameters of an action that count are, and how their values are read."""
-        fields, place, readers = iter(self.kernel.model.parameters[number]), {}, {}
-        for p in lowered.actions[number].parameters:
-            packed = isinstance(p.drawn, tuple)
-            place[p.name] = [next(fields) for _ in range(1 if packed else len(codes(p.type)))]
-            readers[p.name] = p.type, packed
-        used = [f for name in assumed.each for f in place[name]]
-        for f in used:
-            mask = ((1 << f.code.bits) - 1) << f.shift
-            self.masks[number * (self.width - 1) + f.word] |= np.array(mask, np.uint64).view(np.int64)
-
-        def read(words: Rows) -> tuple[Any, ...]:
-            values = []
-            for name in assumed.each:
-                kind, packed = readers[name]
-                stored = [int(words[f.word]) % (1 << 64) >> f.shift & ((1 << f.code.bits) - 1) for f in place[name]]
-                if packed:
-                    assert isinstance(kind, RecordType)
-                    values.append(unpack_record(stored[0], kind))
-                else:
-                    values.append(rebuild(kind, iter(stored)))
-            return tuple(values)
-
-        self.decoders[number] = read
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the labels."""
-        return self.labels.nbytes + self.label_index.nbytes
-
-    @property
-    def constraints(self) -> dict[int, Constraint]:
-        """By label."""
-        constraints = {}
-        further = {label: constraint for constraint, label in self.further.items()}
-        for label in range(1, self.label_count + 1):
-            if label in further:
-                continue
-            number = int(self.labels[label, 0])
-            assumed = self.assumptions[self.actions[number].name]
-            values = self.decoders[number](self.labels[label, 1:]) if number in self.decoders else ()
-            constraints[label] = Constraint(assumed, values)
-        return constraints | further
-
-    def _grow_labels(self) -> None:
-        """Makes room for more constraints. Raises `LanguageError` where edges have none for so many."""
-        room = min(GROWTH * (len(self.labels) - 1), MOST_CONSTRAINTS)
-        if room < len(self.labels):
-            raise LanguageError(
-                f"actions are fair for each of more than {room:,} values of their parameters (fair_each): "
-                "name fewer parameters, or give them smaller types"
-            )
-        labels = np.zeros((room + 1, self.width), np.int64)
-        labels[: len(self.labels)] = self.labels
-        self.labels, self.label_index = labels, np.zeros(SLOTS * room, np.int64)
-        native(index_labels)(self.width, labels.reshape(-1), self.label_count, self.label_index, len(self.label_index))
-
-    def _merge_labels(self, lists: _Lists) -> bool:
-        """Takes over the labels that a thread found on its way; False if its edges have to be listed again."""
-        a = lists.arguments
-        as_taken = len(self.labels) == len(lists.labels) and self.label_count == lists.label_count
-        if a.low < 0:  # it had no room for a further label
-            if len(self.labels) == len(lists.labels):
-                self._grow_labels()
-            return False
-        if a.label_count == lists.label_count:
-            return True
-        if as_taken:  # no other thread found any meanwhile
-            self.labels, self.label_index = lists.labels.copy(), lists.label_index.copy()
-            self.label_count = lists.label_count = a.label_count
-        return as_taken
-
-    def _further_label(self, constraint: Constraint) -> int:
-        if constraint not in self.further:
-            if self.label_count + 1 >= len(self.labels):
-                self._grow_labels()
-            self.label_count += 1
-            self.labels[self.label_count, 0] = -1  # no action's, so that the kernel finds none of its steps there
-            self.further[constraint] = self.label_count
-        return self.further[constraint]
-
-    def edges(
-        self, known: Buckets, look: Callable[[], None], groups: Iterable[tuple[int, int]], rows: Rows | None = None
-    ) -> Iterator[ListedEdges]:
-        """The edges of groups of the states in buckets, or of `rows` if there is one bucket; in order, piece by piece.
-
-        look: called for each piece; raises to end the work. Raises `Falls` if the buckets are not in order.
-        """
-        threads, free = self.threads, SimpleQueue[_Lists]()
-        for _ in range(threads):
-            free.put(_Lists(self, known.rows if rows is None else rows, known))
-
-        def listed(low: int, high: int) -> list[ListedEdges]:
-            lists = free.get()
-            try:
-                return list(self._pieces(lists, low, high))
-            finally:
-                free.put(lists)
-
-        cuts = ((at, min(at + PIECE, high)) for low, high in groups for at in range(low, high, PIECE))
-        with ThreadPoolExecutor(threads) as pool:
-            waiting = deque(pool.submit(listed, *cut) for cut in islice(cuts, 2 * threads))
-            try:
-                while waiting:
-                    look()
-                    yield from waiting.popleft().result()
-                    waiting += [pool.submit(listed, *cut) for cut in islice(cuts, 1)]
-            finally:
-                pool.shutdown(cancel_futures=True)
-
-    def _pieces(self, lists: _Lists, low: int, high: int) -> Iterator[ListedEdges]:
-        """The edges of rows low..high-1."""
-        a = lists.arguments
-        a.low, a.high = low, high
-        a.bucket = int(np.searchsorted(lists.known.ends, low, side="right"))
-        while a.low < a.high:
-            first, bucket, a.end, a.enabled_end, a.outside_end = a.low, a.bucket, 0, 0, 0
-            with self.lock:
-                lists.take_labels(self)
-            self.kernel.run(list_edges, self.kernel.words, a)
-            if lists.tally[ERROR]:
-                raise RaisedAt(lists.rows[lists.tally[ERROR] - 1].copy())
-            if a.low == FALLS:
-                raise Falls(a.high)
-            with self.lock:
-                if not self._merge_labels(lists):
-                    a.low, a.bucket = first, bucket
-                    continue
-            enabled, outside = lists.enabled[: a.enabled_end], lists.outside[: a.outside_end]
-            clipped = outside & CLIPPED != 0
-            if clipped.any():
-                with self.lock:
-                    enabled = distinct(np.concatenate([enabled, self._clipped(lists.rows, outside[clipped])]))
-            yield ListedEdges(
-                lists.degrees[: a.low - first].copy(),
-                lists.edges[: a.end].copy(),
-                enabled.copy(),
-                outside[~clipped] >> LABEL_BITS,
-            )
-
-    def _clipped(self, rows: Rows, clipped: Rows) -> Rows:
-        """The labels that steps which leave a bound enable, of actions that are fair for each of some values."""
-        enabled = []
-        for state, number in sorted({(key >> LABEL_BITS, key & CLIPPED - 1) for key in clipped.tolist()}):
-            before = self.kernel.model.layout.decode(rows[state].view(np.uint64))
-            for step in self.bound.steps(before, of=self.actions[number].name):
-                if isinstance(step.after, Clipped):
-                    constraint = constraint_of(step, self.assumptions)
-                    assert constraint is not None
-                    enabled.append(state << LABEL_BITS | self._further_label(constraint))
-        return np.array(enabled, np.int64)
-
-
-class _Lists:
-    """What one thread lists, and the kernel's arguments that point to it."""
-
-    def __init__(self, lister: EdgeLister, rows: Rows, known: Buckets) -> None:
-        shape = lister.kernel.shape
-        batch = BATCH + shape.max_successors
-        room = CHUNK + batch + BATCH * shape.actions
-        self.known, self.rows, self.degrees, self.tally = (
-            known,
-            rows,
-            np.zeros(PIECE, np.int64),
-            np.zeros(shape.tally_words, np.int64),
-        )
-        self.edges, self.enabled, self.outside = (np.empty(room, np.int64) for _ in range(3))
-        self.labels, self.label_index, self.label_count = np.zeros((0, 0), np.int64), np.zeros(0, np.int64), -1
-        self.arguments = RegionArguments(
-            model=lister.kernel.code, rows=rows, known=known.rows, low=0, high=0, index=known.index,
-            slots=len(known.index), bucket=0, ends=known.ends, ranking=known.ranking.fields.reshape(-1),
-            ranks=len(known.ranking.fields),
-            actions=shape.actions, action_labels=lister.action_labels, masks=lister.masks,
-            labels=lister.labels, label_count=0, label_room=0, label_index=lister.label_index, label_slots=0,
-            successors=np.zeros((batch, shape.row_words), np.int64), slots_of=np.zeros(batch, np.int64),
-            counts=np.zeros(BATCH, np.int64), before=np.zeros(shape.actions, np.int64),
-            clips=np.zeros(BATCH * (1 + shape.actions), np.int64), degrees=self.degrees,
-            edges=self.edges, end=0, enabled=self.enabled, enabled_end=0, outside=self.outside, outside_end=0,
-            room=CHUNK, tally=self.tally,
-        )  # fmt: skip
-
-    def take_labels(self, lister: EdgeLister) -> None:
-        """Brings the thread's own labels up to date: the kernel adds to them."""
-        a = self.arguments
-        if self.label_count == lister.label_count == a.label_count and len(self.labels) == len(lister.labels):
-            return
-        self.labels, self.label_index = lister.labels.copy(), lister.label_index.copy()
-        self.label_count = a.label_count = lister.label_count
-        a.labels, a.label_room = self.labels.reshape(-1), len(self.labels) - 1
-        a.label_index, a.label_slots = self.label_index, len(self.label_index)
-
-
-@dataclass(frozen=True)
-class ListedEdges:
-    """Some of a graph's edges, those of states that follow on each other."""
-
-    degrees: Rows
-    """By state: how many edges it has."""
-    edges: Rows
-    """As `RegionGraph.edges`."""
-    enabled: Rows
-    """As `RegionGraph.enabled`, of these states."""
-    leaving: Rows
-    """The states with a step to the outside that counts for a label, once for each step."""
-
-
 def region_of(
     lister: EdgeLister,
-    level_rows: Iterable[Iterable[Rows]],
-    claims: Sequence[TemporalClaim],
+    candidates: Candidates,
     judge: Callable[[Rows], Rows],
     allow: Callable[[int], None],
     look: Callable[[], None],
 ) -> RegionGraph:
-    """The graph of the states that a run which violates one of these claims may stay in.
+    """The graph of the states that runs which violate properties may stay in; their parts are given up for it.
 
     judge: `TemporalClaims.verdicts`. allow: called with the bytes that are wanted; raises where the memory limit would
-    be passed. Raises `RaisedAt` if a claim raises in a state: for the first, in canonical order.
+    be passed.
     """
     words = lister.kernel.words
-    kept, seen = _candidates(level_rows, claims, judge, words, allow, look)
-    count = sum(map(len, kept))
-    sample = np.concatenate([np.zeros((0, words), np.int64), *(rows[:: count // SAMPLE + 1] for rows in kept)])
-    sample = sample[:: len(sample) // SAMPLE + 1]
+    kept, sample, count = candidates.parts, candidates.sample(SAMPLE), candidates.count
+    candidates.parts = []
     while True:
         allow(sum(rows.nbytes for rows in kept) + Buckets.bytes_for(count, words))
         buckets = Buckets.put(kept, _ranking(lister.kernel, sample))
@@ -411,7 +117,7 @@ def region_of(
         except Falls as falls:
             sample = np.concatenate([sample, buckets.rows[falls.state : falls.state + SAMPLE]])
             continue
-        return RegionGraph(buckets, judge(buckets.rows), seen, parts, lister.constraints)
+        return RegionGraph(buckets, judge(buckets.rows), parts, lister.constraints)
 
 
 def _parts(
@@ -445,34 +151,6 @@ def _joined(arrays: list[Rows]) -> Rows:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
-def _candidates(
-    level_rows: Iterable[Iterable[Rows]],
-    claims: Sequence[TemporalClaim],
-    judge: Callable[[Rows], Rows],
-    words: int,
-    allow: Callable[[int], None],
-    look: Callable[[], None],
-) -> tuple[list[Rows], int]:
-    """The states that a violating run may stay in if it gets there; and what the verdict on some state has."""
-    kept, seen, held = list[Rows](), 0, 0
-    stays = np.array([claim.stay_bits for claim in claims], np.int64)
-    for parts in level_rows:
-        look()
-        raising = []
-        for part in parts:
-            rows, verdicts = np.empty_like(part), judge(part)
-            seen |= int(np.bitwise_or.reduce(verdicts))
-            if seen >> RAISES_AT & 1:
-                raising.append(part[verdicts >> RAISES_AT & 1 != 0])
-            count = native(keep_staying)(words, part, verdicts, len(part), stays, len(stays), rows)
-            kept.append(rows[:count] if 2 * count > len(part) else rows[:count].copy())
-            held += min(2 * count, len(part)) * 8 * words
-            allow(held)
-        if raising:
-            raise RaisedAt(in_order(np.concatenate(raising))[0].copy())
-    return kept, seen
-
-
 def reachable(
     lister: EdgeLister, rows: Rows, starts: NDArray[np.bool_], stays: NDArray[np.bool_], look: Callable[[], None]
 ) -> NDArray[np.bool_]:
@@ -485,3 +163,21 @@ def reachable(
         frontier = np.nonzero(reached & stays & ~inside)[0]
         inside[frontier] = True
     return inside
+
+
+def states_near(kernel: CompiledKernel, start: Rows, stays: Callable[[Rows], NDArray[np.bool_]], most: int) -> Rows:
+    """The states that steps lead to from one state, all on the way being such as `stays`; not many more than `most`."""
+    known = frontier = start.reshape(1, -1)
+    while len(frontier) and len(known) < most:
+        after, _ = edge_list(kernel, frontier[:AT_ONCE])
+        rows = np.ascontiguousarray(after[:, : kernel.words])
+        found = np.concatenate([known, rows[stays(rows)]])
+        order = canonical_order(found)
+        ordered = found[order]
+        first = np.append(
+            True, (ordered[1:] != ordered[:-1]).any(axis=1)
+        )  # of equal ones, the earliest: sorting is stable
+        fresh = np.sort(order[first])
+        frontier = np.concatenate([frontier[AT_ONCE:], found[fresh[len(known) :]]])
+        known = np.ascontiguousarray(found[fresh])
+    return known

@@ -22,10 +22,11 @@ from reassure.checkers.engines.native.kernels.components import (
 )
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.region_edges import LABEL_BITS, MOST_LABELS
-from reassure.checkers.engines.native.liveness import buckets, region
+from reassure.checkers.engines.native.liveness import buckets, edge_lister, region
 from reassure.checkers.engines.native.liveness.buckets import Ranking
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.liveness.region import RegionGraph
+from reassure.checkers.engines.native.liveness.survey import Survey
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.reference.liveness import ViolatingRegion, fair_components, resting
@@ -74,8 +75,9 @@ def labels(taken: set[int], after: int) -> list[int]:
     return [c + 1 + 3 * (after % 2) for c in taken] or [0]
 
 
-def test_the_memory_limit_counts_the_region() -> None:
+def test_the_memory_limit_counts_the_region(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for the search, not for the graph: what is not decided is said to be unknown."""
+    monkeypatch.setattr(Survey, "excludes_all", lambda *_: False)
     full, _ = checked("core_liveness", ["brokers=4"], "native", workers=1, properties=["isr_*", "leader_in_isr"])
     least, _ = checked("core_liveness", ["brokers=4"], "native", workers=1, memory=full.stats.memory + (1 << 16))
     assert [p.status for p in least.properties[:3]] == ["holds"] * 3
@@ -95,7 +97,7 @@ def listed(threads: int) -> RegionGraph:
     rows = search.level_rows
     prop = next(p for p in bound.properties if p.temporal)
     liveness = Liveness(bound, lowered, kernel, rows, [prop.name], search.allow, lambda: None, threads)
-    region, concerned = liveness.region(prop, assumptions)
+    region, concerned = liveness.region(prop)
     assert concerned
     return region.graph
 
@@ -121,7 +123,7 @@ def test_the_region_is_the_same_however_it_is_listed(
     assert len(set(at_once.constraints.values())) == len(at_once.constraints) > 5
     monkeypatch.setattr(buckets, "FIRST_SLOTS", 8)
     for name, value in (("PIECE", piece), ("CHUNK", chunk), ("LABELS", 8)):
-        monkeypatch.setattr(region, name, value)
+        monkeypatch.setattr(edge_lister, name, value)
     again = listed(threads)
     assert np.array_equal(at_once.rows, again.rows) and np.array_equal(at_once.verdicts, again.verdicts)
     assert np.array_equal(joined(at_once, "ends"), joined(again, "ends"))
@@ -151,12 +153,12 @@ def test_a_wrong_guess_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(region, "SAMPLE", 1)
     noticed = []
 
-    class Noted(region.Falls):
+    class Noted(edge_lister.Falls):
         def __init__(self, state: int) -> None:
             super().__init__(state)
             noticed.append(state)
 
-    monkeypatch.setattr(region, "Falls", Noted)
+    monkeypatch.setattr(edge_lister, "Falls", Noted)
     again, _ = checked("kraft", [], "native", properties=names)
     assert len(noticed) > 1
     assert [(p.name, p.status, p.trace) for p in again.properties] == [

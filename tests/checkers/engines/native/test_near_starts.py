@@ -1,0 +1,102 @@
+"""States near the first start of a region: what they tell is the answer of the whole graph, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.analyses.fairness.analysis import analyse
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.engines.native.liveness import decide
+from reassure.checkers.engines.native.liveness.candidates import Candidates
+from reassure.checkers.engines.native.liveness.decide import Liveness
+from reassure.checkers.engines.native.liveness.fair_loops import Lasso, RegionSearch
+from reassure.checkers.engines.native.liveness.region import RegionGraph
+from reassure.checkers.engines.native.liveness.survey import Survey
+from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text
+from tests.helpers.runs import checked, everything
+
+ROUND = {"go": Steps(((0, 1), (1, 2), (2, 1), (2, 3), (3, 4), (4, 0)), "weak")}
+"""All states are of one component; of the first three, 1 and 2 alone are of a loop."""
+
+
+@pytest.fixture(autouse=True)
+def every_region_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nothing else answers before the graph."""
+    monkeypatch.setattr(decide, "LARGE", 0)
+    monkeypatch.setattr(Survey, "excludes_all", lambda *_: False)
+    monkeypatch.setattr(Liveness, "_stops", lambda *_: False)
+
+
+@pytest.fixture
+def listed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Gets how many states each graph has."""
+    counts, right = list[int](), decide.region_of
+
+    def noting(lister: Any, candidates: Candidates, *others: Any) -> RegionGraph:
+        counts.append(candidates.count)
+        return right(lister, candidates, *others)
+
+    monkeypatch.setattr(decide, "region_of", noting)
+    return counts
+
+
+def loop(path: str, engine: str = "native") -> tuple[list[int], int | None]:
+    """The run that an engine shows, and where it repeats."""
+    result, _ = checked(path, [], engine)
+    trace = result.properties[0].trace
+    assert trace is not None
+    return [s.at for s in trace.states], trace.loop
+
+
+@pytest.mark.parametrize(("near", "graphs"), [(1, [1, 5]), (3, [3, 5]), (4, [4, 5]), (5, [5])])
+def test_only_what_is_certain(
+    near: int, graphs: list[int], listed: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A loop that is near and does not go through the first start is not the answer."""
+    monkeypatch.setattr(decide, "NEAR", near)
+    path = graph_file(tmp_path, ROUND, leads_to_text([0], [6]))
+    assert loop(path) == loop(path, "reference") == ([0, 1, 2, 3, 4], 0)
+    assert listed == graphs
+
+
+def test_to_take_it_for_the_whole_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decide, "NEAR", 3)
+    right = RegionSearch.lasso
+
+    def wrong(self: RegionSearch, fair: Any, whole: bool = True) -> Lasso | None:
+        return right(self, fair)
+
+    monkeypatch.setattr(RegionSearch, "lasso", wrong)
+    path = graph_file(tmp_path, ROUND, leads_to_text([0], [6]))
+    assert loop(path) == ([0, 1, 2], 1)
+
+
+def test_a_violation_of_core_needs_no_graph(listed: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The states that can be reached in its region from the first start are enough; the run is the reference's."""
+    monkeypatch.setattr(decide, "NEAR", 500)
+    name = "a_pending_reassignment_ends"
+    answers = [everything(checked("core_liveness", [], e, properties=[name])[0]) for e in ("reference", "native")]
+    assert answers[0] == answers[1]
+    assert listed == [128]
+
+
+def test_which_fairness_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same, from some states and from all."""
+
+    def analysed() -> list[dict[str, Any]]:
+        prepared = prepare("kraft", ["unclean=off"])
+        options = SearchOptions(properties=["reassignment_*"])
+        found = analyse(prepared.bound, prepared.lowered.only(options.wants), options, Progress(quiet=True))
+        assert found.complete
+        return [asdict(needs) for needs in found.properties]
+
+    monkeypatch.setattr(decide, "NEAR", 200)
+    near = analysed()
+    monkeypatch.setattr(decide, "LARGE", 1 << 60)
+    assert near == analysed()
