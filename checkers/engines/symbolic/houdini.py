@@ -2,8 +2,8 @@
 
 Candidates that fail in a sample of reachable states go first. Then Z3 is asked for each goal, and for each lemma that a
 goal turns out to need, whether a step from a state that satisfies every lemma left can break it; it is told of a lemma
-once this excludes a state that Z3 has found. A lemma that can be broken goes, and so does what the successor refutes and
-what the states beyond it do, which the native kernel walks to.
+once this excludes a state that Z3 has found. A lemma that can be broken goes, and so does what the successor refutes
+and what the states beyond it do, which the native kernel walks to.
 What the proved goals need holds initially and is preserved by every step: so in every reachable state of any run.
 """
 
@@ -256,4 +256,4 @@ class Houdini:
 
 
 def _is_false_in(model: z3.ModelRef, condition: z3.BoolRef) -> bool:
-    return z3.is_false(model.eval(condition, model_completion=True))
+    return bool(z3.is_false(model.eval(condition, model_completion=True)))

@@ -15,6 +15,8 @@ from reassure.spec.frontend.ir import Node
 from reassure.spec.language.types import IntType, RecordType, SeqType, SetType, bits_of
 
 Column = NDArray[np.int64]
+WIDEST = 64
+"""Bits of a column, and so members of a set."""
 Operation = Callable[..., Any]
 """From a node and the columns of its arguments to its column."""
 
@@ -111,7 +113,7 @@ def _build(_: Node, *conditions: Any) -> Any:
 def _card(node: Node, mask: Any) -> Any:
     kind = node.args[0].type
     assert isinstance(kind, SetType)
-    return sum((mask >> i) & 1 for i in range(kind.item.count))
+    return sum((mask >> i) & 1 for i in range(min(kind.item.count, WIDEST)))  # a sort may have any number of members
 
 
 def _lowest(_: Node, mask: Any) -> Any:
