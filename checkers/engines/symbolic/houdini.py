@@ -1,8 +1,9 @@
 """Proofs by induction from as many candidate lemmas as the goals need.
 
 Candidates that fail in a sample of reachable states go first. Then Z3 is asked for each goal, and for each lemma that a
-goal turns out to need, whether a step from a state that satisfies every lemma left can break it. A lemma that can be
-broken goes, and so does what the successor refutes and what the states beyond it do, which the native kernel walks to.
+goal turns out to need, whether a step from a state that satisfies every lemma left can break it; it is told of a lemma
+once this excludes a state that Z3 has found. A lemma that can be broken goes, and so does what the successor refutes
+and what the states beyond it do, which the native kernel walks to.
 What the proved goals need holds initially and is preserved by every step: so in every reachable state of any run.
 """
 
@@ -10,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
-import numpy as np
 import z3
 
 from reassure.checkers.base.options import SimulationOptions
@@ -27,6 +27,8 @@ from reassure.checkers.engines.symbolic.transition_system import Machine
 
 WALKS = SimulationOptions(48, 25)
 """From a counterexample to induction: states that it leads to refute more lemmas."""
+AT_ONCE = 8
+"""Lemmas that Z3 is told of, at most, after a state that they exclude."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ class Houdini:
         self._true_initially: set[int] = set()
         self._asked: set[int] = set()
         """Numbers of the lemmas that are goals in any case."""
+        self._told: set[tuple[int, int]] = set()
+        """The copies of the state, and the lemmas that the solver has over them."""
         self._assume: list[z3.BoolRef] = []
         self._number_of: dict[int, int] = {}
         self._numbers = count()
@@ -102,9 +106,6 @@ class Houdini:
         self.goals.append(goal)
         self._number_of[assume.get_id()] = i
         self.remaining.add(i)
-        before, after = self.machine.terms(0), self.machine.terms(1)
-        self._initially.add(z3.Implies(goal.flag, z3.Not(before(lemma.node))))
-        self._solver.add(z3.Implies(assume, before(lemma.node)), z3.Implies(goal.flag, z3.Not(after(lemma.node))))
         return goal
 
     def goal(self, name: str, condition: z3.BoolRef, needs_step: bool = True) -> ProofGoal:
@@ -127,9 +128,8 @@ class Houdini:
 
     def run(self, goals: list[ProofGoal]) -> None:
         """Finds which goals (and which of the lemmas that they need) are impossible; call again for more goals."""
-        self._drop_initially_false()
         self._asked |= {g.lemma for g in goals if isinstance(g, Preservation)}
-        todo = [g for g in goals if not self._is_dropped(g)]
+        todo = [*self._relying_on(self._drop_initially_false(self.remaining & self._asked)), *goals]
         while todo:
             goal = todo.pop()
             if goal in self.cores or self._is_dropped(goal):
@@ -143,25 +143,51 @@ class Houdini:
                 before, after = (self.machine.decoded(k, model) for k in (0, 1))
                 self.counterexamples[goal] = (before, after)
                 if isinstance(goal, Preservation):
-                    todo += self._relying_on(self._refuted(before, after, model))
+                    todo += self._relying_on(self._refuted(goal, before, after, model))
+            elif gone := self._drop_initially_false(core):
+                todo += [*self._relying_on(gone), goal]
             else:
                 self.cores[goal] = core
                 waiting = set(todo)
                 todo += [g for i in sorted(core) if (g := self.goals[i]) not in self.cores and g not in waiting]
 
     def _core(self, goal: ProofGoal) -> set[int] | None:
-        """Lemmas by which a goal is impossible; None where it is possible, whichever of those left are assumed."""
+        """Lemmas by which a goal is impossible; None where it is possible, whichever of those left are assumed.
+
+        Those that other goals need are assumed first, then some that exclude the state in which the goal is possible:
+        Z3 is never told of most candidates, which would make all of its answers slow.
+        """
         known = self.remaining & self._asked.union(*self.cores.values())
-        for assumed in (known, self.remaining):
-            if not self._possible(goal, assumed):
-                return self._smaller(goal, self._core_of_query(), known)
-        return None
+        assumed = set(known)
+        while self._possible(goal, assumed):
+            excluding = self._excluding(self._solver.model(), assumed)
+            if not excluding:
+                return None
+            assumed.update(excluding)
+        return self._smaller(goal, self._core_of_query(), known)
+
+    def _excluding(self, model: z3.ModelRef, assumed: set[int]) -> list[int]:
+        """The first of the lemmas left that are false in the state before the step, if any."""
+        sample = self.scout.sample(self.scout.row(self.machine.decoded(0, model)))
+        others = (i for i in sorted(self.remaining - assumed))
+        return list(islice((i for i in others if self._is_false(i, sample, model, 0)), AT_ONCE))
 
     def _possible(self, goal: ProofGoal, assumed: set[int]) -> bool:
         self.queries += 1
+        for i in sorted(assumed):
+            self._tell(0, i, self._assume[i])
+        if isinstance(goal, Preservation):
+            self._tell(1, goal.lemma, goal.flag)
         taken = z3.Not(self._no_step) if goal.needs_step else self._no_step
         flags = (self._assume[i] for i in sorted(assumed))
         return satisfiable(self._solver, goal.flag, taken, *flags, seconds=self.seconds_left())
+
+    def _tell(self, copy: int, i: int, flag: z3.BoolRef) -> None:
+        """Gives a flag its meaning: a lemma is true before a step, or false after it."""
+        if (copy, i) not in self._told:
+            self._told.add((copy, i))
+            condition = self.machine.terms(copy)(self.lemmas[i].node)
+            self._solver.add(z3.Implies(flag, z3.Not(condition) if copy else condition))
 
     def _core_of_query(self) -> set[int]:
         return {self._number_of[c.get_id()] for c in self._solver.unsat_core() if c.get_id() in self._number_of}
@@ -183,61 +209,51 @@ class Houdini:
             del self.cores[goal]
         return again
 
-    def _drop_initially_false(self) -> None:
-        """Drops lemmas that an initial state refutes, of those that were added since the last time."""
-        while fresh := self.remaining - self._true_initially:
-            self.say(f"{len(self.remaining):,} candidate lemmas")
-            self._initially.push()
-            self._initially.add(z3.Or(*(self.goals[i].flag for i in sorted(fresh))))
-            refuted = satisfiable(self._initially, seconds=self.seconds_left())
-            model = self._initially.model() if refuted else None
-            self._initially.pop()
-            if model is None:
-                self._true_initially |= fresh
-                return
+    def _drop_initially_false(self, numbers: set[int]) -> set[int]:
+        """Drops those of some lemmas that an initial state refutes, and others with them; returns what went."""
+        gone: set[int] = set()
+        while fresh := sorted(numbers - self._true_initially - gone):
+            conditions = [self.machine.terms(0)(self.lemmas[i].node) for i in fresh]
+            some_is_false = z3.Bool(f"false initially!{next(self._numbers)}")
+            self._initially.add(z3.Implies(some_is_false, z3.Not(z3.And(*conditions))))
+            if not satisfiable(self._initially, some_is_false, seconds=self.seconds_left()):
+                self._true_initially.update(fresh)
+                break
+            model = self._initially.model()
             state = self.machine.decoded(0, model)
-            if not self._drop(self.scout.row(state), state, state):
-                self._drop_false(model, 0, state, state)
+            false = [i for i, c in zip(fresh, conditions, strict=True) if _is_false_in(model, c)]
+            gone |= self._dropped(false, state, state) | self._drop(self.scout.row(state), state, state)
+        return gone
 
-    def _refuted(self, before: Any, after: Any, model: z3.ModelRef) -> set[int]:
+    def _refuted(self, goal: Preservation, before: Any, after: Any, model: z3.ModelRef) -> set[int]:
         """Drops what the successor of a state refutes that satisfies every lemma, and what lies beyond it does."""
-        gone = self._drop(self.scout.row(after), before, after) or self._drop_false(model, 1, before, after)
+        gone = self._dropped([goal.lemma], before, after) | self._drop(self.scout.row(after), before, after, model)
         walks = SimulationOptions(WALKS.count, WALKS.depth, self.queries)
         _, beyond = self.scout.walks(walks, self.scout.row(before))
         return gone | self._drop(beyond, before, after)
 
-    def _drop(self, rows: Rows, before: Any, after: Any) -> set[int]:
+    def _drop(self, rows: Rows, before: Any, after: Any, model: z3.ModelRef | None = None) -> set[int]:
         sample = self.scout.sample(rows)
-        gone = {i for i in self.remaining if not self._holds(sample, i, rows)}
-        self._dropped(gone, before, after)
-        return gone
+        return self._dropped([i for i in self.remaining if self._is_false(i, sample, model, 1)], before, after)
 
-    def _drop_false(self, model: z3.ModelRef, copy: int, before: Any, after: Any) -> set[int]:
-        """Drops the lemmas that are false in a Z3 model; used where the sample evaluator refutes none."""
-        terms = self.machine.terms(copy)
-        gone = {i for i in self.remaining if z3.is_false(model.eval(terms(self.lemmas[i].node), model_completion=True))}
-        if not gone:
-            raise RuntimeError("a counterexample refutes nothing: a bug of this program")
-        self._dropped(gone, before, after)
-        return gone
+    def _is_false(self, i: int, sample: Sample, model: z3.ModelRef | None, copy: int) -> bool:
+        """Whether a lemma is known to be false in a sample. model: of Z3, one of whose copies the sample is."""
+        try:
+            return not sample.holds(self.lemmas[i].node)
+        except Unsupported:
+            return model is not None and _is_false_in(model, self.machine.terms(copy)(self.lemmas[i].node))
 
-    def _dropped(self, gone: set[int], before: Any, after: Any) -> None:
+    def _dropped(self, gone: list[int], before: Any, after: Any) -> set[int]:
         for i in gone:
             self.counterexamples[self.goals[i]] = (before, after)
-        self.remaining -= gone
-
-    def _holds(self, sample: Sample, i: int, rows: Rows) -> bool:
-        try:
-            return sample.holds(self.lemmas[i].node)
-        except Unsupported:  # by Z3, state by state
-            return all(self._true_of(self.scout.layout.decode(row.view(np.uint64)), i) for row in rows)
-
-    def _true_of(self, state: Any, i: int) -> bool:
-        solver = finite_domain_solver()
-        solver.add(self.machine.equals(0, state))
-        return not satisfiable(solver, z3.Not(self.machine.terms(0)(self.lemmas[i].node)), seconds=self.seconds_left())
+        self.remaining.difference_update(gone)
+        return set(gone)
 
     def used(self) -> list[Lemma]:
         """The lemmas that the proved goals need: inductive together, given the invariants known before."""
         numbers = {g.lemma for g in self.cores if isinstance(g, Preservation)}.union(*self.cores.values())
         return [self.lemmas[i] for i in sorted(numbers)]
+
+
+def _is_false_in(model: z3.ModelRef, condition: z3.BoolRef) -> bool:
+    return bool(z3.is_false(model.eval(condition, model_completion=True)))

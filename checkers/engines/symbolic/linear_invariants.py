@@ -94,9 +94,10 @@ class Potentials:
             to_do = z3.Sum([z3.RealVal(int(v)) * k for v, k in zip(f, a, strict=True)] or [z3.RealVal(0)])
             solver.add(z3.RealVal(int(x)) + paid + to_do <= self.high)
         solver.minimize(z3.Sum([*c, *a, z3.RealVal(0)]))
+        added = 0
         while True:
-            for row in self.respected:
-                solver.add(self._survived(row, c, a))
+            solver.add(*(self._survived(row, c, a) for row in self.respected[added:]))
+            added = len(self.respected)
             if solver.check() != z3.sat:
                 return None
             model = solver.model()

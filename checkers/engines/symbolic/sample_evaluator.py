@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Code, Layout, packed_field
 from reassure.spec.frontend.ir import Node
-from reassure.spec.language.types import IntType, RecordType, SeqType, bits_of
+from reassure.spec.language.types import IntType, RecordType, SeqType, SetType, bits_of
 
 Column = NDArray[np.int64]
+WIDEST = 64
+"""Bits of a column, and so members of a set."""
 Operation = Callable[..., Any]
 """From a node and the columns of its arguments to its column."""
 
@@ -45,11 +47,14 @@ def _scalar(stored: Any, code: Code, leaf: int) -> Any:
 
 
 class Sample:
-    """Nodes over states in columns; bools are 0 and 1."""
+    """Nodes over states in columns; bools are 0 and 1. A single state may have numbers for columns."""
 
-    def __init__(self, columns: dict[str, Column]) -> None:
+    def __init__(self, columns: Mapping[str, Column | int]) -> None:
         self.columns = columns
         self.memo: dict[Node, Any] = {}
+        self._every = (1 << max((np.size(column) for column in columns.values()), default=1)) - 1
+        self._true: dict[Node, int] = {}
+        """By condition, the states in which it is true, as the bits of a number."""
 
     def __call__(self, node: Node) -> Any:
         if node not in self.memo:
@@ -57,8 +62,21 @@ class Sample:
         return self.memo[node]
 
     def holds(self, node: Node) -> bool:
-        """Whether a condition is true in every state."""
-        return bool(np.all(self(node)))
+        """Whether a condition is true in every state.
+
+        The columns of a disjunction's parts are kept, not its own: there may be many of few parts.
+        """
+        true = 0
+        for part in node.args if node.op == "or" else (node,):
+            if part not in self._true:
+                self._true[part] = self._bits(self(part))
+            true |= self._true[part]
+        return true == self._every
+
+    def _bits(self, truths: Any) -> int:
+        if not np.ndim(truths):
+            return self._every if truths else 0
+        return int.from_bytes(np.packbits(truths != 0, bitorder="little").tobytes(), "little")
 
     def _value(self, node: Node) -> Any:
         if node.op == "const":
@@ -81,7 +99,7 @@ def _constant(node: Node) -> Any:
 
 
 def _truth(function: Callable[[Any, Any], Any]) -> Operation:
-    return lambda _, a, b: function(np.asarray(a), b).astype(np.int64)
+    return lambda _, a, b: function(a, b) * 1
 
 
 def _chain(function: Callable[[Any, Any], Any]) -> Operation:
@@ -92,13 +110,15 @@ def _build(_: Node, *conditions: Any) -> Any:
     return sum((np.asarray(c, np.int64) << i for i, c in enumerate(conditions)), np.int64(0))
 
 
-def _count(mask: Any) -> Any:
-    return np.asarray(sum((np.asarray(mask) >> i) & 1 for i in range(64)), np.int64)
+def _card(node: Node, mask: Any) -> Any:
+    kind = node.args[0].type
+    assert isinstance(kind, SetType)
+    return sum((mask >> i) & 1 for i in range(min(kind.item.count, WIDEST)))  # a sort may have any number of members
 
 
 def _lowest(_: Node, mask: Any) -> Any:
-    word = np.asarray(mask)
-    return _count((word & -word) - 1) * (word != 0)
+    below = (mask & -mask) - 1
+    return sum((below >> i) & 1 for i in range(63)) * (mask != 0)
 
 
 def _highest(_: Node, mask: Any) -> Any:
@@ -151,13 +171,13 @@ OPERATIONS: dict[str, Operation] = {
     "min": lambda _, a, b: np.minimum(a, b), "max": lambda _, a, b: np.maximum(a, b),
     "member": lambda _, item, mask: (mask >> item) & 1, "single": lambda _, item: np.int64(1) << item,
     "union": lambda _, a, b: a | b, "inter": lambda _, a, b: a & b, "minus": lambda _, a, b: a & ~b, "build": _build,
-    "card": lambda _, mask: _count(mask), "lowest": _lowest, "highest": _highest,
+    "card": _card, "lowest": _lowest, "highest": _highest,
     "slot": lambda _, record: record + 1, "record": lambda _, slot: np.maximum(slot - 1, 0), "unpack": _unpack,
     "seq_len": lambda _, packed: packed >> SEQ_LENGTH_AT, "seq_keep": _seq_keep, "seq_set": _seq_set,
 }  # fmt: skip
 """The column of each operation of `spec/frontend/operations.py`, but for those of `UNSUPPORTED`."""
 
-_BY_Z3 = "no lemma has it; Z3 evaluates a property that has it, state by state (`houdini.py`)"
+_BY_Z3 = "no lemma has it; Z3 evaluates a property that has it in the states that it finds (`houdini.py`)"
 UNSUPPORTED = {
     **dict.fromkeys(("seq_get", "seq_of", "seq_cat", "seq_drop", "seq_take", "seq_first", "seq_sorted"), _BY_Z3),
     "pack": "only the next state of a step has it, and a sample has no steps",

@@ -88,16 +88,18 @@ def implied(machine: Machine, invariants: list[Invariant], claims: Claims) -> li
 def never_raises(machine: Machine, invariants: list[Invariant], claims: Claims) -> list[Obligation]:
     """Obligations that no action, and no claim when evaluated, raises in a state that satisfies the invariants."""
     facts = (machine.well_formed(0), *(i.condition for i in invariants))
-    obligations = [
-        Obligation(f"{step.name} raises nowhere", facts, {"so": z3.Not(step.error)}) for step in machine.steps(0)
-    ]
+    obligations = []
+    for step, outcome in zip(machine.steps(0), machine.model.actions, strict=True):
+        if any(check.kind == "error" for check in outcome.checks):
+            obligations.append(Obligation(f"{step.name} raises nowhere", facts, {"so": z3.Not(step.error)}))
     for name, f in claims.states.items():
-        obligations.append(Obligation(f"{name} raises nowhere", facts, {"so": machine.defined(f, 0)}))
+        if f.checks:
+            obligations.append(Obligation(f"{name} raises nowhere", facts, {"so": machine.defined(f, 0)}))
     for name, where in claims.steps.items():
         for number, f in where:
-            step = machine.steps(0)[number]
-            holds = {"so": machine.defined(f, 0)}
-            obligations.append(Obligation(f"{name} raises nowhere after {step.name}", (*facts, step.taken), holds))
+            if f.checks:
+                step, holds = machine.steps(0)[number], {"so": machine.defined(f, 0)}
+                obligations.append(Obligation(f"{name} raises nowhere after {step.name}", (*facts, step.taken), holds))
     return obligations
 
 
