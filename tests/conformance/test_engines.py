@@ -17,7 +17,7 @@ from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.native.kernels import kernel_shape
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel
-from tests.helpers.configurations import MOST_STATES, VARIANTS, every_model, mutants, small
+from tests.helpers.configurations import MOST_STATES, VARIANTS, WIDEST, every_model, mutants, small
 from tests.helpers.flaws import breaks
 from tests.helpers.model_text import PRELUDE, module
 from tests.helpers.runs import checked, everything
@@ -65,7 +65,7 @@ def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "prepare", lambda model, pairs, *rest: kept(model, tuple(pairs)))
 
 
-@pytest.mark.parametrize("name", every_model(slow=[*mutants(), *VARIANTS]))
+@pytest.mark.parametrize("name", every_model(slow=[*mutants(), *VARIANTS, WIDEST]))
 @pytest.mark.usefixtures("loaded_once")
 def test_every_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verdicts, counts and traces of the native engine, for any number of threads, are those of plain Python."""

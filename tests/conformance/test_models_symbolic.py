@@ -13,7 +13,7 @@ from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, make_config
-from tests.helpers.configurations import VARIANTS, every_model, mutants, small, varied
+from tests.helpers.configurations import VARIANTS, WIDEST, every_model, mutants, small, varied
 from tests.helpers.drawn_states import drawn, perturbed, reachable
 from tests.helpers.flaws import flawed_part
 from tests.helpers.native_steps import plain_steps
@@ -78,7 +78,7 @@ def step_claims_agree(bound: BoundModel, before: Fixed, state: Any) -> None:
                 assert fixed.possible(taken, condition), (name, step)
 
 
-@pytest.mark.parametrize("name", every_model(slow=[*mutants(), *VARIANTS]))
+@pytest.mark.parametrize("name", every_model(slow=[*mutants(), *VARIANTS, WIDEST]))
 def test_model(name: str) -> None:
     """A mutant by the action that is its own."""
     whole = load(name)
