@@ -81,7 +81,3 @@ def _end_after(parent_is_there: int) -> None:
     """Ends this process as soon as the other one has ended, also if that one was killed."""
     os.read(parent_is_there, 1)
     os._exit(Exit.INTERNAL.value)
-
-
-if __name__ == "__main__":
-    sys.exit(run())
