@@ -218,7 +218,7 @@ class NativeStepper:
             if tally[ERROR]:
                 list(self.bound.steps(self.state(states[first + int(tally[ERROR]) - 1])))  # raises, and says why
             taken = rows[:, self.layout.words] & ACTION_MASK
-            with_clipped = np.array(self.kernel.action_counts(tally), np.int64)
+            with_clipped = np.array(self.kernel.action_counts(tally.tolist()), np.int64)
             clipped = with_clipped - np.bincount(taken, minlength=shape.actions)
             self.clipped = self.clipped or bool(clipped[among].any())
             of_actions = np.isin(taken, among)

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from reassure.checkers.base.engine_results import CoverResult, EngineResult, Evidence, PropertyFact, SearchResult
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared
@@ -75,7 +73,7 @@ def whole_runs(
 def _raised_in(levels: Iterable[Iterable[Rows]], row: Rows, paths: Paths, options: SearchOptions) -> tuple[Trace, str]:
     """The shortest run to the state of this row, in which the model raises, and what raises there."""
     level = next(n for n, parts in enumerate(levels, 1) if any((p == row).all(axis=1).any() for p in parts))
-    trace, raised = paths.raising_in(level, paths.layout.decode(row.view(np.uint64)), options.wants)
+    trace, raised = paths.raising_in(level, paths.layout.decode(row.tolist()), options.wants)
     return trace, raised.text
 
 

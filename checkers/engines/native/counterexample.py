@@ -7,23 +7,46 @@ threads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.model.model_kernel import Flag
-from reassure.checkers.engines.native.probe import Probe, Wanted, found_in
-from reassure.checkers.engines.native.search import Search
+from reassure.checkers.engines.native.search import Search, as_arrays
+from reassure.checkers.engines.native.translator.language import wrap
 from reassure.checkers.traces.raising import Raised, note_in, raised_in
 from reassure.checkers.traces.reconstruct import Disagreement, replayed_trace, shows
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, ModelError, Step
 from reassure.spec.semantics.trace import Trace
 
-Finder = Callable[[int, Wanted], Rows | None]
+if TYPE_CHECKING:
+    from reassure.checkers.engines.native.probe import Probe
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The object of a look at a level: a state (or one with a step) that has a flag, one with a successor, or one in
+    which the model raises."""
+
+    flag: tuple[int, int] = (0, 0)
+    successor: tuple[int, ...] = ()
+    """Its words, signed; none: the flag is looked for."""
+    raises: bool = False
+
+    def among(self, probe: Probe, rows: Rows) -> bool:
+        """Whether one of the rows is wanted."""
+        if self.raises:
+            return probe.raises(rows)
+        if self.successor:
+            return probe.leads_to(rows, self.successor)
+        return probe.flagged(rows, self.flag)
+
+
+Finder = Callable[[int, Wanted], "Rows | None"]
 """The smallest state of a level (from 1) that is wanted."""
 
 
@@ -36,14 +59,25 @@ class Paths:
     @classmethod
     def of(cls, bound: BoundModel, kernel: CompiledKernel, search: Search, switch: int = 0) -> Paths:
         """switch: the guard that was off, of a kernel with switches; the bound model has to lack it too."""
-        probe, levels = Probe(kernel, switch), search.level_rows
-        return cls(bound, kernel.model.layout, lambda level, wanted: found_in(levels[level - 1], wanted, probe))
+
+        @cache
+        def probe() -> Probe:
+            from reassure.checkers.engines.native.probe import Probe  # needs numpy: where all holds, none is asked for
+
+            return Probe(kernel, switch)
+
+        def find(level: int, wanted: Wanted) -> Rows | None:
+            from reassure.checkers.engines.native.probe import found_in
+
+            return found_in(as_arrays(search.found[level - 1]), wanted, probe())
+
+        return cls(bound, kernel.model.layout, find)
 
     def _smallest(self, level: int, wanted: Wanted) -> Any:
         row = self.find(level, wanted)
         if row is None:
             raise Disagreement(f"a state of level {level} was counted but is not found again")
-        return self.layout.decode(row.view(np.uint64))
+        return self.layout.decode(row.tolist())
 
     def shown(self, prop: Property | None, flag: Flag, level: int) -> Trace:
         """The shortest trace to the first hit of a claim (none: a deadlock), on this level."""
@@ -91,8 +125,7 @@ class Paths:
 
     def _before(self, level: int, state: Any) -> Any:
         """The smallest state of a level that has `state` among its successors."""
-        target = np.array(self.layout.encode(state), np.uint64).view(np.int64)
-        return self._smallest(level, Wanted(successor=tuple(target.tolist())))
+        return self._smallest(level, Wanted(successor=tuple(map(wrap, self.layout.encode(state)))))
 
     def _trace(self, level: int, state: Any, last: Step | None) -> Trace:
         """The canonical shortest path, replayed in plain Python."""

@@ -7,16 +7,17 @@ for, bisection finds the first state.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from reassure.checkers.engines.native.counterexample import Wanted
 from reassure.checkers.engines.native.kernels.growing_table import SIZES as TABLE_SIZES
 from reassure.checkers.engines.native.kernels.growing_table import whole_lines
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
 from reassure.checkers.engines.native.kernels.tally import SWITCH
 from reassure.checkers.engines.native.search import SIZES, Worker, slices
+from reassure.checkers.engines.native.translator.word_rows import WordRows
 
 PIECE = 1 << 13
 """States sorted and tried at a time."""
@@ -27,40 +28,42 @@ class Probe:
 
     def __init__(self, kernel: Kernel, switch: int = 0) -> None:
         """switch: 1 + the guard that is left out, of a kernel with switches."""
-        words, empty = kernel.words, np.zeros(0, np.int64)
-        self.worker = Worker(kernel, empty, 0)
+        words = kernel.words
+        self.worker = Worker(kernel)
         self.worker.tally[SWITCH] = switch
         self.room = min(SIZES.chunk // words, 8 * self.worker.spare)
         rows = self.room + 2 * self.worker.spare
-        self.worker.chunk = np.empty((rows, words), np.int64)
+        self.worker.chunk = WordRows.zeros(rows, words)
+        self.successors: Rows = np.asarray(self.worker.chunk)
         self.slots = whole_lines(int(rows / TABLE_SIZES.load))
         self.table = np.zeros(self.slots * words, np.int64)
 
     def run(self, rows: Rows, hit: Callable[[Rows], bool]) -> bool:
         """Expands rows, a part at a time; whether `hit` accepts the distinct successors of some part."""
         low, w = 0, self.worker
-        w.claims[:] = 0
+        w.forget_claims()
         w.raised = False
         while low < len(rows):
             self.table.fill(0)
             w.end = 0
             low = w.expand(rows, low, len(rows), self.table, self.slots, self.room)
-            if hit(w.chunk[: w.end]):
+            if hit(self.successors[: w.end]):
                 return True
         return False
 
     def flagged(self, rows: Rows, flag: tuple[int, int]) -> bool:
         """Whether one of the rows, or of their steps, has a flag."""
         word, bit = flag
-        return self.run(rows, lambda _: bool(int(self.worker.claims[word]) >> bit & 1))
+        return self.run(rows, lambda _: bool(self.worker.claims[word] >> bit & 1))
 
     def raises(self, rows: Rows) -> bool:
         """Whether the model raises in one of the rows."""
         return self.run(rows, lambda _: self.worker.raised)
 
-    def leads_to(self, rows: Rows, target: Rows) -> bool:
-        """Whether one of the rows has `target` among its successors."""
-        return self.run(rows, lambda successors: bool((successors == target).all(axis=1).any()))
+    def leads_to(self, rows: Rows, target: Sequence[int]) -> bool:
+        """Whether one of the rows has `target`, in signed words, among its successors."""
+        words = np.array(target, np.int64)
+        return self.run(rows, lambda successors: bool((successors == words).all(axis=1).any()))
 
 
 def in_order(rows: Rows) -> Rows:
@@ -96,22 +99,3 @@ def smallest(level: list[Rows], hit: Callable[[Rows], bool]) -> Rows | None:
 def found_in(level: list[Rows], wanted: Wanted, probe: Probe) -> Rows | None:
     """The smallest row that is wanted."""
     return smallest(level, lambda rows: wanted.among(probe, rows))
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The object of a look at a level: a state (or one with a step) that has a flag, one with a successor, or one in
-    which the model raises."""
-
-    flag: tuple[int, int] = (0, 0)
-    successor: tuple[int, ...] = ()
-    """Its words, signed; none: the flag is looked for."""
-    raises: bool = False
-
-    def among(self, probe: Probe, rows: Rows) -> bool:
-        """Whether one of the rows is wanted."""
-        if self.raises:
-            return probe.raises(rows)
-        if self.successor:
-            return probe.leads_to(rows, np.array(self.successor, np.int64))
-        return probe.flagged(rows, self.flag)

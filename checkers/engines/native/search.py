@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, TypeVar
 
 from reassure.checkers.base.memory import MemoryLimit, OutOfMemory
 from reassure.checkers.base.stop import budget_ended
@@ -24,11 +22,14 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
 from reassure.checkers.engines.native.kernels.search_loop import SliceArguments, search_slice
 from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG, home_of, insert, settle
 from reassure.checkers.engines.native.kernels.tally import ERROR
+from reassure.checkers.engines.native.translator.language import Words, wrap
 from reassure.checkers.engines.native.translator.native_function import native, prepare
+from reassure.checkers.engines.native.translator.word_rows import WordRows, zeros
 
 if TYPE_CHECKING:
     from reassure.checkers.engines.native.model.model_kernel import Flag, ModelKernel
 
+AnyRows = TypeVar("AnyRows", WordRows, "Rows")
 BEAT = 0.1
 """Seconds between looks at the clock while threads work."""
 APART = 16
@@ -60,34 +61,33 @@ class RaisedAt(Exception):
         self.row = row
 
 
-def _apart(words: int) -> Rows:
-    return np.zeros(words + 2 * APART, np.int64)[APART : APART + words]
+def _apart(words: int) -> memoryview:
+    return zeros(words + 2 * APART)[APART : APART + words]
 
 
 class Worker:
     """The buffers that one thread writes to."""
 
-    def __init__(self, kernel: Kernel, table: Rows, slots: int) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         words, rows = kernel.words, BATCH + kernel.shape.max_successors
         self.kernel = kernel
-        nothing = np.zeros(0, np.int64)
+        self.tally, self.claims = _apart(kernel.shape.tally_words), _apart(kernel.shape.claim_words)
+        nothing = zeros(0)
         self.arguments = SliceArguments(
-            model=kernel.code, frontier=nothing, low=0, high=0, table=table, slots=slots, found=nothing, end=0, room=0,
-            successors=np.zeros((rows, kernel.shape.row_words), np.int64), batch=_apart(2 * rows),
-            tally=_apart(kernel.shape.tally_words), claims=_apart(kernel.shape.claim_words),
+            model=kernel.code, frontier=nothing, low=0, high=0, table=nothing, slots=0, found=nothing, end=0, room=0,
+            successors=zeros(rows * kernel.shape.row_words), batch=_apart(2 * rows),
+            tally=self.tally, claims=self.claims,
         )  # fmt: skip
         self.words, self.spare = words, rows
         """Rows that the last batch of a slice may need."""
-        self.tally: Rows = self.arguments.tally  # type: ignore[assignment]
-        self.claims: Rows = self.arguments.claims  # type: ignore[assignment]
-        self.chunk = np.empty((max(1 << 12, 4 * rows), words), np.int64)
+        self.chunk = WordRows.zeros(max(1 << 12, 4 * rows), words)
         """New states are appended here, up to row `end`; those of this level begin at row `start`."""
         self.start = self.end = 0
         self.fresh = 0
         """New states of this level."""
         self.raised = False
         """Whether the model raises in a state that was expanded."""
-        self.parts: list[Rows] = []
+        self.parts: list[WordRows] = []
         """Earlier chunks with new states of this level."""
 
     @property
@@ -95,11 +95,11 @@ class Worker:
         """Bytes of the buffers."""
         return self.chunk.nbytes + 8 * self.spare * self.arguments.model.row_words
 
-    def expand(self, rows: Rows, low: int, high: int, table: Rows, slots: int, room: int) -> int:
+    def expand(self, rows: WordRows | Rows, low: int, high: int, table: Words, slots: int, room: int) -> int:
         """Expands rows low..high-1, or fewer: until more than `room` new states are found. The next row to expand."""
         a, before = self.arguments, self.end
-        a.frontier, a.low, a.high, a.table, a.slots = rows, low, high, table, slots
-        a.found, a.end, a.room = self.chunk, self.end, room
+        a.frontier, a.low, a.high, a.table, a.slots = rows, low, high, table, slots  # type: ignore[assignment]
+        a.found, a.end, a.room = self.chunk.memory, self.end, room
         self.kernel.run(search_slice, self.words, a)
         self.end = a.end
         self.fresh += a.end - before
@@ -111,11 +111,16 @@ class Worker:
         if self.tally[ERROR]:
             self.raised, self.tally[ERROR] = True, 0
 
-    def new_states(self) -> list[Rows]:
+    def forget_claims(self) -> None:
+        """Begins to note claims anew."""
+        for k in range(len(self.claims)):
+            self.claims[k] = 0
+
+    def new_states(self) -> list[WordRows]:
         """The new states of the level that is being found."""
         return [p for p in (*self.parts, self.chunk[self.start : self.end]) if len(p)]
 
-    def close_level(self) -> list[Rows]:
+    def close_level(self) -> list[WordRows]:
         """The new states of the level that ends."""
         parts = self.new_states()
         self.parts, self.start, self.fresh = [], self.end, 0
@@ -132,11 +137,11 @@ class FirstHits:
         """Takes over the claims that workers hit on a level."""
         for w in workers:
             self.note_words(level, w.claims)
-            w.claims[:] = 0
+            w.forget_claims()
 
-    def note_words(self, level: int, claims: Rows) -> None:
+    def note_words(self, level: int, claims: Iterable[int]) -> None:
         """Takes over claims, by word and bit."""
-        for number, word in enumerate(claims.tolist()):
+        for number, word in enumerate(claims):
             for bit in range(63):
                 if word >> bit & 1:
                     self.levels.setdefault((number, bit), level)
@@ -163,10 +168,10 @@ class Search:
         """workers: threads. memory_limit: bytes for table, levels and buffers together; None: what is free now."""
         self.kernel, self.limit, self.sizes = kernel, MemoryLimit.of(memory_limit), sizes
         self.table = GrowingTable(kernel.words, self.limit.bytes, sizes.table)
-        self.workers = [Worker(kernel, self.table.array, self.table.slots) for _ in range(workers)]
-        self.level_rows: list[list[Rows]] = []
+        self.workers = [Worker(kernel) for _ in range(workers)]
+        self.found: list[list[WordRows]] = []
         """By level: its states, in parts."""
-        self.beyond: list[Rows] = []
+        self.beyond: list[WordRows] = []
         """A level that was found and is not to be expanded."""
         self.raised_on: int | None = None
         """The level with states in which the model raises; none is searched after it."""
@@ -177,7 +182,7 @@ class Search:
         self.hits = FirstHits()
         self.chunk_bytes = 0
         """Bytes of the chunks that are full."""
-        self._new_by_tag = np.zeros(MAX_TAG + 2, np.int64)
+        self._new_by_tag = [0] * (MAX_TAG + 2)
 
     @property
     def words(self) -> int:
@@ -190,15 +195,19 @@ class Search:
         return self.known + sum(w.fresh for w in self.workers)
 
     @property
-    def tally(self) -> Rows:
+    def tally(self) -> list[int]:
         """The tallies of all workers, added up."""
-        total: Rows = np.sum([w.tally for w in self.workers], axis=0)
-        return total
+        return [sum(counts) for counts in zip(*(w.tally for w in self.workers), strict=True)]
 
     @property
     def new_by_action(self) -> list[int]:
         """By action: states that it was the first to reach, of the levels that are complete."""
-        return [int(n) for n in self._new_by_tag[1 : 1 + self.kernel.shape.actions]]
+        return self._new_by_tag[1 : 1 + self.kernel.shape.actions]
+
+    @property
+    def level_rows(self) -> list[list[Rows]]:
+        """By level: its states, in parts, as numpy takes them."""
+        return [as_arrays(parts) for parts in self.found]
 
     @property
     def memory(self) -> int:
@@ -233,7 +242,7 @@ class Search:
             self.allow(8 * self.words * size)
             self.chunk_bytes += worker.chunk.nbytes
             worker.parts.append(worker.chunk[worker.start : worker.end])
-            worker.chunk = np.empty((size, self.words), np.int64)
+            worker.chunk = WordRows.zeros(size, self.words)
             worker.end = worker.start = 0
         return len(worker.chunk) - worker.end - spare
 
@@ -248,13 +257,15 @@ class Search:
 
     def seed(self, rows: list[tuple[int, ...]]) -> None:
         """The initial states: the first level."""
-        first = np.array(rows, np.uint64).view(np.int64).reshape(-1, self.words)
+        first = WordRows.zeros(len(rows), self.words)
         self.reserve(len(first))
         table, slots = self.table.array, self.table.slots
-        for row in first:
-            state = tuple(int(w) for w in row)
+        for number, row in enumerate(rows):
+            state = tuple(map(wrap, row))
             native(insert)(table, slots, native(home_of)(state, slots), state, 0)
-        self.level_rows.append([first])
+            for k, word in enumerate(state, number * self.words):
+                first.memory[k] = word
+        self.found.append([first])
         self.known = len(first)
 
     def levels(self, stop: Callable[[int], None] = _nothing) -> Iterator[int]:
@@ -271,7 +282,7 @@ class Search:
 
         with ThreadPoolExecutor(len(self.workers)) as threads:
             while True:
-                number = len(self.level_rows)
+                number = len(self.found)
                 yield number
                 level = Level(self, noting)
                 self.unexpanded = level.left
@@ -294,7 +305,7 @@ class Search:
     @property
     def depth(self) -> int:
         """Levels that were expanded, or were to be when the search ended."""
-        return len(self.level_rows)
+        return len(self.found)
 
     @property
     def frontier(self) -> int:
@@ -304,30 +315,37 @@ class Search:
 
     def leave_off(self) -> None:
         """Ends before the last level, which is not expanded."""
-        self.beyond = self.level_rows.pop()
+        self.beyond = self.found.pop()
 
-    def settle(self, parts: list[Rows], pool: ThreadPoolExecutor | None) -> None:
+    def settle(self, parts: list[WordRows], pool: ThreadPoolExecutor | None) -> None:
         """Counts the new states of a level by the action that reached them first, and removes their tags."""
 
-        def settled(piece: tuple[Rows, int, int]) -> Rows:
+        def settled(piece: tuple[WordRows, int, int]) -> memoryview:
             by_tag, (rows, low, high) = _apart(len(self._new_by_tag)), piece
-            batch = np.empty(BATCH, np.int64)
-            native(settle)(self.words, self.table.array, self.table.slots, rows, low, high, batch, by_tag)
+            array, slots, batch = self.table.array, self.table.slots, zeros(BATCH)
+            native(settle)(self.words, array, slots, rows.memory, low, high, batch, by_tag)
             return by_tag
 
         pieces = list(slices(parts, self.sizes.slice))
         for by_tag in pool.map(settled, pieces) if pool is not None else map(settled, pieces):
-            self._new_by_tag += by_tag
+            self._new_by_tag = [known + new for known, new in zip(self._new_by_tag, by_tag, strict=True)]
 
 
-def slices(level: list[Rows], size: int) -> Iterator[tuple[Rows, int, int]]:
+def as_arrays(parts: Iterable[WordRows]) -> list[Rows]:
+    """Rows as numpy takes them, in the same memory."""
+    import numpy as np  # whose import takes longer than most searches
+
+    return [np.asarray(part) for part in parts]
+
+
+def slices(level: Iterable[AnyRows], size: int) -> Iterator[tuple[AnyRows, int, int]]:
     """A level cut into pieces: array, first row, end."""
     for part in level:
         for low in range(0, len(part), size):
             yield part, low, min(low + size, len(part))
 
 
-def shares(level: list[Rows], left: int, workers: int, sizes: SearchSizes) -> Iterator[tuple[Rows, int, int]]:
+def shares(level: list[WordRows], left: int, workers: int, sizes: SearchSizes) -> Iterator[tuple[WordRows, int, int]]:
     """A level of `left` states cut into pieces; for several threads they become smaller, so that all end together."""
     for part in level:
         low = 0
@@ -345,9 +363,9 @@ class Level:
         """stop: see `Search.levels`."""
         self.search = search
         self.stop = stop
-        self.left = sum(len(p) for p in search.level_rows[-1])
+        self.left = sum(len(p) for p in search.found[-1])
         """States that are not expanded yet."""
-        self.pending = list(shares(search.level_rows[-1], self.left, len(search.workers), search.sizes))
+        self.pending = list(shares(search.found[-1], self.left, len(search.workers), search.sizes))
         self.pending.reverse()
         self.halted = threading.Event()
 
@@ -406,7 +424,7 @@ class Level:
         parts = [p for w in search.workers for p in w.close_level()]
         search.settle(parts, pool)
         if parts:
-            search.level_rows.append(parts)
+            search.found.append(parts)
         return bool(parts)
 
 

@@ -169,7 +169,7 @@ def simulate(prepared: Prepared, options: SearchOptions, progress: Progress, wal
     stats.clipped = int(seen.tally[CLIPS_TOTAL])
     reached = np.nonzero(seen.lengths)[0]
     stats.depth = int(reached[-1]) + 1 if len(reached) else 0
-    for (path, _), n in zip(kernel.model.clips, kernel.clip_counts(seen.tally), strict=True):
+    for (path, _), n in zip(kernel.model.clips, kernel.clip_counts(seen.tally.tolist()), strict=True):
         if n:
             stats.clipped_at[path] = n
     actions = {name: ActionStatistics(int(seen.taken[i])) for i, name in enumerate(kernel.model.actions)}

@@ -194,7 +194,7 @@ def reachable_graph(
     exploration = explore(bound, kernel, start, search, Limits.of(options), look, until)
     if (raised := exploration.raised(options.wants)) is not None:
         raise ModelError(f"{raised[1]}; `reassure check` shows how")
-    if not search.level_rows:
+    if not search.found:
         raise Failure(Exit.INCONCLUSIVE, f"no state was visited: {exploration.stopped.text}")
     graph = _listed(exploration, progress)
     if graph.stopped.reason is StopReason.LIMIT and (graph.targets >= 0).all():
@@ -245,5 +245,5 @@ def _listed(exploration: Exploration, progress: Progress) -> StateGraph:
         begins=np.concatenate([[0], np.cumsum(np.concatenate(counts))]), targets=np.concatenate(targets),
         actions=actions, step_claims=hits, state_claims=verdicts, find=number_of,
         stopped=exploration.stopped,
-        action_clips=[n - int(t) for n, t in zip(kernel.action_counts(total), taken, strict=True)],
+        action_clips=[n - int(t) for n, t in zip(kernel.action_counts(total.tolist()), taken, strict=True)],
     )  # fmt: skip

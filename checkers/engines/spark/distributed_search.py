@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from reassure.checkers.base.memory import MemoryLimit
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
+from reassure.checkers.engines.native.counterexample import Wanted
 from reassure.checkers.engines.native.kernels.fingerprints import Key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.tally import GENERATED
-from reassure.checkers.engines.native.probe import Wanted
 from reassure.checkers.engines.native.search import FirstHits, Search
 from reassure.checkers.engines.spark.partitioning import Work, owners_of, with_origins
 from reassure.checkers.engines.spark.run_directory import Commit, RunDirectory
@@ -61,11 +61,11 @@ class DistributedRun:
         self.commits, self.cores, self.small, self.limit = list(commits), cores, small, limit
         self.key, self.token = key, f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self.work = Work(self.token, directory.uri, kernel.shape, partitions, key)
-        self.tally: Rows = np.zeros(kernel.shape.tally_words, np.int64)
+        self.tally = [0] * kernel.shape.tally_words
         self.new_by_action, self.hits = [0] * kernel.shape.actions, FirstHits()
         if commits:
             last = commits[-1]
-            self.tally, self.new_by_action = np.array(last.tally, np.int64), last.new
+            self.tally, self.new_by_action = list(last.tally), last.new
             self.hits.levels = {(word, bit): at for word, bit, at in last.flags}
         self.raised_on: int | None = None
         """The level with states in which the model raises."""
@@ -122,16 +122,16 @@ class DistributedRun:
 
     def commit(self, level: int, files: dict[int, list[str]], rows: dict[int, int], **more: Any) -> None:
         flags = [(*flag, at) for flag, at in self.hits.levels.items()]
-        commit = Commit(level, files, rows, self.tally.tolist(), self.new_by_action, flags, **more)
+        commit = Commit(level, files, rows, self.tally, self.new_by_action, flags, **more)
         self.directory.commit(commit)
         self.commits.append(commit)
 
-    def take(self, search: Search, tally: Rows) -> None:
+    def take(self, search: Search, tally: list[int]) -> None:
         """Takes over the states and marks of a search in the driver. tally: its counts, without the last level's."""
         self.tally, self.new_by_action, self.hits = tally, search.new_by_action, search.hits
         self.raised_on = search.raised_on
 
-    def store(self, levels: list[list[Rows]]) -> None:
+    def store(self, levels: Iterable[list[Rows]]) -> None:
         """Commits levels found in the driver: the first one last. Each has the counts of all of them, so that some
         without the others are not a run; and without the first none is read."""
         parts = []
@@ -211,21 +211,21 @@ class DistributedRun:
         flags = np.zeros(self.kernel.shape.claim_words, np.int64)
         files: dict[int, list[str]] = {}
         rows: dict[int, int] = {}
-        tally, new = self.tally.copy(), self.new_by_action
+        tally, new = self.tally, self.new_by_action
         for what in outputs:
             if isinstance(what, Sent):
                 if what.raised:
                     self.raised_on = level
-                tally += what.tally
+                tally = [known + more for known, more in zip(tally, what.tally.tolist(), strict=True)]
                 flags |= what.flags
             else:
                 new = [a + b for a, b in zip(new, what.new, strict=True)]
                 self.table_bytes[what.part] = what.memory
                 if what.file is not None:
                     files[what.part], rows[what.part] = [what.file], what.rows
-        generated = int(tally[GENERATED] - self.tally[GENERATED])
+        generated = tally[GENERATED] - self.tally[GENERATED]
         self.tally, self.new_by_action = tally, new
-        self.hits.note_words(level, flags)
+        self.hits.note_words(level, flags.tolist())
         if self.raised_on is not None:  # what was found is counted, and not committed: a resumed run raises again
             self.beyond = sum(rows.values())
             return False

@@ -35,7 +35,7 @@ from reassure.checkers.engines.native.exploration import Exploration, Limits, St
 from reassure.checkers.engines.native.kernels.fingerprints import BITS, Key, collision_bound, new_key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.tally import GENERATED
-from reassure.checkers.engines.native.search import Search
+from reassure.checkers.engines.native.search import Search, as_arrays
 from reassure.checkers.engines.native.symmetry.exact_classes import ExactClasses
 from reassure.checkers.engines.spark.datasets import Tables, write_edges, write_states, write_summary
 from reassure.checkers.engines.spark.distributed_search import TASK_STATES, DistributedRun
@@ -213,8 +213,8 @@ class _Check:
 
         def large() -> Stop | None:
             nonlocal before_last
-            before_last = search.tally.copy()
-            return ON_CLUSTER if sum(len(part) for part in search.level_rows[-1]) >= self.cluster.small else None
+            before_last = search.tally
+            return ON_CLUSTER if sum(len(part) for part in search.found[-1]) >= self.cluster.small else None
 
         look = reporting(search, start, self.progress)
         exploration = explore(self.prepared.bound, run.kernel, start, search, limits, look, large)
@@ -223,7 +223,7 @@ class _Check:
         to_a_level = exploration.stopped.reason not in (StopReason.INTERRUPTED, StopReason.BUDGET, StopReason.MEMORY)
         if exploration.stopped == ON_CLUSTER or (self.cluster.out is not None and to_a_level):
             with Ending() as ending:
-                run.store([*search.level_rows, search.beyond] if search.beyond else search.level_rows)
+                run.store(map(as_arrays, [*search.found, search.beyond] if search.beyond else search.found))
             if ending.stop is not None:
                 return replace(exploration, stopped=ending.stop)
         return exploration

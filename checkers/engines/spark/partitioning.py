@@ -21,6 +21,7 @@ from reassure.checkers.engines.native.kernels.partitioning import (
 from reassure.checkers.engines.native.kernels.state_table import BATCH, put_back, unseen
 from reassure.checkers.engines.native.search import Worker
 from reassure.checkers.engines.native.translator.native_function import native
+from reassure.checkers.engines.native.translator.word_rows import WordRows
 
 LOCAL = 1 << 20
 """Distinct successors that a task gathers before it sends them to their owners."""
@@ -73,14 +74,15 @@ class Plain:
     def __init__(self, work: Work, room: int) -> None:
         """room: states that are gathered, and some more."""
         self.work, self.room, self.words = work, room, work.kernel.words
-        self.worker = Worker(kernel_of(work), np.zeros(0, np.int64), 0)
+        self.worker = Worker(kernel_of(work))
         self.count = 0
         rows = room + 2 * self.worker.spare
         self.slots = whole_lines(int(rows / SIZES.load))
         self._begin(rows)
 
     def _begin(self, rows: int) -> None:
-        self.distinct = self.worker.chunk = np.empty((rows, self.words), np.int64)
+        self.worker.chunk = WordRows.zeros(rows, self.words)
+        self.distinct: Rows = np.asarray(self.worker.chunk)
         self.table = np.zeros(self.slots * self.words, np.int64)
 
     def take(self, rows: Rows, low: int, high: int) -> int:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from reassure.checkers.engines.native.counterexample import Wanted
 from reassure.checkers.engines.native.kernels import fingerprints, search_loop, state_table
 from reassure.checkers.engines.native.kernels import partitioning as partitioning_kernel
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.native.probe import Probe, Wanted, found_in
+from reassure.checkers.engines.native.probe import Probe, found_in
 from reassure.checkers.engines.native.translator.native_function import prepare
 from reassure.checkers.engines.spark.owner_table import OwnerTable, not_in_table, shared_folder
 from reassure.checkers.engines.spark.partitioning import LOCAL, Plain, Wide, Work, kernel_of
@@ -95,7 +96,7 @@ def expand(work: Work, taken_in: dict[int, int], pieces: Iterable[FileSlice]) ->
     def unknown(part: int, rows: Rows) -> Rows:
         return rows if len(rows) < FEW else not_in_table(work, part, taken_in.get(part, 0), rows)
 
-    directory, open_file, rows = RunDirectory.at(work.place), "", worker.chunk
+    directory, open_file, rows = RunDirectory.at(work.place), "", gathering.distinct
     for piece in pieces:
         if piece.file != open_file:
             rows, open_file = states_of(work, directory, piece.file), piece.file
@@ -105,7 +106,7 @@ def expand(work: Work, taken_in: dict[int, int], pieces: Iterable[FileSlice]) ->
             if gathering.count >= room:
                 yield from gathering.parcels(unknown)
     yield from gathering.parcels(unknown)
-    yield 0, Sent(worker.tally, worker.claims, worker.raised)
+    yield 0, Sent(np.array(worker.tally), np.array(worker.claims), worker.raised)
 
 
 def _cached(work: Work, file: str) -> Path:

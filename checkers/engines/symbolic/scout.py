@@ -75,7 +75,7 @@ class Scout:
         exploration = explore(self.bound, self.kernel, self.start, search, Limits(), look, until)
         exploration.stopped.end_run(StopReason.MEMORY)
         self.raised = exploration.raised(self.wants) or self.raised
-        visited = np.concatenate([part for parts in [*search.level_rows, search.beyond] for part in parts])
+        visited = np.concatenate([np.asarray(part) for parts in [*search.found, search.beyond] for part in parts])
         if search.distinct < ENOUGH:
             return self.some(visited, SAMPLE)
         # The first levels alone have too little in common with the rest; walks get there.
@@ -128,7 +128,7 @@ class Scout:
         """Runs a counterexample through the native kernel too. Raises `Disagreement`."""
         probe = Probe(self.kernel)
         for before, after in pairwise(states):
-            if not probe.leads_to(self.row(before), self.row(after)):
+            if not probe.leads_to(self.row(before), self.row(after).reshape(-1).tolist()):
                 raise Disagreement(f"the kernel has no step from {before} to {after}")
         last = states[-2] if prop.over_steps else states[-1]
         if not probe.flagged(self.row(last), self.kernel.model.flags()[prop.name]):

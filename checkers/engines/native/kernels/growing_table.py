@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
-import numpy as np
-
 from reassure.checkers.base.memory import memory_of_machine
-from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.state_table import move_all, spread, spread_part
-from reassure.checkers.engines.native.translator.language import LANES
+from reassure.checkers.engines.native.translator.language import LANES, Words
 from reassure.checkers.engines.native.translator.native_function import native
+from reassure.checkers.engines.native.translator.word_rows import zeros
 
 NO_RESERVE: int = getattr(
     mmap,
@@ -62,13 +60,13 @@ PARTS = 8
 
 
 def spread_states(
-    words: int, table: Rows, old: int, slots: int, sizes: TableSizes = SIZES, pool: ThreadPoolExecutor | None = None
+    words: int, table: Words, old: int, slots: int, sizes: TableSizes = SIZES, pool: ThreadPoolExecutor | None = None
 ) -> None:
     """Moves the states of a table of `old` slots to their places among `slots` slots that begin in the same place.
 
     pool: moves the upper slots, whose places are behind those that it moves at the time, on all its threads.
     """
-    left, aside = old, list[Rows]()
+    left, aside = old, list[memoryview]()
     while pool is not None and left > sizes.by_one:
         low = whole_lines(-(-left * old // slots))  # what is moved from here on goes behind what is still to be moved
         if low >= left:
@@ -82,20 +80,20 @@ def spread_states(
         native(move_all)(words, rows, len(rows) // words, table, slots)
 
 
-def _spread_part(words: int, table: Rows, old: int, slots: int, room: int, part: tuple[int, int]) -> Rows:
+def _spread_part(words: int, table: Words, old: int, slots: int, room: int, part: tuple[int, int]) -> memoryview:
     """Moves the states of some slots to the places behind them; the few that belong elsewhere are returned."""
     low, high = part
     first, end = (slots if edge == old else edge * slots // old // LANES * LANES for edge in part)
-    aside = np.empty(room * words, np.int64)
+    aside = zeros(room * words)
     n = native(spread_part)(words, table, low, high, slots, first, end, aside, room)
     if n > room:
         raise RuntimeError("a chain in the table is longer than can be: a bug of this program")
-    return aside[: n * words].copy()
+    return memoryview(bytearray(aside[: n * words])).cast("q")
 
 
-def _spread_rest(words: int, table: Rows, old: int, slots: int, sizes: TableSizes) -> None:
+def _spread_rest(words: int, table: Words, old: int, slots: int, sizes: TableSizes) -> None:
     """Moves the states of the first `old` slots."""
-    spare = np.empty(sizes.spare * words, np.int64)
+    spare = zeros(sizes.spare * words)
     if slots > old and not native(spread)(words, table, old, slots, spare, sizes.spare):
         raise RuntimeError("a chain in the table is longer than can be: a bug of this program")
 
@@ -128,10 +126,10 @@ class GrowingTable:
         self.words, self.sizes, self.slots = words, sizes, sizes.first
         most = min(limit, memory_of_machine())
         self.memory = addresses(max(most, 8 * words * sizes.first))  # never shorter than its slots
-        self.room: Rows = np.frombuffer(self.memory, np.int64)
+        self.room = memoryview(self.memory).cast("q")
 
     @property
-    def array(self) -> Rows:
+    def array(self) -> memoryview:
         """The slots in use, as words."""
         return self.room[: self.slots * self.words]
 

@@ -6,22 +6,23 @@ A `KernelShape` can be sent to another process, which makes the machine code of 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import ParamSpec, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
 from reassure.checkers.engines.native.kernels.model_code import ModelCode
 from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT
 from reassure.checkers.engines.native.translator import llvm
 from reassure.checkers.engines.native.translator.native_function import ModelFunction, native
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 P = ParamSpec("P")
 R = TypeVar("R")
-Rows = NDArray[np.int64]
+Rows: TypeAlias = "NDArray[np.int64]"
 LEVEL = 3
 """LLVM's optimisation level for models that work for long: for `kraft` it costs a tenth of a second more than level 1,
 and its search is a tenth faster."""
@@ -134,11 +135,11 @@ class Kernel:
         """Words of a state."""
         return self.shape.words
 
-    def action_counts(self, tally: Rows) -> list[int]:
+    def action_counts(self, tally: Sequence[int]) -> list[int]:
         """By action: its successors and clipped steps."""
         return [int(n) for n in tally[ACTIONS_AT : ACTIONS_AT + self.shape.actions]]
 
-    def clip_counts(self, tally: Rows) -> list[int]:
+    def clip_counts(self, tally: Sequence[int]) -> list[int]:
         """By bound that steps may exceed: those that did."""
         return [int(n) for n in tally[ACTIONS_AT + self.shape.actions : self.shape.tally_words]]
 

@@ -97,9 +97,9 @@ class ExactClasses:
         classes, probe = self.renamings.sizes_of(rows), Probe(exploration.kernel, switch)
         tally = np.zeros(exploration.kernel.shape.tally_words, object)  # a count may take more than a word
         for size in np.unique(classes):
-            before = probe.worker.tally.copy()
+            before = np.array(probe.worker.tally)
             probe.run(np.ascontiguousarray(rows[classes == size]), lambda _: False)
-            tally += (probe.worker.tally - before).astype(object) * int(size)
+            tally += (np.array(probe.worker.tally) - before).astype(object) * int(size)
         return replace(exploration, of_all=(sum(classes.tolist()), tally))
 
     def paths(self, exploration: Exploration, bound: BoundModel | None = None, switch: int = 0) -> Paths:

@@ -24,7 +24,7 @@ from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, scalars, stat
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore, reporting
-from reassure.checkers.engines.native.search import Search, SearchSizes
+from reassure.checkers.engines.native.search import Search, SearchSizes, as_arrays
 from reassure.checkers.engines.native.symmetry.cells import NotRenamed, Sort, sorts_to_rename
 from reassure.checkers.engines.native.symmetry.class_paths import ClassPaths, NoRun
 from reassure.checkers.engines.native.symmetry.exact_classes import classes_record, too_few
@@ -167,8 +167,8 @@ def _record(exploration: Exploration, renamings: Renamings) -> dict[str, Any]:
     """The part of the run record about classes."""
     assert isinstance(exploration.search, Search)
     search = exploration.search
-    unfinished = [worker.new_states() for worker in search.workers]
-    return classes_record(renamings, exploration.distinct, [*search.level_rows, search.beyond, *unfinished])
+    levels = [*search.found, search.beyond, *(worker.new_states() for worker in search.workers)]
+    return classes_record(renamings, exploration.distinct, map(as_arrays, levels))
 
 
 def _undecided(exploration: Exploration, paths: ClassPaths, options: SearchOptions) -> Undecided:

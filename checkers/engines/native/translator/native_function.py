@@ -2,8 +2,8 @@
 
 Every kernel in its module's `EXPORTED` can be compiled; if it has a `Static` parameter, that is `words`, the words of a
 state. Those of one module are compiled together, once for each number of words, when one of them is first called with
-it; the machine code is kept on disk. Arrays are numpy arrays of int64. A dataclass is passed as a block of eight-byte
-fields; its integer fields are read back. Calls release the interpreter's lock.
+it; the machine code is kept on disk. Arrays are numpy arrays of int64, or words of `word_rows`. A dataclass is passed
+as a block of eight-byte fields; its integer fields are read back. Calls release the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any, ParamSpec, TypeVar, cast
 
-import numpy as np
-
 from reassure.checkers.engines.native.translator import language as kernel_language
 from reassure.checkers.engines.native.translator import llvm
 from reassure.checkers.engines.native.translator.types import is_static, parameter_names
+from reassure.checkers.engines.native.translator.word_rows import address_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,7 +45,7 @@ class ModelFunction:
 
     def __call__(self, *arguments: Any) -> int:
         """Calls it from Python."""
-        numbers = [_address(a) if k == "w" else a for a, k in zip(arguments, self.arguments, strict=True)]
+        numbers = [address_of(a) if k == "w" else a for a, k in zip(arguments, self.arguments, strict=True)]
         return int(self.function(*numbers))
 
 
@@ -125,7 +124,7 @@ def _pack_integer(value: Any, numbers: list[Any], blocks: list[_Block]) -> None:
 
 
 def _pack_words(value: Any, numbers: list[Any], blocks: list[_Block]) -> None:
-    numbers.append(_address(value))
+    numbers.append(address_of(value))
 
 
 def _pack_state(value: Any, numbers: list[Any], blocks: list[_Block]) -> None:
@@ -134,12 +133,6 @@ def _pack_state(value: Any, numbers: list[Any], blocks: list[_Block]) -> None:
 
 def _pack_function(value: Any, numbers: list[Any], blocks: list[_Block]) -> None:
     numbers.append(value.address)
-
-
-def _address(array: Any) -> int:
-    if not isinstance(array, np.ndarray) or array.dtype != np.int64 or not array.flags.c_contiguous:
-        raise TypeError("an array of words is a contiguous numpy array of int64")
-    return int(array.__array_interface__["data"][0])
 
 
 @cache

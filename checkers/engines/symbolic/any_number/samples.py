@@ -126,7 +126,7 @@ class Samples:
         explore(bound, scout.kernel, scout.start, search, Limits(), lambda left: None, until).stopped.end_run(
             StopReason.MEMORY
         )
-        rows = np.concatenate([part for parts in [*search.level_rows, search.beyond] for part in parts])
+        rows = np.concatenate([np.asarray(part) for parts in [*search.found, search.beyond] for part in parts])
         rows = scout.some(rows, MANY)
         if search.distinct >= SEARCHED:
             rows = np.concatenate([rows, scout.some(scout.walks(WALKS)[1], MANY)])

@@ -39,6 +39,7 @@ from reassure.checkers.engines.native.kernels.state_table import (
 )
 from reassure.checkers.engines.native.search import SIZES, Search, SearchSizes, shares
 from reassure.checkers.engines.native.translator.native_function import native
+from reassure.checkers.engines.native.translator.word_rows import address_of
 from tests.helpers.runs import bind, everything, result_of
 
 WIDTHS = [1, 2, 3, 4]
@@ -77,7 +78,7 @@ def tags(table: GrowingTable, rows: Rows) -> list[int]:
 
 def contents(table: GrowingTable) -> Rows:
     """The states in the table."""
-    taken: NDArray[np.int64] = table.array.reshape(-1, table.words)
+    taken: NDArray[np.int64] = np.asarray(table.array).reshape(-1, table.words)
     taken = taken[taken[:, 0] != 0].copy()
     taken[:, 0] &= STATE_BITS
     return np.unique(taken, axis=0)
@@ -103,14 +104,14 @@ def test_growth(words: int, threads: int) -> None:
     assert counts[1:4] == expected, "every state kept the tag it came with"
     assert sum(counts) == len(rows)
     assert np.array_equal(contents(table), rows)
-    assert np.all(table.array.reshape(-1, words)[:, 0] >> 56 & 127 == 0), "the tags are gone"
+    assert np.all(np.asarray(table.array).reshape(-1, words)[:, 0] >> 56 & 127 == 0), "the tags are gone"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_addresses_are_not_counted_as_memory() -> None:
     """Linux refuses to `fork` a process with more counted addresses in a row than the machine has memory."""
     table = GrowingTable(1, ROOM)
-    place = table.room.ctypes.data
+    place = address_of(table.room)
     maps = Path("/proc/self/smaps").read_text()
     flags = re.findall(r"^([0-9a-f]+)-([0-9a-f]+) .*?^VmFlags: (.*?)$", maps, re.DOTALL | re.MULTILINE)
     [of_table] = [words for start, end, words in flags if int(start, 16) <= place < int(end, 16)]
@@ -146,7 +147,7 @@ def test_chains_go_on_at_the_start(words: int) -> None:
     last = np.array([row for row in states(words, 20_000) if home(row, 64) == 64 - together][: together + 5])
     table = GrowingTable(words, ROOM, TableSizes(first=64))
     assert inserted(table, last) == together + 5
-    assert [bool(w) for w in table.array.reshape(64, -1)[:6, 0]] == [True] * 5 + [False]
+    assert [bool(w) for w in np.asarray(table.array).reshape(64, -1)[:6, 0]] == [True] * 5 + [False]
     assert inserted(table, last) == 0
     table.grow(128)
     assert inserted(table, last) == 0
@@ -175,7 +176,7 @@ def test_rows_wider_than_a_state(words: int) -> None:
     found = np.empty(900, np.int64)
     n = native(unseen)(words, wide, 900, words + 2, table.array, table.slots, found, batch())
     assert found[:n].tolist() == list(range(400, 900))
-    assert np.all(table.array.reshape(-1, words)[:, 0] >> 56 & 127 == 0)
+    assert np.all(np.asarray(table.array).reshape(-1, words)[:, 0] >> 56 & 127 == 0)
 
 
 @pytest.mark.parametrize("words", WIDTHS)

@@ -38,6 +38,7 @@ from reassure.checkers.engines.native.translator.native_function import ModelFun
 from reassure.checkers.engines.native.translator.statements import UNROLLED
 from reassure.checkers.engines.native.translator.translator import Translator
 from reassure.checkers.engines.native.translator.types import KernelRefusal
+from reassure.checkers.engines.native.translator.word_rows import zeros
 from tests.helpers.model_text import module as imported
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
@@ -258,10 +259,14 @@ def test_dataclasses_and_function_values() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [np.zeros(4, np.int32), np.zeros((4, 4), np.int64)[:, 0], [1, 2, 3, 4], np.zeros(4)], ids=str
-)
+    "words",
+    [
+        np.zeros(4, np.int32), np.zeros((4, 4), np.int64)[:, 0], [1, 2, 3, 4], np.zeros(4), zeros(4)[::2],
+        zeros(4).cast("B"),
+    ],
+)  # fmt: skip
 def test_only_contiguous_words_are_taken(words: Any) -> None:
-    with pytest.raises(TypeError, match="contiguous numpy array of int64"):
+    with pytest.raises(TypeError, match="contiguous array of int64"):
         native(atomics)(words, 0, 0, 0)
 
 
