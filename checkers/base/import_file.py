@@ -6,7 +6,6 @@ import ast
 import importlib
 import importlib.util
 import sys
-import sysconfig
 import traceback
 from collections.abc import Iterable, Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
@@ -20,7 +19,7 @@ from reassure.spec.language.vocabulary import Declaration, LanguageError
 
 PROGRAM = Path(next(iter(sys.modules["reassure"].__path__)))
 """The folder of the package `reassure`."""
-STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib"))
+STANDARD_LIBRARY = Path(ast.__file__).parent
 REMEDIES = {
     "TypeError: action() ": 'write `@action(who="leader")`',
     "Id.__init_subclass__()": 'write `class Broker(Id, size="brokers")`: the configuration has the field that sizes it',

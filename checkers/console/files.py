@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -120,6 +119,8 @@ def model_to_execute(name: str | None, file: str | None, found_by: Path) -> str:
 def _models_named_here() -> set[Path]:
     """The files that the gate file of the working folder names as models."""
     try:
+        import tomllib
+
         checks = tomllib.loads(GATE_FILE.read_text(encoding="utf-8")).get("check")
     except (OSError, ValueError):
         return set()

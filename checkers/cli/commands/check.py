@@ -17,7 +17,6 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.check import run as search
 from reassure.checkers.console.arguments import search_options, spark_settings
-from reassure.checkers.console.follow import follow
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
 from reassure.checkers.console.reporting import report_result, run_and_report
 from reassure.checkers.traces.expression_claims import NAMES, always, as_written
@@ -34,6 +33,8 @@ KIND = GateKind(
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches, reports, and writes what is asked for."""
     if args.follow:
+        from reassure.checkers.console.follow import follow
+
         words = [word for word in shlex.split(args.repro)[1:] if word != "--follow"]
         return Exit(follow(args.model, words, console))
     if args.dump_kernel:

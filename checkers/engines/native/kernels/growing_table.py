@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-import platform
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from reassure.checkers.engines.native.translator.word_rows import zeros
 NO_RESERVE: int = getattr(
     mmap,
     "MAP_NORESERVE",  # from Python 3.13 on
-    0x4000 if sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64") else 0,
+    0x4000 if sys.platform == "linux" and os.uname().machine in ("x86_64", "aarch64") else 0,
 )
 """The flag of `mmap` for addresses that do not count as memory: with those of two tables Linux refuses a `fork`."""
 
