@@ -8,8 +8,6 @@ import shlex
 import signal
 import sys
 import threading
-import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from reassure.checkers.base import terminal
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.only_answers import SIGNALS
+from reassure.checkers.base.own_process import Interrupts
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.shared_options import QUIET
 from reassure.checkers.base.terminal import PIPE, Console
@@ -33,23 +32,6 @@ def console_to(stream: Any) -> Console:
     if stream.isatty():
         return Console(_close_stdout, file=stream)
     return Console(_close_stdout, file=stream, no_color=True, width=PIPE, force_terminal=False)
-
-
-TOGETHER = 0.5
-"""Seconds within which several signals count as one: a terminal and `timeout` send theirs to both processes."""
-
-
-@dataclass
-class Interrupts:
-    """The handler of signals that end a command with its results so far."""
-
-    last: float = float("-inf")
-
-    def __call__(self, number: int, frame: object) -> None:
-        now = time.monotonic()
-        if now - self.last >= TOGETHER:
-            self.last = now
-            raise KeyboardInterrupt
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -26,12 +26,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--reassure-engine", choices=EXHAUSTIVE_ENGINES, default=None, help="search with this engine")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """A model that ends the process of `--reassure` does not make it a pass."""
-    if config.getoption("reassure"):
-        from reassure.checkers.base.only_answers import only_an_answer_ends_it
+sessions: list[pytest.Config] = []
+"""Of this process, the last one inside of the others: tests of a plugin run sessions of their own."""
 
-        only_an_answer_ends_it()
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A session begins."""
+    sessions.append(config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """A session ends."""
+    sessions.remove(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """A model that ends the process of `--reassure` does not make it a pass: another process gives the exit code."""
+    worker_of_xdist = hasattr(config, "workerinput")  # a process of its own already
+    if sessions or worker_of_xdist or not config.getoption("reassure"):
+        return None
+    from reassure.checkers.testing.own_session import exit_code_of
+
+    return exit_code_of(config)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -62,17 +62,17 @@ def test_a_model_that_the_gate_file_here_names_is_executed(
 NO_ANSWER = "ended without an answer"
 
 
-@pytest.mark.parametrize(
-    ("end", "code", "text"),
-    [
-        ("os._exit(0)", 255, NO_ANSWER),
-        ("ctypes.CDLL(None)._exit(0)", 255, NO_ANSWER),
-        ("os.execv('/bin/true', ['true'])", 255, NO_ANSWER),
-        ("os.execlp('true', 'true')", 255, NO_ANSWER),
-        ("os.abort()", 255, "the process was ended by SIGABRT"),
-        ("os.kill(os.getpid(), 9)", 153, "the process was killed"),
-    ],
-)
+ENDS = [
+    ("os._exit(0)", 255, NO_ANSWER),
+    ("ctypes.CDLL(None)._exit(0)", 255, NO_ANSWER),
+    ("os.execv('/bin/true', ['true'])", 255, NO_ANSWER),
+    ("os.execlp('true', 'true')", 255, NO_ANSWER),
+    ("os.abort()", 255, "the process was ended by SIGABRT"),
+    ("os.kill(os.getpid(), 9)", 153, "the process was killed"),
+]
+
+
+@pytest.mark.parametrize(("end", "code", "text"), ENDS)
 def test_a_model_that_ends_the_process_gives_no_answer(end: str, code: int, text: str, tmp_path: Path) -> None:
     """In a gate it is not a pass. SECURITY.md, 2."""
     die_hard = (ROOT / "models" / "examples" / "die_hard.py").read_text()
@@ -125,16 +125,49 @@ def test_a_command_that_ends_the_interpreter_has_not_answered(
 FIXTURE = "def test_one(reassure_check):\n    reassure_check('model.py', violated=['goal_not_reached'])\n"
 
 
-@pytest.mark.parametrize("words", [["--reassure", "model.py"], ["test_one.py"]])
-def test_a_model_that_ends_pytest_is_no_pass(words: list[str], tmp_path: Path) -> None:
-    """As a file of tests, and by the fixture. SECURITY.md, 2."""
+def run_of_pytest(folder: Path, end: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """A run of pytest with a model that ends with this line."""
     text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
-    (tmp_path / "model.py").write_text(f"{text}\nimport os\nos._exit(0)\n")
-    (tmp_path / "test_one.py").write_text(FIXTURE)
+    (folder / "model.py").write_text(f"{text}\nimport atexit, ctypes, os\n{end}\n")
+    (folder / "test_one.py").write_text(FIXTURE)
     plugins = ["-p", "no:reassure", "-p", "reassure.pytest_plugin", "-p", "no:cacheprovider"]
     line = [sys.executable, "-m", "pytest", *plugins, "--reassure-engine=reference", *words]
-    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 255, done
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("end", "code", "text"), [*ENDS, ("atexit.register(lambda: os._exit(0))", 255, NO_ANSWER)])
+def test_a_model_that_ends_pytest_is_no_pass(end: str, code: int, text: str, tmp_path: Path) -> None:
+    """As a file of tests. SECURITY.md, 2."""
+    done = run_of_pytest(tmp_path, end, "--reassure", "model.py")
+    assert (done.returncode, text in done.stderr) == (code, True), done
+
+
+def test_a_model_that_ends_a_worker_of_pytest_is_no_pass(tmp_path: Path) -> None:
+    """The workers of pytest-xdist, which are processes of their own. SECURITY.md, 2."""
+    done = run_of_pytest(
+        tmp_path, "ctypes.CDLL(None)._exit(0)", "--reassure", "-n1", "--max-worker-restart=0", "model.py"
+    )
+    assert (done.returncode, "node down" in done.stdout) == (5, True), done
+    assert run_of_pytest(tmp_path, "", "--reassure", "-n1", "model.py").returncode == 1
+
+
+def test_the_fixture_does_not_let_a_model_end_pytest(tmp_path: Path) -> None:
+    """By a function of Python. SECURITY.md, 2."""
+    assert run_of_pytest(tmp_path, "os._exit(0)", "test_one.py").returncode == 255
+
+
+@pytest.mark.parametrize(
+    ("end", "words", "code"),
+    [("", ("model.py",), 1), ("", ("test_one.py",), 0), ("", ("nothing.py",), 4), ("1 / 0", ("model.py",), 2)],
+)
+def test_the_exit_code_of_pytest_is_passed_on(end: str, words: tuple[str, ...], code: int, tmp_path: Path) -> None:
+    done = run_of_pytest(tmp_path, end, "--reassure", *words)
+    assert (done.returncode, done.stderr.startswith("reassure")) == (code, False), done
+    assert done.stdout.count("test session starts") == 1
+
+
+def test_pytest_without_a_session(tmp_path: Path) -> None:
+    assert run_of_pytest(tmp_path, "", "--reassure", "--help").returncode == 0
 
 
 def test_a_model_is_a_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
