@@ -102,6 +102,7 @@ class CheckResult:
     """The result of one run: everything that the record, the report and the exit code say."""
 
     identity: RunIdentity
+    bound: BoundModel
     properties: list[PropertyResult]
     covers: list[CoverResult]
     returned: EngineResult
@@ -110,8 +111,6 @@ class CheckResult:
     accept_clipping: bool = False
     by_name: frozenset[str] = frozenset()
     """Properties that were asked for by name."""
-    meanings: dict[str, str] = field(default_factory=dict)
-    """The digest of each claim's meaning, by name."""
     replaced: dict[str, str] = field(default_factory=dict)
     """Of a variant: the claims that it declares otherwise, each with the model whose claim it was."""
 
@@ -142,9 +141,9 @@ class CheckResult:
             properties.append(PropertyResult(RAISES, RAISES, PropertyStatus.RAISED, trace, len(trace), text))
         names = [*_kinds(bound), *(p.name for p in bound.covers)] if options.properties else []
         result = cls(
-            identity, properties, list(engine.covers), engine,
+            identity, bound, properties, list(engine.covers), engine,
             [p.name for p in bound.not_applicable if p.name not in vacuous], accept_clipping,
-            frozenset(name for name in names if options.wants(name)), meanings(bound), replaced_claims(bound.model),
+            frozenset(name for name in names if options.wants(name)), replaced_claims(bound.model),
         )  # fmt: skip
         for answer in result.answers:
             if answer.trace is not None:
@@ -260,7 +259,7 @@ class CheckResult:
             "properties": [p.record(traces.get(p.name)) for p in self.properties],
             "covers": [{"name": c.name, "reached": c.reached, "depth": c.depth} for c in self.covers],
             "not_applicable": self.not_applicable,
-            "meanings": self.meanings,
+            "meanings": meanings(self.bound),
             "replaced": self.replaced,
             **summary.record(),
             "actions": {name: {"taken": a.taken, "new": a.new} for name, a in self.returned.actions.items()},

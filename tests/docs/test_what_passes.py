@@ -19,6 +19,7 @@ from reassure.checkers.base.engine_results import (
     SimulationResult,
 )
 from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.run_record import RunRecord
@@ -27,6 +28,7 @@ from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import judge
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "what-passes.md").read_text(encoding="utf-8")
+BOUND, _ = plain("die_hard", [])
 RESULT, GATE = PAGE.split("## A check of a gate")
 
 
@@ -38,7 +40,7 @@ def result(*statuses: PropertyStatus, kind: str = "invariant", summary: Any = No
     """A result of a complete search with a property of each status; others: of `CheckResult`."""
     engine = EngineResult(summary or SearchResult(), SearchStatistics(), Stop(StopReason.COMPLETE, ""), True)
     properties = [PropertyResult(f"p{i}", kind, status) for i, status in enumerate(statuses)]
-    made = CheckResult(RunIdentity("m", None, {}, "native", ""), properties, [], engine)
+    made = CheckResult(RunIdentity("m", None, {}, "native", ""), BOUND, properties, [], engine)
     return replace(made, **others)
 
 
