@@ -212,7 +212,7 @@ def test_models_import_the_language_and_models() -> None:
         ("cli.main", {"rich"}),
         ("cli.commands.check", {"rich"}),
         ("check", set()),
-        ("engines.native.engine", {"llvmlite", "numpy"}),
+        ("engines.native.engine", {"llvmlite"}),
     ],
 )
 def test_a_check_imports_what_it_needs(module: str, needs: set[str]) -> None:

@@ -7,7 +7,6 @@ threads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.model.model_kernel import Flag
 from reassure.checkers.engines.native.search import Search, as_arrays
 from reassure.checkers.engines.native.translator.language import wrap
+from reassure.checkers.engines.native.wanted import Wanted
 from reassure.checkers.traces.raising import Raised, note_in, raised_in
 from reassure.checkers.traces.reconstruct import Disagreement, replayed_trace, shows
 from reassure.spec.language.vocabulary import Property
@@ -25,25 +25,6 @@ from reassure.spec.semantics.trace import Trace
 
 if TYPE_CHECKING:
     from reassure.checkers.engines.native.probe import Probe
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The object of a look at a level: a state (or one with a step) that has a flag, one with a successor, or one in
-    which the model raises."""
-
-    flag: tuple[int, int] = (0, 0)
-    successor: tuple[int, ...] = ()
-    """Its words, signed; none: the flag is looked for."""
-    raises: bool = False
-
-    def among(self, probe: Probe, rows: Rows) -> bool:
-        """Whether one of the rows is wanted."""
-        if self.raises:
-            return probe.raises(rows)
-        if self.successor:
-            return probe.leads_to(rows, self.successor)
-        return probe.flagged(rows, self.flag)
 
 
 Finder = Callable[[int, Wanted], "Rows | None"]

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from reassure.checkers.engines.native.counterexample import Wanted
 from reassure.checkers.engines.native.kernels.growing_table import SIZES as TABLE_SIZES
 from reassure.checkers.engines.native.kernels.growing_table import whole_lines
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
 from reassure.checkers.engines.native.kernels.tally import SWITCH
 from reassure.checkers.engines.native.search import SIZES, Worker, slices
 from reassure.checkers.engines.native.translator.word_rows import WordRows
+from reassure.checkers.engines.native.wanted import Wanted
 
 PIECE = 1 << 13
 """States sorted and tried at a time."""
@@ -65,6 +65,14 @@ class Probe:
         words = np.array(target, np.int64)
         return self.run(rows, lambda successors: bool((successors == words).all(axis=1).any()))
 
+    def has(self, rows: Rows, wanted: Wanted) -> bool:
+        """Whether one of the rows is wanted."""
+        if wanted.raises:
+            return self.raises(rows)
+        if wanted.successor:
+            return self.leads_to(rows, wanted.successor)
+        return self.flagged(rows, wanted.flag)
+
 
 def in_order(rows: Rows) -> Rows:
     """Rows in canonical order: as unsigned words, the first weighing most."""
@@ -98,4 +106,4 @@ def smallest(level: list[Rows], hit: Callable[[Rows], bool]) -> Rows | None:
 
 def found_in(level: list[Rows], wanted: Wanted, probe: Probe) -> Rows | None:
     """The smallest row that is wanted."""
-    return smallest(level, lambda rows: wanted.among(probe, rows))
+    return smallest(level, lambda rows: probe.has(rows, wanted))

@@ -12,11 +12,11 @@ import numpy as np
 
 from reassure.checkers.base.memory import MemoryLimit
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
-from reassure.checkers.engines.native.counterexample import Wanted
 from reassure.checkers.engines.native.kernels.fingerprints import Key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.tally import GENERATED
 from reassure.checkers.engines.native.search import FirstHits, Search
+from reassure.checkers.engines.native.wanted import Wanted
 from reassure.checkers.engines.spark.partitioning import Work, owners_of, with_origins
 from reassure.checkers.engines.spark.run_directory import Commit, RunDirectory
 from reassure.checkers.engines.spark.session import JobFailed, SparkJob
