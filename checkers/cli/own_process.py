@@ -44,9 +44,10 @@ class Leave:
         if self.code is None:
             return
         try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        except OSError:  # Python reports it
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:  # closed when the process began
+                    stream.flush()
+        except (OSError, ValueError):  # Python reports it
             return
         os._exit(self.code)
 

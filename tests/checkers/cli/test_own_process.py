@@ -25,6 +25,18 @@ finally:
     Path(__file__).with_suffix(".ended").touch()
 """
 
+ENDING = """
+import atexit, threading, time
+from reassure.models.examples.die_hard import MODEL
+
+def late():
+    time.sleep(0.3)
+    print("thread")
+
+atexit.register(print, "registered")
+threading.Thread(target=late).start()
+"""
+
 
 @contextmanager
 def checking(folder: Path, *before: str, **settings: bool) -> Iterator[tuple[subprocess.Popen[str], int]]:
@@ -90,3 +102,27 @@ def test_the_model_does_not_outlive_the_command(tmp_path: Path) -> None:
         command.kill()
         command.wait(10)
         until(lambda: has_ended(model))
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_stream_changes_nothing(closed: str) -> None:
+    command = f"{sys.executable} -m reassure check die_hard --quiet --engine reference {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (12, "")
+
+
+def test_what_is_to_be_done_at_the_end_of_a_process_is_done(tmp_path: Path) -> None:
+    """What the model has registered, and threads that it has begun, before the process ends."""
+    model = tmp_path / "ending.py"
+    model.write_text(ENDING)
+    line = [sys.executable, "-m", "reassure", "check", str(model), "--quiet", "--engine", "reference"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[1:], done.stderr) == (12, ["thread", "registered"], ""), done
+
+
+@pytest.mark.parametrize("words", [["check", "die_hard", "--quiet"], ["models"]])
+def test_a_full_disk_is_said(words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        line = [sys.executable, "-m", "reassure", *words]
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (153, "reassure: No space left on device\n")
