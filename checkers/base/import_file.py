@@ -13,13 +13,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
+from reassure.checkers.base.digest import STANDARD_LIBRARY
 from reassure.spec.language import vocabulary
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import Declaration, LanguageError
 
 PROGRAM = Path(next(iter(sys.modules["reassure"].__path__)))
 """The folder of the package `reassure`."""
-STANDARD_LIBRARY = Path(ast.__file__).parent
 REMEDIES = {
     "TypeError: action() ": 'write `@action(who="leader")`',
     "Id.__init_subclass__()": 'write `class Broker(Id, size="brokers")`: the configuration has the field that sizes it',

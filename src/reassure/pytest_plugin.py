@@ -36,8 +36,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """A session ends."""
-    sessions.remove(config)
+    """A session ends, perhaps one that another plugin has not let begin."""
+    if config in sessions:
+        sessions.remove(config)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -168,6 +168,14 @@ def test_the_exit_code_of_pytest_is_passed_on(end: str, words: tuple[str, ...], 
     assert done.stdout.count("test session starts") == 1
 
 
+def test_a_session_that_a_conftest_refuses(tmp_path: Path) -> None:
+    """The plugin adds no error of its own to a session that did not begin."""
+    hook = "@pytest.hookimpl(tryfirst=True)\ndef pytest_configure(config): raise pytest.UsageError('no such stage')\n"
+    (tmp_path / "conftest.py").write_text(f"import pytest\n{hook}")
+    done = run_of_pytest(tmp_path, "", "--reassure", "model.py")
+    assert (done.returncode, done.stderr.strip()) == (4, "ERROR: no such stage")
+
+
 def test_pytest_without_a_session(tmp_path: Path) -> None:
     assert run_of_pytest(tmp_path, "", "--reassure", "--help").returncode == 0
 
