@@ -124,7 +124,7 @@ def _unrolled(
         with context.under(reached), naming(context, first.target, value), filtered(context, first.ifs) as passed:
             items_of_rest = _unrolled(context, rest, loop, None, True) if rest else [(g.true, _element(context, loop))]
             there = [(g.and_(condition, passed, c), v) for c, v in items_of_rest]
-        there = [(c, v) for c, v in there if c is not g.false]
+        there = [(c, v) for c, v in there if c is not g.false and not context.symbols.lacking(v)]
         elements += there
         if not inner:
             loop.turns.append(Turn(context.checks[turn_start:], there))
@@ -209,7 +209,7 @@ def select(
         conditions.append(condition)
         elements.append(element)
         turns.append(Turn(context.checks[turn_start:], []))
-    lacks_value = not context.scope.refusals and any(isinstance(e, Poison) for e in elements)
+    lacks_value = any(map(context.symbols.lacking, elements))
     if lacks_value or len(context.checks) > first_check:
         # An element lacks a value where no member is: only unrolling leaves it out.
         if lacks_value or early:

@@ -75,7 +75,8 @@ class ModelScope:
         g.apart = any_number is not None
         self.any_number = any_number
         """The configuration, if some of its numbers are free."""
-        self.symbols = Symbols(g, bound.config, any_number)
+        self.refusals: list[Refusal] = []
+        self.symbols = Symbols(g, bound.config, any_number, self.refusals)
         self.type = bound.type if any_number is None else record_type(bound.model.state, any_number)
         try:
             self.state = of_type(g, self.type, g.var)
@@ -84,7 +85,6 @@ class ModelScope:
         except Mismatch as error:  # of a type that has no translation for any number
             raise SubsetError([_of_state(bound.model.initials[0], str(error))]) from None
         self.next_state = of_type(g, self.type, lambda path, kind: g.var(path + "'", kind))
-        self.refusals: list[Refusal] = []
         self.told_apart: dict[str, set[ToldApart]] = {}
         """By declaration: how it tells ids apart."""
         self.guards: dict[Guard, list[str]] | None = {} if switches else None

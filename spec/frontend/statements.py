@@ -12,7 +12,7 @@ from reassure.spec.frontend.evaluation import lower, lower_condition, peek
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.narrowing import not_none_if
 from reassure.spec.frontend.refusals import Refused
-from reassure.spec.frontend.symbolic_values import POISON, Mismatch, Static, Sym
+from reassure.spec.frontend.symbolic_values import POISON, Mismatch, Static, Sym, is_incomplete
 from reassure.spec.language.vocabulary import refuse
 
 
@@ -55,6 +55,9 @@ def lower_body(context: Context, tree: ast.FunctionDef | ast.AsyncFunctionDef) -
 def _returned_value(context: Context, tree: ast.FunctionDef, returns: list[Returned]) -> Sym:
     """The choice among the values that are returned."""
     g = context.graph
+    for path, value in returns:
+        reached = path is not g.false and not context.scope.refusals
+        assert not (reached and is_incomplete(value)), f"a value that `{tree.name}` returns was left out"
     result = context.symbols.as_bag(returns[-1].value)
     not_taken = [g.not_(r.path) for r in returns]
     for i, (path, value) in reversed(list(enumerate(returns[:-1]))):
@@ -81,6 +84,7 @@ def _block(context: Context, body: list[ast.stmt], returns: list[Returned]) -> b
             if isinstance(error, Mismatch):
                 context.refuse(statement, "types do not fit", str(error))
             # The refusal is recorded; go on, so that all of them come in one go.
+            assert context.scope.refusals, f"no value and no refusal in line {statement.lineno}"
             for variable in _assigned(statement):
                 context.frame.variables[variable] = POISON
             context.frame.has_refusal = True

@@ -119,6 +119,17 @@ class Poison(Sym):
 POISON = Poison()
 
 
+def is_incomplete(value: Sym) -> bool:
+    """Whether a value, or a part of it, was refused or left out."""
+    if isinstance(value, Record):
+        return any(map(is_incomplete, value.fields.values()))
+    if isinstance(value, MapOf):
+        return any(map(is_incomplete, value.values))
+    if isinstance(value, Option) and value.value is not None:
+        return is_incomplete(value.value)
+    return isinstance(value, Poison)
+
+
 def map_of(key: Type, values: tuple[Sym, ...]) -> MapOf:
     """The map with these values; `Mismatch` for one from a sort of any number of members to such a one."""
     if unbounded(key) and any(_has_map(value, key) for value in values):
@@ -178,5 +189,5 @@ def describe(value: Sym) -> str:
 
 __all__ = [
     "POISON", "Bag", "Empty", "Excess", "Loose", "MapOf", "Mismatch", "Option", "Poison", "Record", "Scalar", "Static",
-    "Sym", "comparable", "describe", "interval", "map_of", "optional",
+    "Sym", "comparable", "describe", "interval", "is_incomplete", "map_of", "optional",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from enum import Enum
 from typing import Any
@@ -12,6 +13,7 @@ from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.leaves import leaves, nothing, slot_type, zero
 from reassure.spec.frontend.lowered_model import Telling, ToldApart
 from reassure.spec.frontend.record_sets import insert, occupied, padded, unpack_slot
+from reassure.spec.frontend.refusals import Refusal
 from reassure.spec.frontend.sets_and_sequences import empty_like, is_empty, sequence_of, set_of
 from reassure.spec.frontend.symbolic_values import (
     POISON,
@@ -56,9 +58,10 @@ from reassure.spec.language.vocabulary import Action, Initial, Model, Property, 
 class Symbols:
     """Makes, compares and fits symbolic values of one graph under one configuration."""
 
-    def __init__(self, graph: Graph, config: Any, sizes: Any = None) -> None:
-        """sizes: the configuration as types see it, if some of its numbers are free."""
+    def __init__(self, graph: Graph, config: Any, sizes: Any = None, refusals: Sequence[Refusal] = ()) -> None:
+        """sizes: the configuration as types see it, if some of its numbers are free. refusals: those so far."""
         self.graph = graph
+        self.refusals = refusals
         self.config = config
         self.sizes = config if sizes is None else sizes
         self._config_class: Any = type(config)
@@ -199,9 +202,15 @@ class Symbols:
 
     # -- two values -----------------------------------------------------------------------------------
 
+    def lacking(self, value: Sym) -> bool:
+        """Whether Python never gets to a value, so that it was left out (`max` of nothing): it is refused nowhere."""
+        return isinstance(value, Poison) and not self.refusals
+
     def equal(self, a: Sym, b: Sym) -> Node:
         """Python's `==` of two values of a model."""
         g = self.graph
+        if self.lacking(a) or self.lacking(b):
+            return g.false
         a, b = self.as_bag(a), self.as_bag(b)
         if isinstance(a, Empty) or isinstance(b, Empty):
             return is_empty(g, b if isinstance(a, Empty) else a)
@@ -232,6 +241,8 @@ class Symbols:
             return self.as_bag(a)
         if condition is g.false:
             return self.as_bag(b)
+        if self.lacking(a) or self.lacking(b):
+            return self.as_bag(b if self.lacking(a) else a)
         if isinstance(a, Poison) or isinstance(b, Poison):
             return POISON
         a, b = self.as_bag(a), self.as_bag(b)
