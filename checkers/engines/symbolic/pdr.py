@@ -5,7 +5,9 @@ Spacer's word is not taken for a proof: what counts is the invariant that it giv
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import z3
@@ -20,8 +22,8 @@ from reassure.checkers.engines.symbolic.verification import inductive, refuted
 from reassure.spec.frontend.lowered_model import Formula
 
 PROVED_BY = "by property-directed reachability"
-ELIMINATION = 10_000
-"""Milliseconds for the elimination of quantifiers from an answer."""
+MOST_INSTANCES = 1024
+"""Of the body of a quantifier in an answer, in place of the quantifier."""
 
 
 def pdr(machine: Machine, claim: Formula, invariants: list[Invariant], seconds: float | None) -> ProofResult:
@@ -97,17 +99,31 @@ def _invariant(answer: Any, reached: z3.BoolRef) -> z3.BoolRef | None:
     return None
 
 
-def _without_quantifiers(condition: z3.BoolRef) -> z3.BoolRef | None:
-    """The condition with its quantifiers eliminated; None if they cannot be."""
+def _without_quantifiers(condition: z3.ExprRef, left: int = MOST_INSTANCES) -> z3.BoolRef | None:
+    """The condition with an instance for each value of its bound variables; None if it would have too many.
+
+    left: the instances that it may have. Z3's own elimination may take for ever: it does not look at a time limit.
+    """
     if not _quantified(condition):
         return condition
-    try:
-        eliminated = z3.TryFor(z3.Tactic("qe"), ELIMINATION)(condition).as_expr()
-    except z3.Z3Exception as error:
-        if (ended := unanswered(str(error))).stop == BY_USER:
-            raise ended from None
+    if not z3.is_quantifier(condition):
+        parts_of_it = [_without_quantifiers(part, left) for part in condition.children()]
+        return None if any(part is None for part in parts_of_it) else condition.decl()(*parts_of_it)
+    sorts = [condition.var_sort(i) for i in range(condition.num_vars())]
+    values = [_values(sort) for sort in reversed(sorts)]  # the variable that was bound last has the index 0
+    count = math.prod(map(len, values))
+    if condition.is_lambda() or not 0 < count <= left:
         return None
-    return None if _quantified(eliminated) else eliminated
+    instances = (z3.substitute_vars(condition.body(), *chosen) for chosen in product(*values))
+    without = [_without_quantifiers(z3.simplify(one), left // count) for one in instances]
+    return None if any(one is None for one in without) else (z3.And if condition.is_forall() else z3.Or)(*without)
+
+
+def _values(sort: z3.SortRef) -> list[z3.ExprRef]:
+    """The values of a sort; none if they are too many."""
+    if isinstance(sort, z3.BitVecSortRef):
+        return [z3.BitVecVal(i, sort) for i in range(1 << sort.size())] if 1 << sort.size() <= MOST_INSTANCES else []
+    return [z3.BoolVal(False), z3.BoolVal(True)] if isinstance(sort, z3.BoolSortRef) else []
 
 
 def _quantified(condition: z3.ExprRef) -> bool:
