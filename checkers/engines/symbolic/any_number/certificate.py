@@ -128,8 +128,11 @@ def written(node: Node) -> list[list[Any]]:
 def node_of(system: System, rows: list[list[Any]]) -> Node:
     """The node of rows. Raises `LookupError`, `TypeError` or `ValueError` for rows that are not a condition on a state.
 
-    A type that a row gives is believed only where the model gives the same.
+    An invariant of the model is its own node. A type that a row gives is believed only where the model gives the same.
     """
+    own = (f.condition for f in system.claims()[0].values() if json.dumps(written(f.condition)) == json.dumps(rows))
+    if (condition := next(own, None)) is not None:
+        return condition
     g, nodes = system.graph, list[Node]()
     types = _types(system)
     known = {(node.type, node.data) for node in g.nodes() if node.op == "const"}
@@ -254,7 +257,7 @@ def _constant(system: System, kind: Type, data: Any) -> bool:
     if isinstance(kind, IntType):
         return kind.low <= data <= kind.high
     item = kind.item if isinstance(kind, SetType) else kind
-    if not isinstance(item, IdType | EnumType):
+    if not isinstance(item, IdType | EnumType) and not (isinstance(kind, SetType) and isinstance(item, BoolType)):
         return False
     least = item.count
     if isinstance(item, IdType) and unbounded(item):

@@ -105,9 +105,10 @@ def _becomes(move: Move, instance: Instance, after: dict[str, Any]) -> bool:
 
 
 def _plain(value: Any) -> Any:
+    """A value to compare: of a sequence the items that are there, of a table every entry."""
     if isinstance(value, list) and value and isinstance(value[0], tuple):
         return [int(item) for there, item in value if there]
-    return [int(v) for v in value] if isinstance(value, list) else int(value)
+    return [_plain(entry) for entry in value] if isinstance(value, list) else int(value)
 
 
 def _compare_step(system: System, bound: BoundModel, before: Instance, state: Any, step: Step) -> None:

@@ -112,13 +112,17 @@ class Instance:
     def pairs(self, a: Node, b: Node, env: Env) -> Iterator[tuple[Any, Any]]:
         """The scalars of the records in two slots, those of a table one by one."""
         for x, y in zip(self._fields(a, env), self._fields(b, env), strict=False):
-            if _is_sequence(x) and _is_sequence(y):
-                yield _length(x), _length(y)
-                yield from ((_nth(self, x, place), _nth(self, y, place)) for place in range(max(len(x), len(y))))
-            elif isinstance(x, list) and isinstance(y, list):
-                yield from zip(x, y, strict=True)
-            elif not isinstance(x, list) and not isinstance(y, list):  # a slot that is empty has no lists
-                yield x, y
+            yield from self._scalar_pairs(x, y)
+
+    def _scalar_pairs(self, x: Any, y: Any) -> Iterator[tuple[Any, Any]]:
+        if _is_sequence(x) and _is_sequence(y):
+            yield _length(x), _length(y)
+            yield from ((_nth(self, x, place), _nth(self, y, place)) for place in range(max(len(x), len(y))))
+        elif isinstance(x, list) and isinstance(y, list):
+            for first, second in zip(x, y, strict=True):
+                yield from self._scalar_pairs(first, second)
+        elif not isinstance(x, list) and not isinstance(y, list):  # a slot that is empty has no lists
+            yield x, y
 
     def _fields(self, slot: Node, env: Env) -> list[Any]:
         """The scalars of the record in a slot; none where it is surely empty."""
@@ -132,7 +136,7 @@ class Instance:
             if not first or not second:
                 return first or second
             condition = self(slot.args[0], env)
-            return [self._either(condition, x, y) for x, y in zip(first, second, strict=True)]
+            return [self.either(condition, x, y) for x, y in zip(first, second, strict=True)]
         name = place_of(slot)
         count = sum(1 for leaf in self.names() if leaf.startswith(f"{name}.") and leaf[len(name) + 1 :].isdigit())
         return [self.leaves[f"{name}.{i}"] for i in range(count)]
@@ -141,11 +145,12 @@ class Instance:
         no, yes = self.where(condition, 0, 1), self.where(condition, 1, 0)
         return [*((yes & there, i) for there, i in x), *((no & there, i) for there, i in y)]
 
-    def _either(self, condition: Any, x: Any, y: Any) -> Any:
+    def either(self, condition: Any, x: Any, y: Any) -> Any:
+        """As `where`, also of tables and sequences."""
         if _is_sequence(x) and _is_sequence(y):
             return self._either_sequence(condition, x, y)
         if isinstance(x, list) and isinstance(y, list):
-            return [self.where(condition, one, other) for one, other in zip(x, y, strict=True)]
+            return [self.either(condition, one, other) for one, other in zip(x, y, strict=True)]
         if isinstance(x, list) or isinstance(y, list):
             return x if isinstance(x, list) else y
         return self.where(condition, x, y)
@@ -199,7 +204,7 @@ def _at(instance: Instance, node: Node, env: Env) -> Any:
         return zero_of(node.type, instance.sizes)  # of a record in an empty slot
     value = entries[0]
     for i, entry in enumerate(entries[1:], 1):
-        value = instance.where(index == i, entry, value)
+        value = instance.either(index == i, entry, value)
     return value
 
 
@@ -382,7 +387,7 @@ def _flat(values: list[Any]) -> list[Any]:
         if _is_sequence(value):
             flat += [len(value), *(item for _, item in value)]
         else:
-            flat += value if isinstance(value, list) else [value]
+            flat += _flat(value) if isinstance(value, list) else [value]
     return flat
 
 

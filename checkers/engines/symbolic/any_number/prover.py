@@ -142,7 +142,8 @@ class AnyNumberProver:
     def used(self, names: list[str]) -> list[int]:
         """The numbers of the lemmas that the proofs of properties need, and that no step leaves a bound."""
         within = [goal for _, _, goal in self.goals.exits if goal in self.induction.cores]
-        return self.induction.used([*self.goals.basis(names), *within])
+        own = {number for number, name in enumerate(self.system.claims()[0]) if name in names}
+        return sorted(own.union(self.induction.used([*self.goals.basis(names), *within])))
 
     def lemmas(self, names: list[str]) -> list[Lemma]:
         """The lemmas that the proofs of properties need."""
