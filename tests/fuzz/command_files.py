@@ -17,6 +17,7 @@ from reassure.checkers.explorer.view import MOST_STEPS
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.render import flat
+from reassure.spec.language.types import MapType, RecordType, Type
 from reassure.spec.semantics.trace import encode, from_itf
 from tests.fuzz.brute import Edge, Graph, first_hit, step_truth
 from tests.fuzz.command_answers import searched
@@ -167,7 +168,9 @@ def validate(f: Frame) -> Found:
     else:
         widest = max(widest, len(possible))
     code = Exit.OK if explained == len(lines) else Exit.INCONCLUSIVE if clipped else Exit.TRACE
-    if code is Exit.OK and not any(line.actions is not None or _says(_written(g, line)) for line in lines):
+    if code is Exit.OK and not any(
+        line.actions is not None or _says(_written(g, line)["state"], g.bound.type) for line in lines
+    ):
         if ran.code is not Exit.NOTHING:
             yield "a log that observes nothing", ran.code
         return
@@ -200,9 +203,11 @@ class Observed:
         }  # fmt: skip
 
 
-def _says(written: Any) -> bool:
-    """Whether JSON has anything in it but records without fields."""
-    return any(map(_says, written.values())) if isinstance(written, dict) else True
+def _says(written: Any, kind: Type) -> bool:
+    """Whether JSON has anything in it but records without fields; that an optional is there is something."""
+    if isinstance(kind, RecordType):
+        return any(_says(written[name], inner) for name, inner in kind.fields if name in written)
+    return any(_says(v, kind.value) for v in written.values()) if isinstance(kind, MapType) else True
 
 
 def _closed(graph: Graph, among: set[int], hidden: set[str]) -> set[int]:

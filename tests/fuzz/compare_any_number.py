@@ -1,16 +1,20 @@
-"""What is proved for any number of members against searches with two to five of them."""
+"""What is proved for any number of members against searches with two to five of them; its certificate is accepted."""
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from reassure.checkers.base.engine_results import EngineResult
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.result import RAISES, CheckResult
+from reassure.checkers.base.stop import Interrupted
 from reassure.checkers.engines.native import engine
+from reassure.checkers.engines.symbolic.any_number.certificate import AnyCertificate, verify
 from reassure.checkers.engines.symbolic.any_number.prover import prove_for_any_number
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError
@@ -24,12 +28,20 @@ PROVED = ("proved", "holds_within_bounds")
 
 
 def any_number(subject: Subject, seconds: float = 8.0) -> Iterator[Difference]:
-    """Each property that is proved is violated with no number of members, as far as a search of a second comes."""
+    """Each property that is proved is violated with no number of members, as far as a search of a second comes.
+
+    The certificate of the proof is accepted, as far as a second and a half suffice to check it.
+    """
     try:
         proof = result_of(_prove, subject.bound, SearchOptions(budget=seconds, workers=1))
     except (Failure, ModelError):
         return  # no number is free, or a construct has no translation, or it raises at once
     proved = [p.name for p in proof.properties if p.status in PROVED]
+    certificate = None if proof.proof is None else proof.proof.certificate
+    if isinstance(certificate, AnyCertificate):
+        wrong = _refused(certificate, subject.bound)
+        if wrong:
+            yield Difference("any-number", "its own certificate is refused", "; ".join(wrong))
     for size in SIZES if proved else ():
         found = _searched(subject.bound, size, proved)
         if found is None:
@@ -37,6 +49,16 @@ def any_number(subject: Subject, seconds: float = 8.0) -> Iterator[Difference]:
         for p in found.properties:
             if p.status in ("violated", "raised") and (p.name in proved or p.name == RAISES):
                 yield Difference("any-number", f"proves what is {p.status}", f"{p.name} with {size} of each sort")
+
+
+def _refused(certificate: AnyCertificate, bound: BoundModel) -> list[str]:
+    """Why `verify` refuses a certificate, read back from its JSON; nothing where the time did not suffice."""
+    end = time.monotonic() + 1.5
+    again = AnyCertificate(**json.loads(json.dumps(asdict(certificate))))
+    try:
+        return verify(again, bound, seconds=lambda: max(0.0, end - time.monotonic())).wrong
+    except Interrupted:
+        return []
 
 
 def _prove(*given: Any) -> EngineResult:

@@ -64,8 +64,23 @@ class Expressions(Leaves):
     # -- for every kind ----------------------------------------------------------------------------------
 
     def choice(self, kind: Kind, depth: int) -> str:
+        if self.scope.holding and self.chance(0.12):
+            return self.decided(kind, depth)
         test = self.of(Bool(), depth - 1)
-        return f"({self.of(kind, depth - 1)} if {test} else {self.of(kind, depth - 1)})"
+        with self.within(holding=test):
+            yes = self.of(kind, depth - 1)
+        with self.within(holding=f"not {test}"):
+            no = self.of(kind, depth - 1)
+        return f"({yes} if {test} else {no})"
+
+    def decided(self, kind: Kind, depth: int) -> str:
+        """A choice by a test that holds here: the other value is never asked for, and there may be none."""
+        test = self.rng.choice(self.scope.holding)
+        taken = self.of(kind, depth - 1)
+        nothing = f"next(({self.leaf(kind)} for {self.fresh('n')} in range(2) if False))"
+        if self.chance(0.5):
+            return f"({nothing} if not ({test}) else {taken})"
+        return f"({taken} if {test} else {nothing})"
 
     def narrowed(self, kind: Kind, depth: int) -> Callable[[], str] | None:
         """`e if path is not None else d`: within e the path is there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -59,11 +60,12 @@ class Taste:
 
 @dataclass
 class Scope:
-    """What is in reach: names with their kinds, and access paths known not to be None."""
+    """What is in reach: names with their kinds, access paths known not to be None, and tests that hold here."""
 
     names: dict[str, Kind] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
     guards: bool = False
+    holding: tuple[str, ...] = ()
 
     def copy(self) -> Scope:
         return replace(self, names=dict(self.names))
@@ -71,6 +73,11 @@ class Scope:
     def bind(self, name: str, kind: Kind) -> None:
         self.names[name] = kind
         self.known = frozenset(k for k in self.known if k.split(".")[0] != name)
+        self.forget({name})
+
+    def forget(self, names: set[str]) -> None:
+        """Drops the tests that read names which have another value now."""
+        self.holding = tuple(test for test in self.holding if not names & set(re.findall(r"\w+", test)))
 
     def paths(self) -> list[tuple[str, Kind]]:
         """Every access path; an optional that is known to be there as what is in it."""
@@ -123,14 +130,16 @@ class Leaves:
         return "c"
 
     @contextmanager
-    def within(self, names: dict[str, Kind] | None = None, known: str = "") -> Iterator[None]:
-        """A scope with further names, or with a path known not to be None."""
+    def within(self, names: dict[str, Kind] | None = None, known: str = "", holding: str = "") -> Iterator[None]:
+        """A scope with further names, with a path known not to be None, or with a test that holds."""
         saved = self.scope
         self.scope = saved.copy()
         for name, kind in (names or {}).items():
             self.scope.bind(name, kind)
         if known:
             self.scope.known |= {known}
+        if holding:
+            self.scope.holding += (holding,)
         try:
             yield
         finally:

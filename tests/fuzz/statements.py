@@ -105,7 +105,10 @@ class Bodies(Expressions):
 
     def _early(self, result: Kind, nested: int) -> list[str]:
         test = self.of(Bool(), DEEPEST)
-        return [f"if {test}:", f"    return {self.result(result)}"]
+        with self.within(holding=test):
+            lines = [f"if {test}:", f"    return {self.result(result)}"]
+        self.scope.holding += (f"not {test}",)
+        return lines
 
     def _narrow(self, result: Kind, nested: int) -> list[str]:
         """`if path is None` with an end, and the path there from then on."""
@@ -127,7 +130,7 @@ class Bodies(Expressions):
         changed: set[str] = set()
         for word in words:
             test = "" if word == "else" else f" {self.of(Bool(), DEEPEST)}"
-            with self.within():
+            with self.within(holding=test.strip()):
                 inner: list[str] = []
                 for _ in range(self.rng.choice((0, 1, 1))):
                     inner += self.statement(result, nested - 1)
@@ -138,6 +141,7 @@ class Bodies(Expressions):
                 changed |= {word.strip(",") for line in inner for word in line.partition("=")[0].split()}
             lines += [f"{word}{test}:", *textwrap.indent("\n".join(inner or ["pass"]), "    ").splitlines()]
         self.scope.known = frozenset(k for k in known if k.split(".")[0] not in changed)
+        self.scope.forget(changed)
         if total and words[-1] == "else":
             self.scope.bind(name, kind)
         return lines
