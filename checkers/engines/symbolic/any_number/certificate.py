@@ -270,7 +270,7 @@ def _types(system: System) -> dict[str, list[Type]]:
     own = [kind for _, kind in places(system)] + [bag.item for _, bag in system.bags]
     kinds = [*own, *(node.type for node in system.graph.nodes())]
     kinds += [kind.item if isinstance(kind, SetType | SeqType) else kind for kind in kinds]
-    kinds += [SetType(kind) for kind in kinds if isinstance(kind, IdType | EnumType)]
+    kinds += [SetType(kind) for kind in kinds if isinstance(kind, IdType | EnumType | BoolType)]
     by_text: dict[str, list[Type]] = {}
     for kind in dict.fromkeys(kinds):
         by_text.setdefault(str(kind), []).append(kind)

@@ -19,6 +19,7 @@ from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.symbolic import certificate, cross_check, smt_terms, transition_system, type_invariant
 from reassure.checkers.engines.symbolic.certificate import Certificate
+from reassure.checkers.engines.symbolic.pdr import _quantified, _without_quantifiers
 from reassure.checkers.engines.symbolic.smt_terms import Term
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowering import lower_model
@@ -325,6 +326,20 @@ def test_what_spacer_says_is_checked(
     path = tmp_path / "spacer.py"
     path.write_text(MODELS["sequence"][0])
     assert refused(path, "pdr") == "unknown"
+
+
+def test_quantifiers_of_an_answer_become_instances() -> None:
+    x, y, b, wide = z3.BitVec("x", 2), z3.BitVec("y", 2), z3.Bool("b"), z3.BitVec("wide", 9)
+    some = z3.Exists([x, b], z3.And(b, x + y == 3, z3.ForAll([b], z3.Or(b, x != 0, y != x))))
+    for quantified in (some, z3.And(y != 1, z3.Not(some), b), z3.ForAll([x], z3.Or(x != y, x == 2))):
+        without = _without_quantifiers(quantified)
+        assert without is not None and not _quantified(without)
+        solver = z3.Solver()
+        solver.add(without != quantified)
+        assert solver.check() == z3.unsat
+    assert _without_quantifiers(z3.Exists([*z3.BitVecs("u v", 6)], z3.BitVec("u", 6) != z3.BitVec("v", 6))) is None
+    assert _without_quantifiers(z3.Exists([x], z3.ForAll([wide], z3.Extract(1, 0, wide) != x))) is None
+    assert _without_quantifiers(z3.Or(b, z3.Exists([z3.Int("i")], z3.Int("i") > 0))) is None
 
 
 def test_a_wrong_certificate_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import z3
 
 from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.cli.main import main
-from reassure.checkers.engines.symbolic.any_number.certificate import AnyCertificate, Verified, read, verify
+from reassure.checkers.engines.symbolic.any_number.certificate import (
+    AnyCertificate,
+    Verified,
+    node_of,
+    read,
+    system_of,
+    verify,
+    written,
+)
 from reassure.checkers.engines.symbolic.any_number.obligations import LOGIC, one_file, z3_settles
 from reassure.checkers.engines.symbolic.solver import cvc5_settles
+from reassure.spec.language.annotations import AnyNumber
 from tests.helpers import model_text
 from tests.helpers.any_number import bound_to, proof
 
@@ -232,6 +242,68 @@ def test_a_range_that_is_declared_and_one_of_an_expression(tmp_path: Path) -> No
     result.proof.certificate.write(tmp_path / "one.json")
     end = verify(read(tmp_path / "one.json"), bound_to(model, "flag=False"), memory=LITTLE)
     assert (end.wrong, [one.complete for one in end.searched]) == ([], [True] * len(end.searched))
+
+
+VALUES = """
+@dataclass(frozen=True)
+class State:
+    up: Nodes
+    value: {kind}
+
+@initial
+def start(c: Config) -> State:
+    return State(frozenset({{Node(1)}}), {first})
+
+@action(who="tester")
+def step(s: State, p: Node, q: Annotated[int, Range(0, 0, declared=True)], c: Config) -> State:
+    return replace(s, up=frozenset({{p}}), value={after})
+
+@invariant
+def known(s: State, c: Config) -> bool:
+    return {claim}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "after", "claim"),
+    [
+        ("Annotated[tuple[bool, ...], MaxLen(2)]", "()", "(True, False)", "s.value in ((), (True, False))"),
+        (
+            "Map[Node, Annotated[tuple[bool, ...], MaxLen(1)]]",
+            "fill(Node, c, ())",
+            "s.value.put(p, (True,))",
+            "all(s.value[n] != (False,) for n in every(Node, c))",
+        ),
+        ("Annotated[int, Range(0, 2)]", "1", "1", "s != State(frozenset({Node(1)}), 0)"),
+    ],
+    ids=["constants-after-each-step", "a-map-of-tuples", "a-declared-range-of-0"],
+)
+def test_what_the_tool_proves_its_check_accepts(kind: str, first: str, after: str, claim: str, tmp_path: Path) -> None:
+    text = VALUES.format(kind=kind, first=first, after=after, claim=claim)
+    model = model_text.file(text, tmp_path, model_text.BEFORE_STATE)
+    result = proof(model, "flag=False")
+    assert [(p.name, p.status) for p in result.properties if p.name == "known"] == [("known", "proved")]
+    assert result.proof is not None and result.proof.certificate is not None
+    result.proof.certificate.write(tmp_path / "known.json")
+    end = verify(read(tmp_path / "known.json"), bound_to(model, "flag=False"), memory=LITTLE)
+    assert (end.wrong, read(tmp_path / "known.json").lemmas[0]["text"]) == ([], "known")
+
+
+def test_a_lemma_may_name_a_set_of_truth_values(tmp_path: Path) -> None:
+    """Also one that the text does not have: `set(value) is empty`."""
+    text = VALUES.format(kind="Annotated[tuple[bool, ...], MaxLen(1)]", first="()", after="s.value", claim="True")
+    bound = bound_to(model_text.file(text, tmp_path, model_text.BEFORE_STATE), "flag=False")
+    system = system_of(bound, AnyNumber(bound.config, frozenset({"nodes"})))
+    rows: list[list[Any]] = [
+        ["var", "sequence of bool, at most 1", [], "value"],
+        ["seq_set", "set of bool", [0], None],
+        ["const", "set of bool", [], 0],
+        ["eq", "bool", [1, 2], None],
+    ]
+    assert written(node_of(system, rows)) == rows
+    rows[2][3] = 4
+    with pytest.raises(ValueError, match="set of bool: 4 is not a value that the model has"):
+        node_of(system, rows)
 
 
 SCRIPT = "(declare-sort S 0)(declare-const a S)(declare-const b S)(assert (= a b)){}(check-sat)"
