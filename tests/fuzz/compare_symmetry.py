@@ -7,7 +7,7 @@ from typing import Any
 
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.result import CheckResult, PropertyStatus
 from reassure.checkers.base.stop import RUNS_RAISE
 from reassure.checkers.engines.native import engine
 from reassure.spec.semantics.interpreter import ModelError
@@ -25,9 +25,13 @@ def symmetry(subject: Subject) -> Iterator[Difference]:
             found = _searched(subject, mode)
         except Failure:
             continue  # nothing can be renamed
-        want, got = decided(whole), decided(found)
         if mode == "any-order" and isinstance(found, CheckResult) and found.stats.clipped:
             continue  # of a step that the model does not take, perhaps
+        if mode == "any-order" and _ended_by_added_states(whole, found):
+            if contradicted := sorted(_answers(whole) & _opposites(_answers(found))):
+                yield Difference("symmetry", f"{mode}: another verdict", str(contradicted))
+            continue
+        want, got = decided(whole), decided(found)
         if want != got:
             yield Difference("symmetry", f"{mode}: another verdict", f"all states {want}, classes {got}")
         elif mode == "on" and isinstance(whole, CheckResult) and isinstance(found, CheckResult):
@@ -42,6 +46,23 @@ def _searched(subject: Subject, mode: str) -> CheckResult | str:
         return result_of(engine.check, subject.bound, options, subject.lowered)
     except ModelError:
         return "it raises"
+
+
+def _ended_by_added_states(whole: CheckResult | str, found: CheckResult | str) -> bool:
+    """The depth ended only the search that forgets the order: what it adds is deeper than all states of the model."""
+    return isinstance(whole, CheckResult) and isinstance(found, CheckResult) and whole.complete and not found.complete
+
+
+def _answers(result: CheckResult | str) -> set[tuple[str, bool]]:
+    """The properties with an answer, and whether they hold (for one of these, to the depth of both searches)."""
+    if isinstance(result, str):
+        return set()
+    words = {PropertyStatus.HOLDS: True, PropertyStatus.HOLDS_TO_DEPTH: True, PropertyStatus.VIOLATED: False}
+    return {(p.name, words[p.status]) for p in result.properties if p.status in words}
+
+
+def _opposites(answers: set[tuple[str, bool]]) -> set[tuple[str, bool]]:
+    return {(name, not holds) for name, holds in answers}
 
 
 def states_of(result: CheckResult) -> int:

@@ -107,7 +107,7 @@ FAULTS: dict[str, tuple[Fault, int]] = {
     ),
     "validate: every state is what is observed": (
         lambda: patch.object(steppers._Masks, "fits", lambda self, rows: np.ones(len(rows), np.bool_)),
-        3,
+        8,
     ),
     "replayed: a trace is not executed": (lambda: patch.object(replay, "replay", lambda trace, bound: None), 16),
     "gate: pins are not judged": (lambda: patch.object(judge, "_judge_pins", lambda check, record: []), 33),

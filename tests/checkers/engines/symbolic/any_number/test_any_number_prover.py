@@ -11,8 +11,6 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.console.files import read_trace
 from reassure.checkers.traces.replay import replay_trace
-from tests.fuzz.generate import generate
-from tests.fuzz.worker import placed
 from tests.helpers import model_text
 from tests.helpers.any_number import bound_to, proof, statuses
 
@@ -47,10 +45,41 @@ def test_what_is_set_is_not_free() -> None:
         proof("core", "min_isr=2", "brokers=3")
 
 
+MANY_FACTS = """
+@dataclass(frozen=True)
+class Chosen:
+    nodes: frozenset[Node] = frozenset()
+
+@dataclass(frozen=True)
+class Known:
+    chosen: Chosen
+    links: Map[Node, Node]
+
+@dataclass(frozen=True)
+class State:
+    node: Node
+    known: Known | None
+    chosen: Chosen
+
+@initial
+def start(node: Node, chosen: Chosen) -> State:
+    return State(node, None, chosen)
+
+@action(who="any", node=lambda s, c: next(
+    (s.chosen.nodes for n in range(1, 3) if s.known == Known(Chosen(), fill(Node, c, s.node))), s.known.chosen.nodes
+) if s.known is not None else s.chosen.nodes)
+def act(s: State, node: Node) -> State:
+    return s
+
+@invariant
+def fine(s: State) -> bool:
+    return True
+"""
+
+
 def test_the_budget_ends_the_making_of_formulas(tmp_path: Path) -> None:
     """Facts about members name further members: of this model so many that no query is asked for minutes."""
-    path = placed(generate(710_001_378, "reassure", alike=True, in_order=True), tmp_path, 1)
-    result = proof(str(path), budget=1.0)
+    result = proof(model_text.file(MANY_FACTS, tmp_path, model_text.BEFORE_STATE), budget=1.0)
     assert (result.stopped.reason, result.stopped.text) == (StopReason.BUDGET, "the budget of 1 s ended")
     assert "proved" not in statuses(result).values()
 
