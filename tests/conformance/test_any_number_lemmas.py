@@ -3,6 +3,7 @@ means in one configuration what it means for any number."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.symbolic.any_number.certificate import node_of, written
 from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
-from reassure.checkers.engines.symbolic.any_number.instantiation import Instantiation
+from reassure.checkers.engines.symbolic.any_number.instantiation import Instantiation, search_near
 from reassure.checkers.engines.symbolic.any_number.obligations import Quantified
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
@@ -23,9 +24,11 @@ from reassure.checkers.engines.symbolic.lemma_templates import Lemma, candidates
 from reassure.checkers.engines.symbolic.sample_evaluator import Sample, columns
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.semantics.interpreter import BoundModel, ModelError, make_config
+from tests.helpers import model_text
 from tests.helpers.any_number import REFUSED, bound_to, of_construct, system_of
 from tests.helpers.constructs import CONSTRUCTS
 from tests.helpers.drawn_states import reachable
+from tests.helpers.runs import checked
 
 DRAWN = 40
 """Candidates of each model."""
@@ -75,7 +78,8 @@ def test_a_wrong_translation_proves_what_is_false(tmp_path: Path, monkeypatch: p
 
 
 def differing(bound: BoundModel, share: float) -> tuple[int, list[str]]:
-    """The number of drawn candidates, and those whose value in a drawn state is another one in this configuration."""
+    """The number of drawn candidates and the model's own conditions, and those whose value in a drawn state is another
+    one in this configuration."""
     system, rng = system_of(bound), random.Random(1)
     lowered, layout = lower_model(bound), state_layout(bound)
     numbers = [system.graph.config(name, kind.low) for name, kind in system.config]
@@ -83,12 +87,14 @@ def differing(bound: BoundModel, share: float) -> tuple[int, list[str]]:
     states = [draw(bound.type, rng) for _ in range(60)]
     rows = np.array([layout.encode(state) for state in states], np.uint64).view(np.int64)
     sample = Sample(columns(rows, layout, [leaf.path for leaf in lowered.leaves]))
-    instances, here = [instance_of(system, bound, state) for state in states], Instantiation(system, lowered)
-    return len(lemmas), [
-        lemma.text
-        for lemma in lemmas
-        if (np.broadcast_to(sample(here(lemma.node)), len(states)) != 0).tolist()
-        != [instance.holds(lemma.node) for instance in instances]
+    instances, here = [instance_of(system, bound, state) for state in states], Instantiation(lowered)
+    conditions = [(lemma.text, lemma.node) for lemma in lemmas]
+    conditions += [(formula.name, formula.condition) for formula in system.lowered.state_formulas]
+    return len(conditions), [
+        text
+        for text, node in conditions
+        if (np.broadcast_to(sample(here(node)), len(states)) != 0).tolist()
+        != [instance.holds(node) for instance in instances]
     ]
 
 
@@ -96,6 +102,59 @@ def differing(bound: BoundModel, share: float) -> tuple[int, list[str]]:
 def test_a_candidate_means_the_same_in_one_configuration(model: str, pairs: list[str]) -> None:
     drawn, different = differing(bound_to(model, *pairs), 0.3)
     assert drawn > 50 and different == []
+
+
+RECORDS_OF_TABLES = """
+@dataclass(frozen=True)
+class Vote:
+    by: Node
+    seen: Map[Node, frozenset[Node]]
+    links: Map[Node, Inner]
+
+@dataclass(frozen=True)
+class State:
+    votes: Annotated[frozenset[Vote], MaxSize(2)]
+    seen: Map[Node, frozenset[Node]]
+
+NOTHING: frozenset[Node] = frozenset()
+
+@initial
+def start(c: Config) -> State:
+    return State(frozenset(), fill(Node, c, NOTHING))
+
+@action(who="any")
+def vote(s: State, by: Node, on: bool, c: Config) -> State:
+    return replace(s, votes=s.votes | {Vote(by, s.seen.put(by, every(Node, c)), fill(Node, c, Inner(1, on)))})
+
+@invariant
+def no_vote_of_nothing(s: State, c: Config) -> bool:
+    return Vote(Node(1), fill(Node, c, NOTHING), fill(Node, c, Inner())) not in s.votes
+
+@invariant
+def seen_now(s: State, c: Config) -> bool:
+    return all(v == Vote(v.by, s.seen, fill(Node, c, v.links[v.by])) or v.by > Node(1) for v in s.votes)
+
+@invariant
+def of_the_first(s: State, c: Config) -> bool:
+    vote = Vote(Node(1), s.seen, fill(Node, c, Inner(1, True)))
+    return all((v if v.by == Node(1) else vote) in s.votes and v.links[v.by].on for v in s.votes)
+
+@invariant
+def not_these_alone(s: State, c: Config) -> bool:
+    return s != State(frozenset({Vote(Node(1), s.seen, fill(Node, c, Inner(1, True)))}), s.seen)
+"""
+
+
+def test_records_with_tables_mean_the_same_in_each_configuration(tmp_path: Path) -> None:
+    """The invariants as lemmas, by a search of each configuration; and by plain Python."""
+    path = model_text.file(RECORDS_OF_TABLES, tmp_path, model_text.BEFORE_STATE)
+    system = system_of(bound_to(path))
+    lemmas = [Lemma(f.name, f.condition) for f in system.lowered.state_formulas]
+    for searched in itertools.islice(search_near(system, lemmas, 60.0, 1 << 30, lambda what: None), 3):
+        assert searched.complete
+        plain, _ = checked(path, searched.settings.split(", "), engine="reference")
+        assert set(searched.false) == {p.name for p in plain.properties if str(p.status) == "violated"}
+        assert searched.states == plain.stats.distinct
 
 
 @pytest.mark.slow

@@ -14,6 +14,8 @@ from unittest.mock import patch
 import pytest
 
 from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.engines.symbolic.any_number.instantiation import Instantiation
+from reassure.spec.language.types import Type
 from tests.fuzz import compare_symmetry
 from tests.fuzz.constructs import REQUIRED, chosen, constructs
 from tests.fuzz.directed import DIRECTED, NEVER, Directed, step
@@ -116,6 +118,31 @@ def test_what_is_violated_and_holds_in_any_order_is_seen(folder: Path) -> None:
     with patch.object(compare_symmetry, "result_of", lambda *given: holds(right(*given))):
         said = answer(DEEPER.source(LANGUAGE, "deeper"), 1, list(DEEPER.checks), folder)
     assert [d[1] for d in said.differences] == ["any-order: another verdict"]
+
+
+TABLES = Directed(
+    "x: Annotated[frozenset[V], MaxSize(2)]",
+    "frozenset()",
+    step("return replace(s, x=s.x | {V(fill(N, c, False))})")
+    + NEVER.format("s.x != frozenset({V(fill(N, c, True))})").replace("s: State", "s: State, c: Config"),
+    ("any-number",),
+    records="\n@dataclass(frozen=True)\nclass V:\n    on: Map[N, bool]\n",
+)
+
+
+def test_another_meaning_in_one_configuration_is_seen(folder: Path) -> None:
+    """Entries of a table in a record are taken for false."""
+    right = Instantiation._scalars
+
+    def fault(self: Instantiation, kind: Type, path: str, value: Any) -> Any:
+        return right(self, kind, path, [self.graph.false] * len(value) if isinstance(value, list) else value)
+
+    source = TABLES.source(LANGUAGE, "tables")
+    said = answer(source, 1, list(TABLES.checks), folder)
+    assert (said.differences, said.refused) == ((), "")
+    with patch.object(Instantiation, "_scalars", fault):
+        said = answer(source, 1, list(TABLES.checks), folder)
+    assert "another meaning in one configuration" in [d[1] for d in said.differences]
 
 
 @pytest.mark.parametrize("name", DIRECTED)

@@ -20,11 +20,11 @@ from reassure.checkers.engines.symbolic.any_number.samples import configurations
 from reassure.checkers.engines.symbolic.any_number.system import System
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.leaves import bags, scalar_leaves
+from reassure.spec.frontend.leaves import scalar_leaves, slot_type
 from reassure.spec.frontend.lowered_model import Formula, LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.operations import operation
-from reassure.spec.language.annotations import resolve
+from reassure.spec.language.annotations import record_type, resolve
 from reassure.spec.language.types import (
     IdType,
     IntType,
@@ -48,12 +48,9 @@ FURTHEST = 12
 class Instantiation:
     """Nodes of a model for any number as nodes of the same model in one configuration. A table is a list of nodes."""
 
-    def __init__(self, system: System, lowered: LoweredModel) -> None:
+    def __init__(self, lowered: LoweredModel) -> None:
         self.graph, self.bound = lowered.graph, lowered.bound
         self.kinds = {leaf.path: leaf.type for leaf in lowered.leaves}
-        self.records = {path: bag.item for path, bag in bags(lowered.bound.type)}
-        self.items = {path: scalar_leaves(bag.item) for path, bag in system.bags}
-        """By set of records: the scalars of a record for any number."""
         self.memo: dict[tuple[Node, Env], Any] = {}
 
     def __call__(self, node: Node, env: Env = ()) -> Any:
@@ -70,6 +67,8 @@ class Instantiation:
             return SetType(self._kind(kind.item))
         if isinstance(kind, SeqType):
             return SeqType(self._kind(kind.item), kind.length)
+        if isinstance(kind, RecordType):
+            return record_type(kind.cls, self.bound.config)
         return resolve(kind.sort, self.bound.config) if isinstance(kind, IdType) and unbounded(kind) else kind
 
     def _members(self, kind: Type) -> range:
@@ -119,21 +118,34 @@ class Instantiation:
 
     # -- records and tables -----------------------------------------------------------------------------------
 
-    def _record(self, node: Node, env: Env) -> Node:
-        slot = node.args[0]
-        return self.graph.op("record", self.records[slot.data.partition("#")[0]], (self(slot, env),))
-
     def _unpack(self, node: Node, env: Env) -> Any:
-        record = self(node.args[0], env)
-        assert isinstance(record.type, RecordType)
+        own, record = node.args[0].type, self(node.args[0], env)
         numbers = {path: (i, kind) for i, (path, kind) in enumerate(scalar_leaves(record.type))}
 
         def scalar(path: str) -> Node:
             number, kind = numbers[path]
             return self.graph.op("unpack", kind, (record,), number)
 
-        path, kind = self.items[node.args[0].args[0].data.partition("#")[0]][node.data]
+        path, kind = scalar_leaves(own)[node.data]
         return self._entries(kind, path, scalar)
+
+    def _pack(self, node: Node, env: Env) -> Node:
+        kind, scalars = self._kind(node.type), dict[str, Node]()
+        for (path, own), argument in zip(scalar_leaves(node.type), node.args, strict=True):
+            scalars |= self._scalars(own, path, self(argument, env))
+        return self.graph.op("pack", kind, tuple(scalars[path] for path, _ in scalar_leaves(kind)))
+
+    def _scalars(self, kind: Type, path: str, value: Any) -> dict[str, Node]:
+        """A scalar, or those of a table, by their paths."""
+        if not isinstance(kind, MapType):
+            return {path: value}
+        names = [path.replace("[*]", f"[{key_name(key)}]", 1) for key in self._kind(kind.key).values()]
+        parts = [self._scalars(kind.value, name, entry) for name, entry in zip(names, value, strict=True)]
+        return {name: scalar for part in parts for name, scalar in part.items()}
+
+    def _slot(self, node: Node, env: Env) -> Node:
+        packed = self(node.args[0], env)
+        return self.graph.op("slot", IntType(1, slot_type(packed.type).high), (packed,))
 
     def _those(self, node: Node, env: Env) -> Node:
         assert isinstance(node.type, SetType)
@@ -216,7 +228,7 @@ def _explored(
 ) -> tuple[Exploration, dict[str, list[str]]]:
     """A search of one configuration, and the texts of the lemmas by the name of the claim that has them."""
     lowered, layout = lower_model(bound), state_layout(bound)
-    here, claims = Instantiation(system, lowered), dict[str, list[Lemma]]()
+    here, claims = Instantiation(lowered), dict[str, list[Lemma]]()
     for number, lemma in enumerate(lemmas):
         claims.setdefault(f"lemmas {number % STATE_CLAIMS}", []).append(lemma)
     formulas = []
