@@ -21,7 +21,7 @@ from reassure.checkers.base.shared_options import QUIET
 from reassure.checkers.base.terminal import PIPE, Console
 from reassure.checkers.console.commands import options_of
 from reassure.checkers.console.failures import as_failure
-from reassure.checkers.console.files import STANDARD_OUTPUT, outputs_must_be_writable
+from reassure.checkers.console.files import STANDARD_OUTPUT, outputs_must_be_writable, remove_empty
 from reassure.checkers.console.parser import parse, record_among
 
 
@@ -38,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
     """Runs a command; the exit code. argv: of a command that does not have its process for itself."""
     words = sys.argv[1:] if argv is None else argv
     _streams()
-    args = argparse.Namespace(json=record_among(words))
+    args, made = argparse.Namespace(json=record_among(words)), list[Path]()
     if threading.current_thread() is threading.main_thread():
         interrupt = Interrupts()
         signal.signal(signal.SIGTERM, interrupt)  # as CI ends a run: also with a record
@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
         if argv is None:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         command = parse(words, args)
-        outputs_must_be_writable(args)
+        outputs_must_be_writable(args, made)
         to_stdout = args.json == STANDARD_OUTPUT
         console = console_to(sys.stderr if to_stdout else sys.stdout)
         console.last_line_only = QUIET in options_of(args.command) and args.quiet
@@ -58,7 +58,7 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
         return int(args.found.value)
     except KeyboardInterrupt:
-        return _failed(Exit.INCONCLUSIVE, "interrupted", args, words)
+        return _failed(Exit.INCONCLUSIVE, "interrupted", args, words, made)
     except BrokenPipeError:
         _close_stdout()
         code: Exit = getattr(args, "found", Exit.SYSTEM)
@@ -69,7 +69,7 @@ def main(argv: list[str] | None = None) -> int:
         failure = as_failure(error)
         if failure.code is Exit.INTERNAL and os.environ.get("REASSURE_DEBUG"):
             raise
-        return _failed(failure.code, str(failure), args, words)
+        return _failed(failure.code, str(failure), args, words, made)
 
 
 def _streams() -> None:
@@ -87,10 +87,11 @@ def _close_stdout() -> None:
 
 def failed(failure: Failure, words: list[str]) -> int:
     """Reports a command whose process ended without an answer; the exit code."""
-    return _failed(failure.code, str(failure), argparse.Namespace(json=record_among(words)), words)
+    return _failed(failure.code, str(failure), argparse.Namespace(json=record_among(words)), words, [])
 
 
-def _failed(code: Exit, message: str, args: argparse.Namespace, words: list[str]) -> int:
+def _failed(code: Exit, message: str, args: argparse.Namespace, words: list[str], made: list[Path]) -> int:
+    """Reports a command that failed; the exit code. made: folders for its outputs, which are removed if empty."""
     terminal.print_error(f"reassure: {terminal.message(message)}")
     path = getattr(args, "json", None)
     if isinstance(path, Path):
@@ -100,5 +101,6 @@ def _failed(code: Exit, message: str, args: argparse.Namespace, words: list[str]
         except OSError as error:
             if code is not Exit.SYSTEM:
                 print(f"reassure: {path}: {error.strerror}", file=sys.stderr)
-            return Exit.SYSTEM.value
+            code = Exit.SYSTEM
+    remove_empty(made)
     return code.value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,27 +22,40 @@ STANDARD_OUTPUT = Path("-")
 GATE_FILE = Path("gate.toml")
 
 
-def outputs_must_be_writable(args: argparse.Namespace) -> None:
-    """`Failure` if a file or folder that an option of the command names as an output cannot be written."""
+def outputs_must_be_writable(args: argparse.Namespace, made: list[Path]) -> None:
+    """`Failure` if a file or folder that an option of the command names as an output cannot be written.
+
+    made: takes the folders that are made for outputs, a folder before those in it.
+    """
     for option in options_of(args.command):
         path = getattr(args, option.name)
         if option.output and isinstance(path, Path) and path != STANDARD_OUTPUT:
-            _must_be_writable(path, option)
+            _must_be_writable(path, option, made)
 
 
-def _must_be_writable(path: Path, option: Option) -> None:
+def _must_be_writable(path: Path, option: Option, made: list[Path]) -> None:
     if path.exists() and not path.is_file() and not path.is_dir():  # /dev/null
         return
     is_folder = option.metavar == "DIR"
     folder = path if is_folder else path.parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        for part in reversed([folder, *folder.parents]):
+            if not part.exists():
+                part.mkdir(exist_ok=True)
+                made.append(part)
         with tempfile.TemporaryFile(dir=folder):
             pass
         if not is_folder and path.is_dir():
             raise IsADirectoryError(21, "it is a directory")
     except OSError as error:
         raise Failure(Exit.SYSTEM, f"{option.flag} {path} cannot be written: {error.strerror}") from None
+
+
+def remove_empty(folders: list[Path]) -> None:
+    """Removes those of the folders that nothing was written to."""
+    for folder in reversed(folders):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def name_traces(paths: list[str], console: Console) -> None:

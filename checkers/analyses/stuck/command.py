@@ -14,7 +14,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_GRAPH, MODEL, OUTPUTS, PROPERTY, SET, WORKERS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.files import name_traces, outputs_must_be_writable
+from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
 
 OPTIONS = (
@@ -36,7 +36,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.stuck.analysis import analysed
     from reassure.checkers.analyses.stuck.report import report_stuck, stuck_record
 
-    outputs_must_be_writable(args)
     prepared = prepare(args.model, args.set)
     with Progress(quiet=args.quiet) as progress:
         analysis = analysed(prepared, search_options(args), args.limit, args.fair_only, args.repro, progress)

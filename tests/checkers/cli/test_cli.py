@@ -279,6 +279,15 @@ def test_record_of_a_wrong_command_line(words: list[str], tmp_path: Path, capsys
     assert (record["exit_code"], record["complete"], record["verdict"]) == (64, False, "usage")
 
 
+def test_a_command_that_fails_leaves_no_empty_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there, record = tmp_path / "there", tmp_path / "records" / "r.json"
+    there.mkdir()
+    words = ["check", "krafft", "--trace-dir"]
+    assert said(capsys, *words, str(tmp_path / "a" / "b"), "--json", str(record))[0] == 64
+    assert said(capsys, *words, str(there / "c"))[0] == said(capsys, *words, str(there))[0] == 64
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "records", record, there]
+
+
 def test_a_device_is_written_to_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
