@@ -93,14 +93,8 @@ def kafka_test(name: str, case: findings.Case, record: findings.FindingsRecord) 
 
 def pages_with_sessions() -> list[Path]:
     """The pages that show what a command prints."""
-    return [
-        ROOT / "README.md",
-        *sorted(
-            p
-            for p in (ROOT / "docs").rglob("*.md")
-            if p.name not in (*commands_page.pages(), FINDINGS.name, BY_RELEASE.name, STATEMENTS.name)
-        ),
-    ]
+    written = {*commands_page.pages(), FINDINGS.name, BY_RELEASE.name, STATEMENTS.name}
+    return [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name not in written)]
 
 
 def traces(ran: list[GateRun]) -> TraceStore:
