@@ -346,7 +346,51 @@ def nobody_is_matched_alone(s: State, c: Config) -> bool:
 def a_letter_of_nobody(s: State) -> bool:
     return any(letter.of is None and letter.to is None for letter in s.sent)
 """
-ALIKE = {"queue": QUEUE, "gossip": GOSSIP, "named": NAMED, "asking": ASKING, "lending": LENDING, "pairs": PAIRS}
+LABELS = """
+@dataclass(frozen=True)
+class Label:
+    job: Job
+    urgent: bool
+
+@dataclass(frozen=True)
+class Parcel:
+    to: Node
+    labels: Annotated[frozenset[Label], MaxSize(2)]
+
+@dataclass(frozen=True)
+class State:
+    parcels: Annotated[frozenset[Parcel], MaxSize(2)]
+    last: Annotated[frozenset[Parcel], MaxSize(1)]
+    gone: Nodes
+
+@initial
+def start() -> State:
+    return State(frozenset(), frozenset(), NOBODY)
+
+@action(who="node")
+def send(s: State, to: Node, urgent: bool) -> State:
+    require(len(s.parcels) < 2 and to not in s.gone)
+    labels = frozenset({Label(Job(0), urgent)})
+    parcel = Parcel(to, labels if s.last == frozenset() else labels | {Label(Job(0), not urgent)})
+    return replace(s, parcels=s.parcels | {parcel}, last=frozenset({parcel}))
+
+@action(who="node", parcel=lambda s: s.parcels)
+def take(s: State, parcel: Parcel) -> State:
+    return replace(s, parcels=s.parcels - {parcel}, gone=s.gone | {parcel.to})
+
+@invariant
+def two_labels_do_not_come_first(s: State) -> bool:
+    return s.gone != NOBODY or all(len(p.labels) < 2 or len(s.parcels) == 2 for p in s.parcels)
+
+@cover
+def two_for_one(s: State) -> bool:
+    return any(p != q and p.to == q.to for p in s.parcels for q in s.parcels)
+"""
+"""Sets of records in records of a set: nodes are renamed, and jobs, which the inner sets hold, are not."""
+ALIKE = {
+    "queue": QUEUE, "gossip": GOSSIP, "named": NAMED, "asking": ASKING, "lending": LENDING, "pairs": PAIRS,
+    "labels": LABELS,
+}  # fmt: skip
 
 
 def alike(name: str, folder: Path, **settings: int) -> tuple[BoundModel, LoweredModel]:

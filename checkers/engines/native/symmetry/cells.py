@@ -61,6 +61,24 @@ def id_types(kind: Type) -> Iterator[IdType]:
         yield from id_types(kind.item)
 
 
+def _ids_in_inner_sets(kind: Type, within: RecordType | None = None) -> Iterator[tuple[IdType, RecordType]]:
+    """The id types in sets of records in the records of a set, each with the record of the outer set.
+
+    within: the record of the set that the type is in.
+    """
+    if isinstance(kind, RecordType):
+        for _, inner in kind.fields:
+            yield from _ids_in_inner_sets(inner, within)
+    elif isinstance(kind, MapType):
+        yield from _ids_in_inner_sets(kind.value, within)
+    elif isinstance(kind, OptionType):
+        yield from _ids_in_inner_sets(kind.inner, within)
+    elif isinstance(kind, BagType) and within is not None:
+        yield from ((inner, within) for inner in id_types(kind.item))
+    elif isinstance(kind, BagType):
+        yield from _ids_in_inner_sets(kind.item, kind.item)
+
+
 def sorts_to_rename(lowered: LoweredModel, starts: list[Any], any_order: bool) -> tuple[Sort, ...]:
     """The sorts whose ids may be renamed, and among which; `NotRenamed` if there is none.
 
@@ -70,8 +88,11 @@ def sorts_to_rename(lowered: LoweredModel, starts: list[Any], any_order: bool) -
     """
     reasons: list[str] = []
     sorts: list[Sort] = []
+    inner = dict(_ids_in_inner_sets(lowered.bound.type))
     for kind in dict.fromkeys(id_types(lowered.bound.type)):
         why = _order_is_read(lowered, kind.sort, any_order)
+        if kind in inner:
+            why = f"a set of {inner[kind]} holds ids of {kind.sort.__name__} in sets of records"
         if why:
             reasons.append(why)
             continue

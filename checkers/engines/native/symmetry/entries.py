@@ -94,11 +94,22 @@ def _of(
         yield from _of(kind.inner, stored, field + 1, shape + 1, keys, first, field)
     elif isinstance(kind, BagType):
         if kind.size:
-            record = entries_of(kind.item, first)
+            record = tuple(part for one in entries_of(kind.item, first) for part in _without_ids(one, kind.item))
             yield FieldEntry(kernel.SLOTS, field, shape, stored[field], 0, 0, kind.size, keys, record, kind.item)
     else:
         entry = _of_scalar(kind, stored[field], field, shape, keys, first)
         yield replace(entry, flag=flag) if entry.kind == kernel.ID else entry  # what else is absent names no id
+
+
+def _without_ids(entry: FieldEntry, record: RecordType) -> Iterator[FieldEntry]:
+    """An entry of a record in a set; of a set of records in there, which holds no id (`cells.py`), each slot."""
+    if entry.kind != kernel.SLOTS:
+        yield entry
+        return
+    assert not any(one.members for one in entry.record)
+    stored = codes(record)
+    for k in range(entry.count):
+        yield FieldEntry(kernel.PLAIN, entry.field + k, entry.shape + k, stored[entry.field + k], keys=entry.keys)
 
 
 def _of_scalar(
