@@ -86,7 +86,7 @@ def _prepared(
         bound = BoundModel(loaded, make_config(loaded, settings(loaded, pairs)))
         prepared = Prepared(bound, source=model, settings=tuple(pairs))
         lower(prepared)
-        reason = _without_start(bound)
+        reason = without_start(bound)
     except SystemExit as error:  # of its Config or a `when`, which are Python of any kind
         raise Failure(Exit.MODEL, f"{loaded.name} ends the interpreter: SystemExit: {error}") from None
     except ConfigError as error:
@@ -106,7 +106,7 @@ def _prepared(
     return replace(prepared, sha256=sha, restricted=prepared.__dict__.get("lowered"))
 
 
-def _without_start(bound: BoundModel) -> str:
+def without_start(bound: BoundModel) -> str:
     """The reason why there is no initial state, "" if there is one: every property holds of no state."""
     reason = f"{', '.join(i.name for i in bound.model.initials)} requires what is never so"
     for declared, _, state in bound.initial_states():

@@ -54,6 +54,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
+def beyond_bounds(steps: int) -> str:
+    """The line about steps that leave a bound which the model does not declare."""
+    verb = "leaves" if steps == 1 else "leave"
+    return f"{counted(steps, 'step')} {verb} a bound that the model does not declare: answers are within the bounds"
+
+
 def print_error(text: str) -> None:
     """Prints a text to standard error; lines are broken between words in a terminal and nowhere else."""
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from reassure.checkers.base.variants import replaced_claims
@@ -51,7 +51,7 @@ def _constantly_true(lowered: LoweredModel) -> set[str]:
 
 
 def _reads_states(claim: Property) -> bool:
-    """Whether the text of a claim names a state that it is given."""
+    """Whether the text of a claim names a state, or the configuration, that it is given."""
     function: Any = claim.goal or claim.function
     try:
         tree, _, _ = find_source(function)
@@ -85,6 +85,18 @@ def never_applies(claim: Property, model: Model) -> bool:
         except Exception:  # the model is refused for it, if this configuration is asked for
             return False
     return False
+
+
+def settings_read(when: Callable[[Any], bool], config: Any) -> set[str]:
+    """The settings of a configuration that a `when` reads: while others vary, it says the same."""
+    read = set[str]()
+
+    def note(self: Any, name: str) -> Any:
+        read.add(name)
+        return getattr(config, name)
+
+    when(object.__new__(type(type(config).__name__, (type(config),), {"__getattribute__": note})))
+    return read
 
 
 def _types(model: Model) -> dict[str, Type]:

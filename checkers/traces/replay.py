@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, worst
 from reassure.checkers.base.model_loader import FINDINGS
@@ -77,10 +78,28 @@ def _judge_property(trace: Trace, bound: BoundModel, result: Replayed) -> None:
         result.code = Exit.EXPECTATION
 
 
+def refused_attempts(trace: Trace) -> list[dict[str, Any]]:
+    """The attempts that a suite says are refused; `TraceError` if they have another shape."""
+    suite = trace.meta.get("suite", {})
+    attempts = suite.get("refused", []) if isinstance(suite, dict) else None
+    if not isinstance(attempts, list) or not all(isinstance(one, dict) for one in attempts):
+        raise TraceError("`#meta`.`suite` is to be an object, and `refused` in it a list of attempts")
+    for attempt in attempts:
+        state = attempt.get("state")
+        if type(state) is not int or not 0 <= state < len(trace.states) or type(attempt.get("action")) is not str:
+            raise TraceError("an attempt in `#meta`.`suite`.`refused` is of no state and action of this trace")
+        if not isinstance(attempt.get("params"), dict):
+            raise TraceError("an attempt in `#meta`.`suite`.`refused` has no `params`, an object")
+    return attempts
+
+
 def _judge_refusals(trace: Trace, bound: BoundModel, result: Replayed) -> None:
     """Whether the attempts that a suite says are refused still are."""
-    suite = trace.meta.get("suite", {})
-    attempts = suite.get("refused", []) if isinstance(suite, dict) else []
+    try:
+        attempts = refused_attempts(trace)
+    except TraceError as error:
+        result.code, result.problem = Exit.TRACE, str(error)
+        return
     refused = 0
     for attempt in attempts:
         try:

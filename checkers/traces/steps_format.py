@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.traces.plain_json import to_plain
-from reassure.spec.semantics.interpreter import BoundModel
-from reassure.spec.semantics.trace import Trace, TraceStep, decode
+from reassure.checkers.traces.replay import refused_attempts
+from reassure.spec.semantics.interpreter import BoundModel, ModelError
+from reassure.spec.semantics.trace import WRONG, Trace, TraceError, TraceStep, decode
 
 FORMAT = "reassure-steps"
 VERSION = 1
@@ -26,9 +28,11 @@ def to_steps(trace: Trace, bound: BoundModel) -> str:
         "state": to_plain(trace.states[0], bound.type),
     }
     whole["steps"] = [_step(trace, i, bound) for i in range(1, len(trace.states))]
-    refused = trace.meta.get("suite", {}).get("refused", [])
-    if refused:
-        whole["refused"] = [_refused(attempt, bound) for attempt in refused]
+    try:
+        if refused := [_refused(attempt, bound) for attempt in refused_attempts(trace)]:
+            whole["refused"] = refused
+    except (ModelError, TraceError, *WRONG) as error:
+        raise Failure(Exit.USAGE, f"an attempt that the trace says is refused is wrong: {error}") from None
     if trace.loop is not None:
         whole["loop"] = trace.loop
     if trace.closing is not None:

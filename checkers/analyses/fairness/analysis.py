@@ -89,6 +89,8 @@ class FairnessAnalysis:
     """The reason why it ended."""
     states: int = 0
     clipped: int = 0
+    undeclared: int = 0
+    """Steps that leave a bound which the model does not declare."""
 
     @property
     def complete(self) -> bool:
@@ -148,7 +150,8 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
         state = layout.decode(raised.row.view(np.uint64))
         raise ModelError(f"{raised_in(bound, state, options.wants).text}; `reassure check` shows how") from None
     stopped = ending.stop or ALL_WEAKENED
-    return FairnessAnalysis(tuple(needs.values()), stopped, exploration.distinct, exploration.clipped_steps)
+    stats = exploration.stats
+    return FairnessAnalysis(tuple(needs.values()), stopped, stats.distinct, stats.clipped, stats.undeclared)
 
 
 def _decided(

@@ -9,7 +9,7 @@ from rich.text import Text
 from reassure.checkers.analyses.fairness.analysis import FairnessAnalysis, Need, PropertyNeeds
 from reassure.checkers.base.exit_codes import Exit, worst
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.terminal import Console, counted
+from reassure.checkers.base.terminal import Console, beyond_bounds, counted
 from reassure.checkers.traces.fairness import as_data, repeats
 from reassure.checkers.traces.render import ROW, in_a_row
 from reassure.spec.semantics.interpreter import BoundModel
@@ -17,7 +17,7 @@ from reassure.spec.semantics.interpreter import BoundModel
 
 def exit_of(analysis: FairnessAnalysis) -> Exit:
     """The exit code: the most severe of those of the properties."""
-    codes = [Exit.OK] if analysis.complete else [Exit.INCONCLUSIVE]
+    codes = [Exit.OK] if analysis.complete and not analysis.undeclared else [Exit.INCONCLUSIVE]
     for p in analysis.properties:
         codes += [Exit.LIVENESS] if p.holds is False else []
         codes += [Exit.VACUOUS] if p.vacuous else []
@@ -63,6 +63,8 @@ def report_fairness(bound: BoundModel, analysis: FairnessAnalysis, console: Cons
             console.print(f"  sufficient together: {enough}")
     if not analysis.complete:
         console.print(f"\nstopped because {analysis.stopped.text}")
+    if analysis.undeclared:
+        console.print(f"\n{beyond_bounds(analysis.undeclared)}", style="yellow")
     console.print()
     console.print_exit(exit_of(analysis))
 

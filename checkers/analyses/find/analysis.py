@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from reassure.checkers.base.engine_results import EngineResult
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.base.options import EXACT_SYMMETRIES, ProofOptions, SearchOptions
-from reassure.checkers.base.prepare import Prepared
+from reassure.checkers.base.prepare import Prepared, without_start
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import RAISES, CheckResult, PropertyStatus
 from reassure.checkers.base.run_identity import RunIdentity
@@ -23,7 +24,7 @@ from reassure.checkers.traces.expression_claims import NAME, NAMES, as_written, 
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError
-from reassure.spec.semantics.interpreter import BoundModel, make_config
+from reassure.spec.semantics.interpreter import BoundModel, ModelError, make_config
 from reassure.spec.semantics.trace import Trace
 
 FOUND = Stop(FAILED_FAST.reason, "a state or step was found of which the expression is true")
@@ -74,6 +75,9 @@ def find(
     """
     loaded = load(model)
     bound = BoundModel(loaded, make_config(loaded, settings(loaded, pairs)))
+    with suppress(ModelError):  # the search tells what raises
+        if reason := without_start(bound):
+            raise Failure(Exit.NOTHING, f"{loaded.name} has no initial state: {reason}")
     sha = digest(loaded)
     with never(loaded, expression) as (negated, _):
         claim = BoundModel(negated, bound.config)

@@ -9,16 +9,21 @@ from rich.text import Text
 from reassure.checkers.analyses.guards.analysis import GuardAnalysis
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.terminal import Console, counted
+from reassure.checkers.base.terminal import Console, beyond_bounds, counted
 from reassure.checkers.console.report import report_classes
 from reassure.checkers.traces.render import in_a_row
 from reassure.spec.semantics.interpreter import BoundModel
 
 
 def exit_of(analysis: GuardAnalysis) -> Exit:
-    """The exit code: a guard without a verdict makes it inconclusive."""
-    undecided = any(g.verdict == "undecided" for g in analysis.guards)
+    """The exit code: a guard without a verdict makes it inconclusive, and steps that leave an undeclared bound."""
+    undecided = any(g.verdict == "undecided" for g in analysis.guards) or _undeclared(analysis)
     return Exit.OK if analysis.complete and not undecided else Exit.INCONCLUSIVE
+
+
+def _undeclared(analysis: GuardAnalysis) -> int:
+    """Steps, with every guard, that leave a bound which the model does not declare."""
+    return analysis.base.stats.undeclared if analysis.base is not None else 0
 
 
 def report_guards(bound: BoundModel, analysis: GuardAnalysis, console: Console) -> None:
@@ -56,6 +61,8 @@ def report_guards(bound: BoundModel, analysis: GuardAnalysis, console: Console) 
         console.print(f"not evaluated, since they are about whole runs: {', '.join(temporal)}")
     if not analysis.complete:
         console.print(f"stopped because {analysis.stopped.text}")
+    if undeclared := _undeclared(analysis):
+        console.print(beyond_bounds(undeclared), style="yellow")
 
 
 def guards_record(

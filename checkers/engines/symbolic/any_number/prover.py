@@ -28,6 +28,7 @@ from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import MODEL_RAISES, Ending, Stop, StopReason
+from reassure.checkers.base.vacuity import settings_read
 from reassure.checkers.engines.native import engine as native
 from reassure.checkers.engines.symbolic.any_number.certificate import certificate_of
 from reassure.checkers.engines.symbolic.any_number.counterexamples import MOST_MEMBERS, Counterexamples, SmallStep
@@ -176,6 +177,16 @@ class AnyNumberProver:
                     raise Disagreement(f"the formulas exclude the value of {condition} in {some[0]}")
 
 
+def _apply_everywhere(bound: BoundModel, options: SearchOptions, free: frozenset[str]) -> None:
+    """`Failure` if a property applies to some values of the free numbers alone."""
+    for p in bound.model.properties:
+        read = settings_read(p.when, bound.config) & free if p.when is not None and options.wants(p.name) else set()
+        if read and not p.temporal:
+            which = ", ".join(sorted(read))
+            text = f"the `when` of {p.name} reads {which}, which is any number here: set it with --set"
+            raise Failure(Exit.USAGE, f"{text}, or name other properties by --property")
+
+
 def prove_for_any_number(
     prepared: Prepared, options: SearchOptions, progress: Progress, proof: ProofOptions
 ) -> EngineResult:
@@ -187,6 +198,7 @@ def prove_for_any_number(
     say = clock.say
     prepare_z3(proof.seed)
     system = _system(prepared, options, clock.look)
+    _apply_everywhere(bound, options, system.any_number.free)
     names = [p.name for p in bound.properties if not p.temporal and options.wants(p.name)]
     prover: AnyNumberProver | None = None
     facts: dict[str, PropertyFact] = {}
