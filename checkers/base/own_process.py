@@ -6,9 +6,11 @@ through a pipe; without it the exit code of the process means nothing.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +20,8 @@ from reassure.checkers.base.only_answers import ENDED, SIGNALS
 
 TOGETHER = 0.5
 """Seconds within which several signals count as one: a terminal and `timeout` send theirs to both processes."""
+AFTER = 0.02
+"""Seconds until Ctrl-C is tried again that came while an object was freed."""
 
 
 class Interrupts:
@@ -31,6 +35,16 @@ class Interrupts:
         if now - self.last >= TOGETHER:
             self.last = now
             raise KeyboardInterrupt
+
+    def lost(self, what: sys.UnraisableHookArgs) -> None:
+        """As `sys.unraisablehook`: raises again, a moment later, what a destructor has lost."""
+        if what.exc_type is not KeyboardInterrupt:
+            sys.__unraisablehook__(what)
+            return
+        self.last = float("-inf")
+        later = threading.Timer(AFTER, _thread.interrupt_main, [signal.SIGTERM])
+        later.daemon = True
+        later.start()
 
 
 def in_own_process(command: Callable[[], int]) -> int:

@@ -42,8 +42,10 @@ def main(argv: list[str] | None = None) -> int:
     if threading.current_thread() is threading.main_thread():
         interrupt = Interrupts()
         signal.signal(signal.SIGTERM, interrupt)  # as CI ends a run: also with a record
-        if argv is None and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, interrupt)
+        if argv is None:
+            sys.unraisablehook = interrupt.lost
+            if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+                signal.signal(signal.SIGINT, interrupt)
     try:
         if argv is None:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)

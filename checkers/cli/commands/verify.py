@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reassure.checkers.base import polled_interrupts
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
@@ -55,9 +56,12 @@ KIND = GateKind(by_digest=False)
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Checks the certificate, and prints what it proves or what is wrong with it."""
+    from reassure.checkers.engines.symbolic.solver import interruptible
+
     limits = _Limits(args.budget, args.memory)
     try:
-        return _checked(args, console, limits)
+        with interruptible():
+            return _checked(args, console, limits)
     except Interrupted:  # Z3 says of lack of time that it was interrupted
         limits.say("")
         raise
@@ -76,7 +80,8 @@ class _Limits:
         return None if self.budget is None else max(0.0, self.budget - (time.monotonic() - self.began))
 
     def say(self, what: str) -> None:
-        """Raises `Interrupted` when the time is up."""
+        """Raises `Interrupted` when the time is up, or Ctrl-C has ended the check."""
+        polled_interrupts.look()
         if self.budget is not None and self.seconds() == 0:
             raise budget_ended(self.budget)
 

@@ -13,6 +13,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from reassure.checkers.base import polled_interrupts
 from reassure.checkers.base.memory import MemoryLimit, OutOfMemory
 from reassure.checkers.base.stop import budget_ended
 from reassure.checkers.engines.native.kernels import search_loop, state_table
@@ -441,6 +442,7 @@ class Clock:
         return time.monotonic() - self.began
 
     def look(self) -> None:
-        """Raises `Interrupted` when the budget is spent."""
+        """Raises `Interrupted` when the budget is spent, or Ctrl-C has ended a proof that this search is part of."""
+        polled_interrupts.look()
         if self.budget is not None and self.seconds > self.budget:
             raise budget_ended(self.budget)

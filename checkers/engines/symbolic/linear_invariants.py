@@ -21,6 +21,7 @@ from reassure.checkers.engines.native.kernels.edge_list import edge_list
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.symbolic.lemma_templates import Fields, Lemma, Part
 from reassure.checkers.engines.symbolic.scout import Scout
+from reassure.checkers.engines.symbolic.solver import query
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.language.types import IntType, SetType
 
@@ -98,7 +99,9 @@ class Potentials:
         while True:
             solver.add(*(self._survived(row, c, a) for row in self.respected[added:]))
             added = len(self.respected)
-            if solver.check() != z3.sat:
+            with query(solver.ctx):
+                answer = solver.check()
+            if answer != z3.sat:
                 return None
             model = solver.model()
             cs, as_ = ([_fraction(model, v) for v in vs] for vs in (c, a))

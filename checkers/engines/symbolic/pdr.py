@@ -16,7 +16,7 @@ from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.engines.symbolic.proof_result import Invariant, ProofResult
 from reassure.checkers.engines.symbolic.smt_terms import parts
-from reassure.checkers.engines.symbolic.solver import constants, milliseconds, unanswered
+from reassure.checkers.engines.symbolic.solver import constants, milliseconds, query, unanswered
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import inductive, refuted
 from reassure.spec.frontend.lowered_model import Formula
@@ -35,7 +35,8 @@ def pdr(machine: Machine, claim: Formula, invariants: list[Invariant], seconds: 
     engine, reached = _engine(machine, invariants, seconds)
     bad = z3.And(reached, z3.Not(machine.holds(claim, 0)))
     try:
-        answer = engine.query(_bound(z3.Exists, bad, reached))
+        with query(engine.ctx):
+            answer = engine.query(_bound(z3.Exists, bad, reached))
     except z3.Z3Exception as error:
         raise unanswered(str(error)) from None
     if answer == z3.sat:

@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-import z3
-
 from reassure.checkers.base.engine_results import (
     CoverResult,
     EngineResult,
@@ -46,7 +44,7 @@ from reassure.checkers.engines.symbolic.pdr import pdr
 from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant, ProofResult
 from reassure.checkers.engines.symbolic.scout import Scout, promising
 from reassure.checkers.engines.symbolic.side_conditions import SideConditions, side_conditions
-from reassure.checkers.engines.symbolic.solver import ProofClock, prepare_z3, stop_of
+from reassure.checkers.engines.symbolic.solver import ProofClock, interruptible, prepare_z3
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import inductive, never_raises, refuted, within_bounds
 from reassure.checkers.traces.raising import note_in, raised_in
@@ -322,24 +320,21 @@ def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof:
                     options.wants, other_invariants)  # fmt: skip
     names = [p.name for p in bound.properties if not p.temporal and options.wants(p.name)]
     covers: list[CoverResult] = []
-    finished, stopped = False, None
-    try:
-        with Ending() as ending:
-            prover.run(Claims.of(lowered, names))
-            proved, any_cover = bool(prover.proved()), any(options.wants(p.name) for p in bound.covers)
-            prover.keep()
-            if proved or (any_cover and prover.searched()):  # walks may find why a proof was taken back
-                covers = covers_by_walks(prover.scout, options)
-            prover.compare_searched()
-            finished = True
-    except z3.Z3Exception as error:
-        stopped = stop_of(error)
-    stopped = clock.cause(stopped or ending.stop)
+    finished = False
+    with Ending() as ending, interruptible():
+        prover.run(Claims.of(lowered, names))
+        proved, any_cover = bool(prover.proved()), any(options.wants(p.name) for p in bound.covers)
+        prover.keep()
+        if proved or (any_cover and prover.searched()):  # walks may find why a proof was taken back
+            covers = covers_by_walks(prover.scout, options)
+        prover.compare_searched()
+        finished = True
+    stopped = clock.cause(ending.stop)
     prover.say = progress.proof  # a counterexample is told also when the time is up
     checked = prover.kept
     if checked is not None and not covers and stopped and stopped.reason in (StopReason.BUDGET, StopReason.SOLVER):
         covers = covers_by_walks(prover.scout, options)
-    facts = {name: _fact(prover, name, finished) for name in names}
+    facts = {name: _fact(prover, name, finished, stopped) for name in names}
     facts |= {p.name: PropertyFact(Evidence.LEFT_OUT) for p in bound.properties if p.temporal}
     facts["deadlock"] = PropertyFact(Evidence.LEFT_OUT, note="`check` decides it")
     raised = _raised(prover, options)
@@ -381,8 +376,11 @@ def _raised(prover: Prover, options: SearchOptions) -> tuple[Trace, str] | None:
     return trace, raised.text
 
 
-def _fact(prover: Prover, name: str, finished: bool) -> PropertyFact:
-    """The fact about one property. A proof counts once it was checked, a bounded search once it was compared."""
+def _fact(prover: Prover, name: str, finished: bool, stopped: Stop | None) -> PropertyFact:
+    """The fact about one property. A proof counts once it was checked, a bounded search once it was compared.
+
+    stopped: what ended the work early.
+    """
     result, bound = prover.results.get(name), prover.bound
     if name in prover.given and (result is None or result.status is PropertyStatus.UNKNOWN):
         result = result if result is not None and result.note.startswith("proved,") else prover.given[name]
@@ -396,9 +394,9 @@ def _fact(prover: Prover, name: str, finished: bool) -> PropertyFact:
     if result.status is PropertyStatus.PROVED:
         if prover.kept is not None and name in prover.kept.names:
             return PropertyFact(Evidence.PROOF, note=result.note)
-        return PropertyFact(
-            Evidence.OPEN, note="proved, but the time was up before the proof was checked: give more --budget"
-        )
+        why = f": {stopped.text}" if stopped is not None else ""
+        more = "; give more --budget" if stopped is not None and stopped.reason is StopReason.BUDGET else ""
+        return PropertyFact(Evidence.OPEN, note=f"proved, but the proof was not checked{why}{more}")
     searched = result.status is PropertyStatus.HOLDS_TO_DEPTH and finished
     evidence = Evidence.NONE_TO_DEPTH if searched else Evidence.OPEN
     return PropertyFact(

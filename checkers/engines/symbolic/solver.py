@@ -5,13 +5,15 @@ An answer that Z3 does not give is an exception, never a value: `unknown` cannot
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import z3
 
+from reassure.checkers.base import polled_interrupts
 from reassure.checkers.base.memory import MEBIBYTE, MemoryLimit
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import BY_USER, NO_MEMORY, Interrupted, Stop, StopReason, budget_ended
@@ -39,12 +41,54 @@ def satisfiable(solver: z3.Solver, *assumptions: z3.BoolRef, seconds: float | No
     """
     if seconds is not None:
         solver.set(timeout=milliseconds(seconds))
-    # not by `check`, whose conversions take longer than Z3 where there are thousands of assumptions
-    given = (z3.Ast * len(assumptions))(*(a.as_ast() for a in assumptions))
-    answer = z3.CheckSatResult(z3.Z3_solver_check_assumptions(solver.ctx.ref(), solver.solver, len(given), given))
+    answer = checked(solver, *assumptions)
     if answer == z3.unknown:
         raise unanswered(solver.reason_unknown())
     return bool(answer == z3.sat)
+
+
+def checked(solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
+    """The answer of a solver, which Ctrl-C can end within `interruptible`; it then raises `Interrupted`."""
+    # not by `check`, whose conversions take longer than Z3 where there are thousands of assumptions
+    given = (z3.Ast * len(assumptions))(*(a.as_ast() for a in assumptions))
+    with query(solver.ctx):
+        return z3.CheckSatResult(z3.Z3_solver_check_assumptions(solver.ctx.ref(), solver.solver, len(given), given))
+
+
+@contextlib.contextmanager
+def query(context: z3.Context) -> Iterator[None]:
+    """The block in which Z3 is asked. Raises `Interrupted` before it, and after, if Ctrl-C has ended it."""
+    polled_interrupts.look()
+    _contexts.append(context)
+    try:
+        yield
+    finally:
+        _contexts.pop()
+    polled_interrupts.look()
+
+
+_contexts: list[z3.Context] = []
+"""The context in which Z3 works."""
+
+
+def _cancel() -> None:
+    for context in _contexts[:]:
+        with contextlib.suppress(z3.Z3Exception):  # of the other thread
+            context.interrupt()
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """The block in which Ctrl-C ends a query of Z3, and otherwise takes effect where the clock is looked at.
+
+    Raises `Interrupted` when that, or an error of Z3, has ended the work.
+    """
+    with polled_interrupts.polled_interrupts(_cancel):
+        try:
+            yield
+        except z3.Z3Exception as error:
+            polled_interrupts.look()
+            raise Interrupted(StopReason.SOLVER, f"Z3: {error}") from None
 
 
 def milliseconds(seconds: float) -> int:
@@ -53,8 +97,8 @@ def milliseconds(seconds: float) -> int:
 
 
 def unanswered(reason: str) -> Interrupted:
-    """The exception for a query without an answer. Z3 catches Ctrl-C itself, and reports it by its reason alone."""
-    if "keyboard" in reason or reason in ("canceled", "interrupted"):
+    """The exception for a query without an answer. Outside of `interruptible`, Z3 catches Ctrl-C itself."""
+    if "keyboard" in reason or polled_interrupts.interrupted():
         return Interrupted(BY_USER.reason, BY_USER.text)
     if "memory" in reason:
         return Interrupted(NO_MEMORY.reason, f"Z3: {NO_MEMORY.text}")
@@ -76,25 +120,20 @@ class ProofClock:
         self.look()
 
     def look(self) -> None:
-        """Raises `Interrupted` when the budget is over."""
+        """Raises `Interrupted` when the budget is over, or Ctrl-C has ended the work."""
+        polled_interrupts.look()
         if ended := self._ended():
             raise ended
 
     def cause(self, stop: Stop | None) -> Stop | None:
-        """What has ended the work: the budget, if it is used up, whatever Z3 calls that."""
+        """What has ended the work: the budget if it is used up, whatever Z3 calls that."""
         ended = self._ended()
-        return ended.stop if stop is not None and ended is not None else stop
+        return ended.stop if ended is not None and stop not in (None, BY_USER) else stop
 
     def _ended(self) -> Interrupted | None:
         if self.budget is None or time.monotonic() - self.began < self.budget:
             return None
         return budget_ended(self.budget)
-
-
-def stop_of(error: z3.Z3Exception) -> Stop:
-    """The reason for which Z3 has ended work."""
-    ended = unanswered(str(error)).stop
-    return ended if ended == BY_USER else Stop(StopReason.SOLVER, f"Z3: {error}")
 
 
 def constants(formula: z3.ExprRef) -> list[z3.ExprRef]:

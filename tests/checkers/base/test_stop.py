@@ -1,4 +1,4 @@
-"""Ctrl-C while processes are started."""
+"""Ctrl-C while processes are started, and while objects are freed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
 
+from reassure.checkers.base.own_process import Interrupts
 from reassure.checkers.base.stop import interrupts_wait
 
 
@@ -44,3 +46,41 @@ def test_a_process_that_is_started_in_the_block_does_not_get_it() -> None:
     with interrupts_wait():
         process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert process.communicate(timeout=30) == ("lives\n", None)
+
+
+def test_ctrl_c_in_a_destructor_takes_effect_after_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps, interrupt = [], Interrupts()
+    monkeypatch.setattr(sys, "unraisablehook", interrupt.lost)
+
+    class Freed:
+        def __del__(self) -> None:
+            steps.append("interrupted")
+            signal.raise_signal(signal.SIGINT)
+            steps.append("not reached")
+
+    before = {n: signal.signal(n, interrupt) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Freed()
+            time.sleep(20)
+            steps.append("slept")
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert steps == ["interrupted"]
+    assert capsys.readouterr().err == ""
+
+
+def test_another_error_in_a_destructor_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", Interrupts().lost)
+
+    class Freed:
+        def __del__(self) -> None:
+            raise ZeroDivisionError("of the destructor")
+
+    Freed()
+    assert "ZeroDivisionError: of the destructor" in capsys.readouterr().err

@@ -18,7 +18,7 @@ from reassure.checkers.engines.symbolic.any_number.structure import Structure, s
 from reassure.checkers.engines.symbolic.any_number.system import Move, System
 from reassure.checkers.engines.symbolic.any_number.terms import POSITIVE, AnyTerms
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
-from reassure.checkers.engines.symbolic.solver import satisfiable, unanswered
+from reassure.checkers.engines.symbolic.solver import checked, satisfiable, unanswered
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.language.types import IntType, SeqType
@@ -116,7 +116,7 @@ class Session:
         self.solver.set("rlimit", EFFORT)
         for i in sorted(core, key=cost, reverse=True):
             if i in core and cost(i)[0]:
-                answer = self.solver.check(*(self.flags[j] for j in sorted(core - {i})))
+                answer = checked(self.solver, *(self.flags[j] for j in sorted(core - {i})))
                 if answer == z3.unsat:
                     core = {number[c.get_id()] for c in self.solver.unsat_core()}
                 elif answer == z3.unknown and "resource" not in self.solver.reason_unknown():

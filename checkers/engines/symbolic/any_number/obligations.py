@@ -19,7 +19,7 @@ from reassure.checkers.engines.symbolic.any_number.logic import implies
 from reassure.checkers.engines.symbolic.any_number.naming import Env
 from reassure.checkers.engines.symbolic.any_number.terms import POSITIVE, AnyTerms
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
-from reassure.checkers.engines.symbolic.solver import constants, milliseconds, unanswered
+from reassure.checkers.engines.symbolic.solver import checked, constants, milliseconds, unanswered
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Formula
 from reassure.spec.language.types import Type, unbounded
@@ -149,7 +149,7 @@ def z3_settles(text: str, seconds: float | None) -> bool:
     if seconds is not None:
         solver.set(timeout=milliseconds(seconds))
     solver.from_string(text)
-    answer = solver.check()
+    answer = checked(solver)
     if answer == z3.unknown:
         raise unanswered(solver.reason_unknown())
     return bool(answer == z3.unsat)

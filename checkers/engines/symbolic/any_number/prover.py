@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-import z3
-
 from reassure.checkers.base.engine_results import (
     CoverResult,
     EngineResult,
@@ -47,7 +45,7 @@ from reassure.checkers.engines.symbolic.any_number.terms import NoTranslation
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.prover import covers_by_walks
 from reassure.checkers.engines.symbolic.scout import Scout
-from reassure.checkers.engines.symbolic.solver import ProofClock, prepare_z3, stop_of
+from reassure.checkers.engines.symbolic.solver import ProofClock, interruptible, prepare_z3
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
@@ -204,10 +202,9 @@ def prove_for_any_number(
     facts: dict[str, PropertyFact] = {}
     summary = ProofSummary("any-number", any_number=_of_any_number(system))
     covers: list[CoverResult] = []
-    stopped: Stop | None = None
     raised: tuple[Trace, str] | None = None
     try:
-        with Ending() as ending:
+        with Ending() as ending, interruptible():
             near = list(islice(configurations(bound, system.any_number.free), 1 + OTHERS))
             found, raised = _violations(prepared, system, options, names, near[:1], say)
             facts |= found
@@ -233,9 +230,7 @@ def prove_for_any_number(
             facts |= _with_fewest_members(prepared, system, options, facts, say)
     except NoTranslation as error:
         raise Failure(Exit.MODEL, f"{bound.model.name}: {error} has no translation for any number") from None
-    except z3.Z3Exception as error:
-        stopped = stop_of(error)
-    stopped = clock.cause(stopped or ending.stop)
+    stopped = clock.cause(ending.stop)
     facts |= {name: PropertyFact(Evidence.OPEN) for name in names if name not in facts}
     facts |= {p.name: PropertyFact(Evidence.LEFT_OUT) for p in bound.properties if p.temporal}
     facts["deadlock"] = PropertyFact(Evidence.LEFT_OUT, note="`check` decides it")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.symbolic.solver import milliseconds
-from tests.helpers.command import said
+from tests.helpers.command import interrupted, said
 
 COUNTER = """
 from dataclasses import dataclass, replace
@@ -387,3 +388,23 @@ def test_what_lemmas_leave_open_is_left_to_spacer_where_there_is_a_budget() -> N
     assert verdict.stopped_because == "not decided: consistent; with a --budget Spacer is tried"
     verdict = proved("two_phase_commit", ["managers=2"], "auto", budget=60.0)
     assert statuses(verdict)["consistent"] == "proved"
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("cue", "words"),
+    [
+        ("induction over the properties", "kraft"),
+        ("candidate lemmas", "kraft"),
+        ("Spacer", "kraft --method=pdr --budget=60s"),
+        ("goals proved", "core --any-number"),
+    ],
+)
+def test_ctrl_c_leaves_a_report_and_a_record(cue: str, words: str, how: signal.Signals, tmp_path: Path) -> None:
+    """Also within a query of Z3, whose own handler can wait for ever, and within a conversion of its terms."""
+    record = tmp_path / "r.json"
+    code, out, messages = interrupted(cue, "prove", *words.split(), f"--json={record}", how=how)
+    told = json.loads(record.read_text())
+    assert (code, told["exit_code"], told["complete"], told["stopped_because"]) == (5, 5, False, "interrupted")
+    assert "\nstopped because interrupted\n" in out
+    assert "Traceback" not in out + messages

@@ -11,12 +11,12 @@ import pytest
 
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import BY_USER, Interrupted, budget_ended
+from reassure.checkers.base.stop import BY_USER, Interrupted, Stop, StopReason, budget_ended
 from reassure.checkers.engines.symbolic import prover
 from reassure.checkers.engines.symbolic.any_number.samples import Samples, promising_for_any_number
 from reassure.checkers.engines.symbolic.houdini import Houdini
 from reassure.checkers.engines.symbolic.scout import Scout, promising
-from reassure.checkers.engines.symbolic.solver import ProofClock
+from reassure.checkers.engines.symbolic.solver import ProofClock, unanswered
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.publish import sessions
 from tests.helpers.any_number import bound_to, system_of
@@ -121,11 +121,13 @@ def test_the_budget_ends_what_precedes_the_queries_of_any_number() -> None:
     assert told.count("looking for lemmas") > told.count("comparing lemmas") > 9
 
 
-def test_z3_may_call_the_end_of_the_budget_an_interruption() -> None:
-    quiet = Progress(quiet=True)
+def test_z3_has_many_names_for_the_end_of_the_budget() -> None:
+    quiet, canceled = Progress(quiet=True), unanswered("canceled").stop
     over, left, none = ProofClock(0.0, quiet), ProofClock(1e9, quiet), ProofClock(None, quiet)
-    assert over.cause(BY_USER) == budget_ended(0.0).stop
-    assert (over.cause(None), left.cause(BY_USER), none.cause(BY_USER)) == (None, BY_USER, BY_USER)
+    assert canceled == Stop(StopReason.SOLVER, "Z3 gave no answer: canceled")
+    assert over.cause(canceled) == budget_ended(0.0).stop
+    assert (over.cause(None), over.cause(BY_USER)) == (None, BY_USER)
+    assert (left.cause(canceled), none.cause(canceled)) == (canceled, canceled)
     with pytest.raises(Interrupted, match="the budget of 0 s ended"):
         over.say("a goal")
     left.say("a goal")
