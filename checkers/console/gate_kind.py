@@ -24,6 +24,11 @@ def verdict_figures(rows: Iterable[Record], names: tuple[str, ...]) -> dict[str,
     return {name: counts[name] for name in names} if counts else {}
 
 
+def itself(record: Record) -> dict[str, Record]:
+    """The one run of a record that is of one run."""
+    return {"": record}
+
+
 @dataclass(frozen=True)
 class GateKind:
     """A command as a kind of check.
@@ -31,7 +36,7 @@ class GateKind:
     pins: the whole numbers of its record that may be pinned. figures: finds them. left_out: options that a check
     cannot have. models: the keys that name a model. decides: whether a property or cover without an answer is a
     failure beside an expected violation. by_digest: whether the texts of its model and files say all that its answer
-    depends on.
+    depends on. runs: the runs that a record is of, by what they differ in.
     """
 
     pins: tuple[str, ...] = ()
@@ -42,3 +47,4 @@ class GateKind:
     models: tuple[str, ...] = ("model",)
     decides: bool = False
     by_digest: bool = True
+    runs: Callable[[Record], Mapping[str, Record]] = itself

@@ -64,5 +64,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     for path, written in ((args.junit, junit), (args.sarif, sarif), (args.html, html_page)):
         if path is not None:
             write_atomically(path, written(report))
+    console.print(report.summary(), style="bold")  # which no output that cannot be written follows
     github.tell(report, console)
     return report.exit

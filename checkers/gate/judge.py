@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.base.result import RAISES, PropertyStatus
 from reassure.checkers.base.run_record import RunRecord
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.base.terminal import counted
+from reassure.checkers.console.gate_kind import Record
 from reassure.checkers.gate.gate_file import PROPERTIES, Check
 
 UNDECIDED = (PropertyStatus.UNKNOWN, PropertyStatus.NOT_CHECKED)
 INCONCLUSIVE, VACUOUS = VERDICTS[Exit.INCONCLUSIVE], VERDICTS[Exit.VACUOUS]
+VIOLATIONS = (VERDICTS[Exit.SAFETY], VERDICTS[Exit.LIVENESS], VERDICTS[Exit.DEADLOCK])
+PASSES = (VERDICTS[Exit.OK], PASS_TO_DEPTH)
 LEAVES_OPEN = (INCONCLUSIVE, VERDICTS[Exit.MODEL])
 """Verdicts that leave properties and covers without an answer."""
 FAULTS = (Exit.INTERNAL, Exit.DISAGREE, Exit.SYSTEM, Exit.CONFIG, Exit.MODEL, Exit.USAGE)
@@ -37,14 +40,11 @@ def judge(check: Check, record: RunRecord) -> list[Problem]:
         return _judge_failure(check, record)
     problems: list[Problem] = []
     if record["verdict"] != check.expect:
-        actual = Exit(record["exit_code"])
-        unanswered = record["verdict"] == INCONCLUSIVE or actual in FAULTS
-        code = actual if unanswered else Exit.EXPECTATION
-        if actual is Exit.MODEL:
+        if Exit(record["exit_code"]) is Exit.MODEL:
             raises = Problem(Exit.MODEL, f"the model raises: {_error(record)}", RAISES)
             return [raises, *_judge_violations(check, record)]
-        why = f": {record['stopped_because']}" if unanswered and record["stopped_because"] else ""
-        problems.append(Problem(code, f"expected {check.expect}, got {record['verdict']}{why}"))
+        problems.append(_mismatch(check, record))
+    problems += _judge_runs(check, record)
     problems += _judge_violations(check, record)
     problems += _judge_covers(check, record)
     problems += _judge_actions(check, record)
@@ -61,15 +61,38 @@ def _judge_failure(check: Check, record: RunRecord) -> list[Problem]:
     return [problem for part in parts for problem in part(check, record)]
 
 
-def lengths(record: RunRecord) -> dict[str, int | None]:
-    """The violated properties, with the lengths of their traces in states."""
-    return {p["name"]: p["depth"] for p in record["properties"] if p["status"] == PropertyStatus.VIOLATED}
+def _mismatch(check: Check, run: Record, where: str = "") -> Problem:
+    actual = Exit(run["exit_code"])
+    unanswered = run["verdict"] == INCONCLUSIVE or actual in FAULTS
+    why = f": {run['stopped_because']}" if unanswered and run["stopped_because"] else ""
+    text = f"{where}expected {check.expect}, got {run['verdict']}{why}"
+    return Problem(actual if unanswered else Exit.EXPECTATION, text)
+
+
+def _judge_runs(check: Check, record: RunRecord) -> list[Problem]:
+    """What is expected of several runs together must not hide that one of them has another answer, or none."""
+    runs = check.about.runs(record)
+    accepted = {check.expect, *PASSES, *(VIOLATIONS if _asks_for_violation(check) else ())}
+    return [_mismatch(check, run, f"{name}: ") for name, run in runs.items()
+            if run is not record and run["verdict"] not in accepted]  # fmt: skip
+
+
+def lengths(check: Check, record: RunRecord) -> dict[str, int | None]:
+    """The violated properties, with the lengths of their shortest traces in states."""
+    found: dict[str, int | None] = {}
+    for run in check.about.runs(record).values():
+        for p in run["properties"]:
+            if p["status"] == PropertyStatus.VIOLATED:
+                known = [n for n in (found.get(p["name"]), p["depth"]) if n is not None]
+                found[p["name"]] = min(known, default=None)
+    return found
 
 
 def unexpected(check: Check, record: RunRecord) -> list[str]:
     """Properties that are violated and should not be, those with the shortest traces first."""
-    expected = check.violated if check.violated is not None else lengths(record) if _asks_for_violation(check) else {}
-    extra = {name: n for name, n in lengths(record).items() if name not in expected}
+    found = lengths(check, record)
+    expected = check.violated if check.violated is not None else found if _asks_for_violation(check) else {}
+    extra = {name: n for name, n in found.items() if name not in expected}
     return sorted(extra, key=lambda name: (extra[name] is None, extra[name] or 0, name))
 
 
@@ -79,11 +102,11 @@ def _error(record: RunRecord) -> str:
 
 
 def _asks_for_violation(check: Check) -> bool:
-    return check.expect in (VERDICTS[Exit.SAFETY], VERDICTS[Exit.LIVENESS], VERDICTS[Exit.DEADLOCK])
+    return check.expect in VIOLATIONS
 
 
 def _judge_violations(check: Check, record: RunRecord) -> list[Problem]:
-    fallen, expected = lengths(record), check.violated or {}
+    fallen, expected = lengths(check, record), check.violated or {}
     problems = [Problem(Exit.EXPECTATION, _violated(n, fallen[n]), n) for n in unexpected(check, record)]
     for name in sorted(set(expected) - set(fallen)):
         problems.append(Problem(Exit.EXPECTATION, f"not violated: {name}", name))

@@ -46,11 +46,15 @@ class GateOptions:
 
 @dataclass
 class GateReport:
-    """The result of a gate: each check with its outcome, in the order of the file; the last may be missing."""
+    """The result of a gate: each check with its outcome, in the order of the file; the last may be missing.
+
+    rewritten: whether the file has new pins.
+    """
 
     file: GateFile
     checks: list[Check]
     outcomes: list[CheckOutcome]
+    rewritten: bool = False
 
     @property
     def not_run(self) -> int:
@@ -80,7 +84,7 @@ class GateReport:
         text += f", {self.not_run} not run" if self.not_run else ""
         unchanged = sum(bool(o.unchanged_since) for o in self.outcomes)
         text += f", {unchanged} unchanged and answered from the last record" if unchanged else ""
-        return f"{text} (exit code {self.exit.value})"
+        return "with the new pins: " * self.rewritten + f"{text} (exit code {self.exit.value})"
 
     def record(self) -> dict[str, Any]:
         """The record of the gate: of each check its run record, and what is wrong."""
@@ -90,7 +94,8 @@ class GateReport:
             about = {"name": check.name, "kind": check.kind, "wrong": [p.text for p in outcome.problems]}
             about |= {"unchanged_since": outcome.unchanged_since} if outcome.unchanged_since else {}
             records.append({**outcome.record, "gate": about})
-        return {**head, "complete": not self.not_run, "checks": records}
+        whole = not self.not_run and not any(outcome.interrupted for outcome in self.outcomes)
+        return {**head, "complete": whole, "checks": records}
 
 
 def _selected_checks(file: GateFile, only: list[str]) -> list[Check]:
@@ -103,7 +108,7 @@ def _selected_checks(file: GateFile, only: list[str]) -> list[Check]:
 
 
 def run_gate(path: Path, options: GateOptions, console: Console) -> GateReport:
-    """Runs the checks of a file, several at once, and reports them."""
+    """Runs the checks of a file, several at once, and reports each; the summary is left to the caller."""
     file = read(path, options.engine)
     if not file.checks:
         raise Failure(Exit.NOTHING, f"{path} has no [[check]]")
@@ -120,8 +125,7 @@ def run_gate(path: Path, options: GateOptions, console: Console) -> GateReport:
             progress.proof(f"{len(report.outcomes)} of {len(checks)} checks")
             if outcome.interrupted:
                 break
-    rewritten = options.update and _update(report, console)
-    console.print("with the new pins: " * rewritten + report.summary(), style="bold")
+    report.rewritten = options.update and _update(report, console)
     return report
 
 

@@ -38,7 +38,7 @@ def found_pins(check: Check, outcome: CheckOutcome) -> Tables:
     pins: dict[str, int | str] = {name: figures[name] for name in names if name in figures}
     if names and (record["properties"] or record["covers"]):
         pins[PROPERTIES] = property_digest(record)
-    states = lengths(record)
+    states = lengths(check, record)
     violated: dict[str, int | str] = {
         name: states[name] or length
         for name, length in (check.violated or {}).items()

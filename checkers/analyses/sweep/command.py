@@ -59,9 +59,16 @@ def _figures(record: Record) -> dict[str, int]:
     return {name: len(record[name]) for name in ("configurations", "excluded") if name in record}
 
 
+def _runs(record: Record) -> dict[str, Record]:
+    """The records of the configurations, by their settings; a sweep that could not begin has none."""
+    runs = record.get("configurations", [])
+    return {" ".join(f"{key}={value}" for key, value in run["point"].items()): run for run in runs}
+
+
 KIND = GateKind(
     ("configurations", "excluded"),
     _figures,
+    runs=_runs,
     left_out=frozenset({*OF_SPARK, "jobs", "fail_fast"}),
     only=(("engine", EXHAUSTIVE_ENGINES),),
 )

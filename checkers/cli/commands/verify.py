@@ -104,6 +104,7 @@ def _checked(args: argparse.Namespace, console: Console, limits: _Limits) -> Exi
     bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
     if sha != proof.model_sha256:
         raise UsageFailure(f"{args.certificate} is of another text of {proof.model}")
+    proof.model = bound.model.name
     free = [] if of_any_number is None else of_any_number.free
     if missing := _not_as_asked(bound, proof.properties, free, args):
         for line in missing:

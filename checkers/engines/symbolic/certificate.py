@@ -100,6 +100,8 @@ def read(path: Path, data: dict[str, Any] | None = None) -> Certificate:
         raise UsageFailure(f"{path} lacks something that a certificate has") from None
     if not certificate.properties:
         raise Failure(Exit.NOTHING, f"{path} is of no property: it proves nothing")
+    if len(set(certificate.properties)) < len(certificate.properties):
+        raise UsageFailure(f"{path} names a property twice")
     return certificate
 
 

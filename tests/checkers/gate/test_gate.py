@@ -15,7 +15,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.gate import run_gate
+from reassure.checkers.gate.gate_file import Check, GateFile
+from reassure.checkers.gate.run_check import unanswered
+from reassure.checkers.gate.run_gate import GateReport
 from tests.helpers.command import HEEDS_SIGNALS, children_of, executing, model_file, said
 from tests.helpers.raising_model import ACTION, written
 
@@ -113,6 +118,22 @@ def test_an_interrupted_gate_stops(tmp_path: Path) -> None:
     assert (process.returncode, "1 not run" in out, "Traceback" in err) == (5, True, False), out + err
     data = json.loads(record.read_text())
     assert (data["exit_code"], data["complete"], len(data["checks"])) == (5, False, 1)
+
+
+def test_a_gate_whose_last_check_is_interrupted_is_not_complete() -> None:
+    one = Check("one", "check", {"model": "core"}, "pass", None, None, {})
+    report = GateReport(GateFile(Path("g.toml"), [one]), [one], [unanswered(one, Exit.INCONCLUSIVE, BY_USER)])
+    assert (report.not_run, report.record()["complete"]) == (0, False)
+
+
+@pytest.mark.parametrize("output", ["--json", "--junit", "--sarif", "--html"])
+def test_a_gate_whose_report_cannot_be_written_says_nothing_else(
+    output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "g.toml"
+    path.write_text("[[check]]\nmodel = 'die_hard'\nengine = 'reference'\nexpect = 'safety-violation'\n")
+    code, out, err = said(capsys, "gate", str(path), output, "/dev/full")
+    assert (code, out.count("exit code"), err) == (153, 0, "reassure: /dev/full: No space left on device\n")
 
 
 SEVERAL = """

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
+from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.base.run_record import RunRecord
 from reassure.checkers.gate.gate_file import VERDICT_NAMES, Check, judged_keys, read
 from reassure.checkers.gate.judge import judge, property_digest
@@ -96,6 +96,55 @@ def test_of_a_command_that_could_not_begin_nothing_is_known(verdict: str, keys: 
     empty: dict[str, Any] = {"violated": None, "unreached": None, "pin": {}, "never_taken": None}
     assert judge(check(verdict, **empty), nothing) == []
     assert judge(check(verdict, **{**empty, **keys}), nothing) != []
+
+
+def sweep(*runs: RunRecord) -> RunRecord:
+    points = [{"point": {"brokers": str(n)}, **run} for n, run in enumerate(runs, 3)]
+    whole = worst(Exit(run["exit_code"]) for run in runs)
+    return cast(RunRecord, record(VERDICTS[whole]) | {"properties": [], "configurations": points, "excluded": []})
+
+
+def problems_of_sweep(verdict: str, whole: RunRecord, **keys: Any) -> list[tuple[Exit, str]]:
+    return [(p.code, p.text) for p in judge(Check("s", "sweep", {"model": "kraft"}, verdict, **keys), whole)]
+
+
+NOTHING: dict[str, Any] = {"violated": None, "unreached": None, "pin": {}}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code"),
+    [("nothing-checked", 15), ("vacuous", 15), ("inconclusive", 5), ("trace-mismatch", 15), ("model-error", 150)],
+)
+def test_a_violation_of_one_configuration_hides_no_other_answer(verdict: str, code: int) -> None:
+    other = cast(RunRecord, record(verdict) | {"properties": []})
+    whole = sweep(record("safety-violation"), other)
+    whole["verdict"] = "safety-violation"
+    assert problems_of_sweep("safety-violation", whole, **NOTHING) == [
+        (Exit(code), f"brokers=4: expected safety-violation, got {verdict}")
+    ]
+
+
+def test_a_sweep_may_have_configurations_that_pass_and_others_that_do_not() -> None:
+    passed = cast(RunRecord, record("pass") | {"properties": record("pass")["properties"][1:]})
+    whole = sweep(passed, record("safety-violation"), record("deadlock"))
+    assert problems_of_sweep("safety-violation", whole, **NOTHING) == []
+    assert problems_of_sweep("safety-violation", whole, **NOTHING | {"violated": {"falls": 3}}) == []
+    assert problems_of_sweep("safety-violation", whole, **NOTHING | {"violated": {"falls": 4}}) == [
+        (Exit.DRIFT, "falls: a trace of 3 states, pinned 4")
+    ]
+    assert problems_of_sweep("safety-violation", whole, **NOTHING | {"violated": {"holds": None}}) == [
+        (Exit.EXPECTATION, "violated: falls, trace of 3 states"), (Exit.EXPECTATION, "not violated: holds"),
+    ]  # fmt: skip
+    assert (Exit.EXPECTATION, "brokers=4: expected pass, got safety-violation") in problems_of_sweep(
+        "pass", whole, **NOTHING
+    )
+
+
+def test_the_length_is_that_of_the_shortest_trace_of_all_configurations() -> None:
+    longer = record("safety-violation")
+    longer["properties"][0]["depth"] = 9
+    assert problems_of_sweep("safety-violation", sweep(longer, record("safety-violation"), longer),
+                             **NOTHING | {"violated": {"falls": 3}}) == []  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -81,6 +81,7 @@ kind = "sweep"
 model = "mine.py"
 set = { most = "1,2" }
 expect = "safety-violation"
+violated = { tiny = 3, gets_there = 2, deadlock = 2 }
 engine = "reference"
 pin = { configurations = 2, excluded = 0 }
 
@@ -168,6 +169,8 @@ def test_every_kind(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (3, 'expect = "inconclusive"', 'expect = "pass"', 5, "expected pass, got inconclusive"),
         (4, 'expect = "pass"', 'expect = "liveness-violation"', 15, "expected liveness-violation, got pass"),
         (4, "needed = 1", "needed = 2", 17, "needed 1, pinned 2"),
+        (9, "tiny = 3", "tiny = 2", 17, "tiny: a trace of 3 states, pinned 2"),
+        (9, "tiny = 3", "small = 3", 15, "not violated: small"),
         (6, "replicas_copied = 1", "replicas_copied = 2", 17, "replicas_copied 1, pinned 2"),
     ],
 )

@@ -166,6 +166,12 @@ def test_a_certificate_that_nests_too_deeply(tmp_path: Path, capsys: pytest.Capt
     assert (code, "it nests too deeply" in err) == (64, True)
 
 
+def test_the_model_is_named_as_it_is(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever name the file has for it."""
+    code, out, _ = said(capsys, "verify", changed(written, tmp_path, model="kraft"), "--model=core")
+    assert (code, " of core:\n" in out, "kraft" in out) == (0, True, False)
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -173,6 +179,7 @@ def test_a_certificate_that_nests_too_deeply(tmp_path: Path, capsys: pytest.Capt
         ({"kind": "shopping list"}, "is not a certificate"),
         ({"properties": {"isr_never_empty": True}}, "lacks something that a certificate has"),
         ({"properties": "isr_never_empty"}, "lacks something that a certificate has"),
+        ({"properties": ["isr_never_empty", "isr_never_empty"]}, "names a property twice"),
         ({"lemmas": {}}, "lacks something that a certificate has"),
         ({"lemmas": [{"text": "x", "smt": "(set-option :seed 3)(assert true)"}]}, "':' is in no lemma"),
         ({"lemmas": [{"text": "x", "smt": "(assert true)(exit)"}]}, "exit: a lemma has only"),

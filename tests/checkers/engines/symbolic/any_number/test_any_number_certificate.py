@@ -186,6 +186,7 @@ def test_numbers_that_the_model_has_not_are_not_free(core: Path) -> None:
     ("key", "value", "why"),
     [
         ("properties", [], "it proves nothing"),
+        ("properties", ["leader_in_isr", "leader_in_isr"], "names a property twice"),
         ("cores", [[99]], "lacks something"),
         ("lemmas", "x", "lacks something"),
         ("lemmas", [{"text": "x", "node": []}], "lacks something"),
