@@ -163,7 +163,8 @@ def fairness(f: Frame) -> Found:
                 yield "what is called enough is more than enough", (claim.name, enough)
     codes = [Exit.LIVENESS for name in claims if f.facts.runs[name]]
     vacuous = [Exit.VACUOUS for name in claims if name in f.facts.vacuous and not f.facts.runs[name]]
-    if ran.code != worst([*codes, *vacuous]):
+    beyond = [Exit.INCONCLUSIVE] if graph.undeclared else []
+    if ran.code != worst([*codes, *vacuous, *beyond]):
         yield "another exit code", ran.code
 
 
