@@ -13,4 +13,4 @@ types=$!
 # Meanwhile the tests are compiled, once for all processes. What fails here fails below, and is said there.
 .venv/bin/python -m pytest --collect-only --quiet "$@" > /dev/null 2>&1 || true
 wait "$types"
-exec .venv/bin/python -m pytest -n 3 "$@"
+exec .venv/bin/python -m pytest -n 3 --dist worksteal "$@"

@@ -6,7 +6,6 @@ through a pipe; without it the exit code of the process means nothing.
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import os
 import signal
@@ -42,7 +41,8 @@ class Interrupts:
             sys.__unraisablehook__(what)
             return
         self.last = float("-inf")
-        later = threading.Timer(AFTER, _thread.interrupt_main, [signal.SIGTERM])
+        main = threading.main_thread().ident
+        later = threading.Timer(AFTER, signal.pthread_kill, [main, signal.SIGTERM])
         later.daemon = True
         later.start()
 

@@ -16,7 +16,7 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
 from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, STEP_BITS, TERMINAL
 from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.spec.semantics.interpreter import BoundModel, ModelError, Step, make_config
-from tests.helpers.configurations import SMALL, VARIANTS, VARIED, every_model, mutants, varied
+from tests.helpers.configurations import SMALL, VARIANTS, VARIED, WIDEST, every_model, mutants, varied
 from tests.helpers.drawn_states import drawn, perturbed, reachable
 from tests.helpers.flaws import flawed_part
 from tests.helpers.native_steps import Native, plain_steps
@@ -61,8 +61,8 @@ def step_flags(bound: BoundModel, native: Native, state: Any, steps: list[Step])
 
 @pytest.mark.parametrize("name", every_model(slow=[*mutants(), *VARIANTS]))
 def test_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mutant by the action that is its own, in a kernel that is not optimised."""
-    if name in mutants():
+    """A mutant by the action that is its own, in a kernel that is not optimised, as of the largest model."""
+    if name in mutants() or name == WIDEST:
         monkeypatch.setattr(kernel_shape, "LEVEL", 0)
     whole = load(name)
     config = make_config(whole, settings(whole, varied(name)))

@@ -137,11 +137,11 @@ def mutants() -> list[str]:
     return [name for name, path in names().items() if path.parent.name == "mutants"]
 
 
-FAMILIES = ("batching_", "kraft_", "resumed_", "throttle_")
+FAMILIES = ("batching_", "intermediate_half_", "kraft_", "resumed_", "throttle_")
 WIDEST = "kraft_kafka_maintained"
 """It has every action of `kraft_kafka` and of `kraft_kafka_operated`."""
 VARIANTS = [name for name in names() if name.startswith(FAMILIES) and name != WIDEST]
-"""Models whose actions, but for a few, are those of `batching`, `kraft` or the widest."""
+"""Models whose actions, but for a few, are those of another that is tested: of `batching`, `kraft`, the widest."""
 
 
 def every_model(slow: Iterable[str] = ()) -> list[Any]:

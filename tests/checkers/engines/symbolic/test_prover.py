@@ -390,14 +390,13 @@ def test_what_lemmas_leave_open_is_left_to_spacer_where_there_is_a_budget() -> N
     assert statuses(verdict)["consistent"] == "proved"
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
-    ("cue", "words"),
+    ("cue", "words", "how"),
     [
-        ("induction over the properties", "kraft"),
-        ("candidate lemmas", "kraft"),
-        ("Spacer", "kraft --method=pdr --budget=60s"),
-        ("goals proved", "core --any-number"),
+        ("induction over the properties", "kraft", signal.SIGINT),
+        ("candidate lemmas", "kraft", signal.SIGTERM),
+        ("Spacer", "kraft --method=pdr --budget=60s", signal.SIGINT),
+        ("goals proved", "core --any-number", signal.SIGINT),
     ],
 )
 def test_ctrl_c_leaves_a_report_and_a_record(cue: str, words: str, how: signal.Signals, tmp_path: Path) -> None:
