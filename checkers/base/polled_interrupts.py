@@ -19,15 +19,12 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 
 from reassure.checkers.base.only_answers import SIGNALS
-from reassure.checkers.base.own_process import TOGETHER
+from reassure.checkers.base.own_process import TOGETHER, Interrupts
 from reassure.checkers.base.stop import BY_USER, Interrupted
 
 AGAIN = 0.05
 """Seconds between two looks at the signals, and between two calls of `cancel`: the first may come before there is
 something to cancel."""
-
-WAKE = signal.SIGURG
-"""Wakes the thread; a process that has no use for it ignores it."""
 
 _watcher: _Watcher | None = None
 
@@ -59,7 +56,7 @@ def polled_interrupts(cancel: Callable[[], None]) -> Iterator[None]:
         yield
         return
     ignored = [number for number, handler in of.items() if handler is signal.SIG_IGN]  # Z3 would take them
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [*handled, *ignored, WAKE])  # which the other thread inherits
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [*handled, *ignored])  # which the other thread inherits
     watcher = _watcher = _Watcher(handled, cancel)
     try:
         watcher.start()
@@ -82,11 +79,14 @@ class _Watcher(threading.Thread):
                  cancel: Callable[[], None]) -> None:  # fmt: skip
         super().__init__(daemon=True)
         self.handlers, self.cancel = handlers, cancel
-        self.asked = self.insisted = self.ended = False
-        self.taken, self.written = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.asked = self.insisted = False
+        self.ended = threading.Event()
+        self.taken, self.written = os.pipe()
         """A pipe for the signals that other threads took."""
 
     def start(self) -> None:
+        for end in (self.taken, self.written):
+            os.set_blocking(end, False)
         self.wakeup = signal.set_wakeup_fd(self.written, warn_on_full_buffer=False)
         for number in self.handlers:
             signal.signal(number, self._handle)
@@ -98,22 +98,24 @@ class _Watcher(threading.Thread):
 
     def run(self) -> None:
         last = -math.inf
-        while not self.ended:
+        while not self.ended.wait(AGAIN):
+            number = self._waiting() or self._taken()
+            if number is not None and time.monotonic() - last >= TOGETHER:
+                last = time.monotonic()
+                if self.asked:
+                    self.insisted = True
+                    _thread.interrupt_main(number)
+                self.asked = True
             if self.asked:
                 self.cancel()
-            if (number := self._next()) is None or time.monotonic() - last < TOGETHER:
-                continue
-            last = time.monotonic()
-            if self.asked:
-                self.insisted = True
-                _thread.interrupt_main(number)
-            self.asked = True
 
-    def _next(self) -> signal.Signals | None:
-        """A signal, for which this waits a moment."""
-        got = signal.sigtimedwait([*self.handlers, WAKE], AGAIN)
-        if got is not None:
-            return signal.Signals(got.si_signo) if got.si_signo in self.handlers else None
+    def _waiting(self) -> signal.Signals | None:
+        """A signal that waits."""
+        waiting = signal.sigpending().intersection(self.handlers)
+        return signal.Signals(signal.sigwait(waiting)) if waiting else None
+
+    def _taken(self) -> signal.Signals | None:
+        """A signal that another thread took."""
         with contextlib.suppress(BlockingIOError):
             for number in os.read(self.taken, 64):
                 if number in self.handlers and not self.insisted:  # `interrupt_main` writes too
@@ -122,11 +124,12 @@ class _Watcher(threading.Thread):
 
     def end(self) -> None:
         """Ends the thread, and puts back the handlers."""
-        self.ended = True
-        if self.ident is not None:
-            signal.pthread_kill(self.ident, WAKE)
+        self.ended.set()
         self.join()
+        self.asked = self.asked or self._taken() is not None
         for number, handler in self.handlers.items():
+            if self.asked and isinstance(handler, Interrupts):
+                handler.last = time.monotonic()  # a signal to both processes may come a second time
             signal.signal(number, handler)
         signal.set_wakeup_fd(self.wakeup)
         os.close(self.taken)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from reassure.checkers.base.own_process import TOGETHER, Interrupts
 from reassure.checkers.base.polled_interrupts import interrupted, look, polled_interrupts
 from reassure.checkers.base.stop import BY_USER, Ending, Interrupted
 
@@ -79,7 +80,7 @@ def test_a_second_signal_does_not_wait_for_the_block() -> None:
     with pytest.raises(KeyboardInterrupt), polled_interrupts(asked.set):
         send()
         wait_for(asked)
-        time.sleep(0.6)
+        time.sleep(TOGETHER + 0.1)
         send()
         until = time.monotonic() + LONG
         while time.monotonic() < until:
@@ -99,6 +100,18 @@ def test_two_signals_at_once_are_one() -> None:
         send(signal.SIGTERM)
         send(signal.SIGINT)
         wait_for(asked)
+
+
+def test_the_second_of_two_signals_at_once_may_come_after_the_block() -> None:
+    asked, handler = threading.Event(), Interrupts()
+    signal.signal(signal.SIGINT, handler)
+    with pytest.raises(Interrupted), polled_interrupts(asked.set):
+        send()
+        wait_for(asked)
+    signal.raise_signal(signal.SIGINT)
+    handler.last -= TOGETHER
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
 
 
 def test_outside_of_a_block_signals_are_as_before() -> None:
