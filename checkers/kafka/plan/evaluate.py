@@ -331,7 +331,7 @@ def judge(
     judged = JudgedPlan(
         paths,
         batches(paths, limits),
-        promises(racked, len(concerned), cluster.described),
+        promises(racked, len(concerned), cluster.described or any(cluster.racks.values())),
         racked == len(concerned),
         len(current) - len(paths),
         given_up=sum(len(set(t) - set(current[p]) - set(proposed[p])) for p, t in replaced.items()),

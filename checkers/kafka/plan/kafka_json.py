@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.missing_file import did_you_mean
 from reassure.checkers.kafka.plan.metadata_log import is_log, metadata_log
-from reassure.checkers.kafka.plan.shell_output import described, generated
+from reassure.checkers.kafka.plan.shell_output import Described, described, generated
 from reassure.checkers.traces.plain_json import keys_once
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, numbers, rules_of
 from reassure.spec.semantics.files import read_text
@@ -95,6 +95,20 @@ def _json(path: Path, text: str | None = None) -> Any:
         raise Failure(Exit.USAGE, f"{path} is not JSON: {error}") from None
 
 
+def _described(path: Path, text: str) -> Described | None:
+    try:
+        return described(text)
+    except ValueError as error:
+        _wrong(path, str(error))
+
+
+def _generated(path: Path, text: str, part: str) -> str | None:
+    try:
+        return generated(text, part)
+    except ValueError as error:
+        _wrong(path, str(error))
+
+
 _shortened = reprlib.Repr()
 _shortened.maxstring = 80
 
@@ -136,7 +150,7 @@ def read_cluster(path: Path) -> ClusterFile:
         closed = frozenset(n for n, b in brokers_of if b.directories and b.directories <= b.cordoned)
         return ClusterFile({n: b.rack or None for n, b in brokers_of}, log.min_isr, log.topics, closed)
     text = _text(path)
-    if (topics_of := described(text)) is not None:
+    if (topics_of := _described(path, text)) is not None:
         brokers = {b for replicas in topics_of.replicas.values() for b in replicas}
         return ClusterFile(dict.fromkeys(sorted(brokers)), topics=topics_of.min_isr, described=True)
     data = _object(path, _json(path, text), ("brokers", MIN_ISR, "topics", "release"), ("brokers",), "a cluster")
@@ -202,9 +216,9 @@ def read_assignment(path: Path, cluster: ClusterFile, part: str = "proposed") ->
             raise Failure(Exit.NOTHING, f"{path}: no reassignment is under way")
         return {p: _replicas(path, list(replicas), name(p), cluster) for p, replicas in found.items()}
     text = _text(path)
-    if (topics_of := described(text)) is not None:
+    if (topics_of := _described(path, text)) is not None:
         return {p: _replicas(path, replicas, name(p), cluster) for p, replicas in topics_of.replicas.items()}
-    own = generated(text, part)
+    own = _generated(path, text, part)
     if own == "":
         _wrong(path, f"it has no {part} assignment")
     text = text if own is None else own
@@ -238,7 +252,7 @@ def named_disks(path: Path) -> int:
     """The partitions of a proposal that name a log directory: a move between disks, which is not judged."""
     if is_log(path):
         return 0
-    own = generated(_text(path), "proposed")
+    own = _generated(path, _text(path), "proposed")
     data = _json(path, own)
     return sum(any(disk != "any" for disk in entry.get("log_dirs", [])) for entry in data["partitions"])
 
@@ -248,7 +262,7 @@ def out_of_sync(paths: Iterable[Path]) -> list[str]:
 
     In order of name.
     """
-    found = (metadata_log(path) if is_log(path) else described(_text(path)) for path in paths)
+    found = (metadata_log(path) if is_log(path) else _described(path, _text(path)) for path in paths)
     return sorted({f"{topic}-{n}" for one in found if one is not None for topic, n in one.out_of_sync})
 
 

@@ -10,6 +10,7 @@ HEADS = {
     "proposed": "Proposed partition reassignment configuration",
 }
 """The lines of `kafka-reassign-partitions --generate` before each of its two objects."""
+PARTITION_BEGINS = re.compile(r"^\s*Topic:\s*(\S+)\s+Partition:[ \t]*(\S*)", re.M)
 PARTITION = re.compile(
     r"^\s*Topic:\s*(\S+)\s+Partition:\s*(\d+)\s+Leader:\s*\S+\s+Replicas:\s*([\d,\s]+?)\s+Isr:[ ]*([\d, ]*)", re.M
 )
@@ -28,20 +29,34 @@ class Described:
 
 
 def generated(text: str, part: str) -> str | None:
-    """The JSON of one part (`current`, `proposed`) of what `--generate` prints; None for a text of another kind."""
-    if HEADS["current"] not in text and HEADS["proposed"] not in text:
+    """The JSON of one part (`current`, `proposed`) of what `--generate` prints; None for a text of another kind.
+
+    Empty if the part is missing. `ValueError` if it stands there twice: which of them is meant is in no text.
+    """
+    pieces = re.split(f"({'|'.join(HEADS.values())})", text)
+    if len(pieces) == 1:
         return None
-    _, _, after = text.partition(HEADS[part])
-    lines = [line for line in after.splitlines() if line.strip().startswith("{")]
-    return lines[0] if lines else ""
+    bodies = [body for head, body in zip(pieces[1::2], pieces[2::2], strict=True) if head == HEADS[part]]
+    objects = [line for body in bodies for line in body.splitlines() if line.strip().startswith("{")]
+    if len(objects) > 1:
+        raise ValueError(f"it has {len(objects)} {part} assignments; a file has one")
+    return objects[0] if objects else ""
 
 
 def described(text: str) -> Described | None:
-    """What `kafka-topics --describe` prints; None for a text of another kind."""
+    """What `kafka-topics --describe` prints; None for a text of another kind.
+
+    `ValueError` for a partition that is cut off, or that stands there with two lists of replicas.
+    """
     found = Described()
     for topic, number, replicas, in_sync in PARTITION.findall(text):
-        found.replicas[topic, int(number)] = _ids(replicas)
-        found.out_of_sync += [(topic, int(number))] * (not {*_ids(replicas)} <= {*_ids(in_sync)})
+        partition, brokers = (topic, int(number)), _ids(replicas)
+        if found.replicas.setdefault(partition, brokers) != brokers:
+            raise ValueError(f"{topic}-{number} is described twice, with other replicas")
+        found.out_of_sync += [partition] * (not {*brokers} <= {*_ids(in_sync)})
+    for topic, number in PARTITION_BEGINS.findall(text):
+        if not number.isdecimal() or (topic, int(number)) not in found.replicas:
+            raise ValueError(f"the line of {topic}-{number} is not what kafka-topics prints: no list of replicas")
     for topic, configs in TOPIC.findall(text):
         if least := re.search(r"(?:^|,)min\.insync\.replicas=(\d+)", configs):
             found.min_isr[topic] = int(least[1])

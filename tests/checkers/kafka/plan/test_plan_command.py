@@ -150,6 +150,16 @@ def test_without_racks_the_report_says_so(tmp_path: Path, capsys: pytest.Capture
     assert (data["complete"], len(data["not_applicable"]), len(data["properties"])) == (True, 3, 8)
 
 
+def test_brokers_without_a_rack_in_a_cluster_with_racks_leave_its_promises_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where none of the brokers that the plan names has one."""
+    elsewhere = {"brokers": [{"id": b} for b in SIX.racks] + [{"id": 99, "rack": "a"}]}
+    code, out, _ = said(capsys, *files(tmp_path, cluster=elsewhere), "--show", "0")
+    assert code == 5
+    assert "the promises about racks are not checked: some of the brokers have no rack" in out
+
+
 def test_promises_that_are_not_checked_are_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where some brokers have a rack and others have none."""
     half = {"brokers": [{"id": b, **({"rack": r} if b > 1 else {})} for b, r in SIX.racks.items()]}

@@ -57,6 +57,33 @@ def test_the_output_of_generate_and_describe(capsys: pytest.CaptureFixture[str])
     assert "own_steps_keep_min_isr          violated for 1 partition" in out, "MinISR is in the topic's Configs"
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "why"),
+    [
+        ("generate.txt", GENERATED + GENERATED, "it has 2 current assignments; a file has one"),
+        ("generate.txt", GENERATED + assignment([[1, 2, 4]]), "it has 2 proposed assignments; a file has one"),
+        ("generate.txt", "Current partition replica assignment\n" + GENERATED[GENERATED.index("Proposed") :],
+         "it has no current assignment"),
+        ("describe.txt", DESCRIBED + "\tTopic: pay\tPartition: 0\tLeader: 1\tRepl",
+         "the line of pay-0 is not what kafka-topics prints: no list of replicas"),
+        ("describe.txt", DESCRIBED + "\tTopic: pay\tPartition:",
+         "the line of pay- is not what kafka-topics prints: no list of replicas"),
+        ("describe.txt", DESCRIBED + DESCRIBED.replace("2,3,1", "2,3,4"),
+         "orders-1 is described twice, with other replicas"),
+    ],
+)  # fmt: skip
+def test_no_partition_of_a_file_is_left_out(file: str, text: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(file).write_text(text)
+    code, _, err = said(capsys, "plan", "--cluster=cluster.json", f"--current={file}", "--proposed=generate.txt")
+    assert (code, why in err) == (151, True), err
+
+
+def test_a_topic_may_be_described_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("describe.txt").write_text(DESCRIBED + DESCRIBED)
+    words = ["plan", "--cluster=cluster.json", "--current=describe.txt", "--proposed=generate.txt"]
+    assert "2 of 2 partitions move" in said(capsys, *words)[1]
+
+
 def test_a_mark_of_the_encoding_is_read_over(capsys: pytest.CaptureFixture[str]) -> None:
     Path("proposed.json").write_text("\ufeff" + assignment([[1, 2, 6]]), encoding="utf-8")
     words = ["plan", "--cluster=cluster.json", "--current=generate.txt", "--proposed=proposed.json"]
