@@ -27,6 +27,7 @@ from reassure.checkers.console.code_hosts import SourcePlace
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import may_execute, read_trace
 from reassure.checkers.console.parser import parse
+from reassure.checkers.gate.answer_key import answer_key
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem, judge, unexpected
 from reassure.checkers.gate.kinds import takes
@@ -73,6 +74,8 @@ class CheckOutcome:
     seconds: float = 0.0
     unchanged_since: str = ""
     """The time of the earlier run that the answer is of, if it is."""
+    key: str | None = None
+    """The digest of all that the answer depends on; None if that changed while the command ran."""
     ran: bool = True
     """False of a check that there was no time for."""
 
@@ -100,10 +103,12 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
     if remaining is not None and remaining <= 0:
         return unanswered(check, Exit.INCONCLUSIVE, NO_TIME)
     with temporary_folder("gate") as folder:
+        key = _key(check)
         record, printed = _run(check, threads, remaining, folder)
         if record["stop_reason"] == StopReason.INTERRUPTED:
             return CheckOutcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
-        outcome = CheckOutcome(judge(check, record), record, printed=printed)
+        key = key if key == _key(check, record["model_sha256"]) else None
+        outcome = CheckOutcome(judge(check, record), record, printed=printed, key=key)
         if outcome.problems:
             try:
                 _explain(check, outcome)
@@ -117,6 +122,12 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
             p["trace"] = outcome.traces.get(p["name"])
     outcome.seconds = time.monotonic() - began
     return outcome
+
+
+def _key(check: Check, ran: str | None = None) -> str | None:
+    """As `answer_key`; what a model prints when it is imported is not shown."""
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+        return answer_key(check, ran)
 
 
 NO_TIME = Stop(StopReason.NOT_STARTED, "not run: the budget of the gate is spent")

@@ -20,11 +20,10 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.processes import in_processes
-from reassure.checkers.gate import update
+from reassure.checkers.gate import last_records, update
 from reassure.checkers.gate.gate_file import Check, GateFile, read
 from reassure.checkers.gate.judge import judge
 from reassure.checkers.gate.kinds import DEFAULT_KIND
-from reassure.checkers.gate.last_records import LastRecords
 from reassure.checkers.gate.run_check import KILLED, CheckOutcome, run_check, unanswered
 
 STORY_LINES = 60
@@ -114,13 +113,12 @@ def run_gate(path: Path, options: GateOptions, console: Console) -> GateReport:
         raise Failure(Exit.NOTHING, f"{path} has no [[check]]")
     checks = _selected_checks(file, options.only)
     report = GateReport(file, checks, [])
-    records = LastRecords()
-    earlier = [records.last(check) if options.changed else None for check in checks]
+    earlier = [last_records.last(check) if options.changed else None for check in checks]
     with Progress() as progress:
         for check, outcome in zip(checks, _outcomes(checks, earlier, file, options), strict=False):
             progress.done()
             report.outcomes.append(outcome)
-            records.keep(check, outcome)
+            last_records.keep(check, outcome)
             tell_check(check, outcome, console)
             progress.proof(f"{len(report.outcomes)} of {len(checks)} checks")
             if outcome.interrupted:
@@ -198,6 +196,8 @@ def _update(report: GateReport, console: Console) -> bool:
     if text == file.text:
         console.print("--update: nothing to change: the file has the pins and trace lengths of this run", style="dim")
         return False
+    if read(file.path).text != file.text:
+        raise Failure(Exit.SYSTEM, f"{file.path} was changed while its checks ran, and is left as it is: run it again")
     write_atomically(file.path, text)
     name = str(file.path)
     for line in difflib.unified_diff(file.text.splitlines(), text.splitlines(), name, name, lineterm="", n=2):

@@ -7,13 +7,15 @@ import os
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.gate import last_records, run_gate
-from reassure.checkers.gate.gate_file import read
+from reassure.checkers.gate import last_records, run_check, run_gate
+from reassure.checkers.gate.answer_key import _of_file, answer_key
+from reassure.checkers.gate.gate_file import Check, read
 from tests.helpers.command import said
 
 GATE = """
@@ -110,18 +112,85 @@ def test_a_damaged_record_is_no_answer(gate: str, capsys: pytest.CaptureFixture[
 
 def test_another_version_of_the_program_is_another_question(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check = read(Path(gate)).checks[1]
-    before = last_records.LastRecords().key(check)
-    monkeypatch.setattr(last_records, "_program", lambda: "another")
-    assert before is not None and last_records.LastRecords().key(check) != before
+    before = answer_key(check)
+    monkeypatch.setattr("reassure.checkers.gate.answer_key._program", lambda: "another")
+    assert before is not None and answer_key(check) != before
 
 
 def test_the_answer_of_a_comparison_depends_on_both_models(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = Path(gate)
     path.write_text('[[check]]\nkind = "diff"\nmodel = "die_hard"\nvariant = "mine.py"\nexpect = "pass"\n')
     (check,) = read(path).checks
-    before = last_records.LastRecords().key(check)
+    before = answer_key(check)
     path.with_name("mine.py").write_text(CHANGED)
-    assert before is not None and last_records.LastRecords().key(check) != before
+    assert before is not None and answer_key(check) != before
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_an_answer_during_which_a_model_changes_is_not_kept(
+    back: bool, gate: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later `--changed` would take it for the answer of the text after it. back: the text is changed back."""
+    mine, run = Path(gate).with_name("mine.py"), run_check._run
+
+    def edited(check: Check, *others: Any) -> Any:
+        if back:
+            mine.write_text(MODEL)
+        answer = run(check, *others)
+        mine.write_text(CHANGED)
+        return answer
+
+    mine.write_text(CHANGED if back else MODEL)
+    monkeypatch.setattr(run_check, "_run", edited)
+    assert said(capsys, "gate", gate, "--only", "mine.py", "-j", "1")[0] == 0, "97 steps are of the text that ran"
+    monkeypatch.undo()
+    monkeypatch.setenv("REASSURE_CACHE", str(Path(gate).with_name("cache")))
+    code, out, _ = said(capsys, "gate", gate, "--only", "mine.py", "--changed", "-j", "1")
+    assert (code, "generated 81, pinned 97" in out) == (17, True), out
+
+
+def test_a_file_that_is_changed_while_it_is_read_is_another_question(
+    gate: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, kept, run = Path(gate), Path(gate).with_name("kept.itf.json"), run_check._run
+    said(capsys, "check", "die_hard", "--quiet", f"--trace-dir={path.parent}")
+    (trace,) = path.parent.glob("*.itf.json")
+    trace.rename(kept)
+    path.write_text('[[check]]\nkind = "replay"\ntrace = "kept.itf.json"\nmodel = "die_hard"\nexpect = "pass"\n')
+
+    def damaged(*given: Any) -> Any:
+        answer = run(*given)
+        kept.write_text("{}")
+        return answer
+
+    monkeypatch.setattr(run_check, "_run", damaged)
+    assert said(capsys, "gate", gate, "-j", "1")[0] == 0
+    assert said(capsys, "gate", gate, "--changed", "-j", "1")[0] != 0
+
+
+def test_names_in_a_folder_are_part_of_the_question(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "1").write_text("x")
+    before = _of_file(tmp_path / "a")
+    (tmp_path / "a" / "1").rename(tmp_path / "a" / "2")
+    assert _of_file(tmp_path / "a") != before
+
+
+def test_a_gate_file_that_is_edited_during_its_update_is_left_as_it_is(
+    gate: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, run = Path(gate), run_check._run
+    path.write_text(GATE.replace("97", "98"))
+    edited = GATE + "# a note\n"
+
+    def editing(*given: Any) -> Any:
+        path.write_text(edited)
+        return run(*given)
+
+    monkeypatch.setattr(run_check, "_run", editing)
+    code, _, err = said(capsys, "gate", gate, "--update", "-j", "1")
+    assert (code, "was changed while its checks ran, and is left as it is" in err) == (153, True)
+    assert path.read_text() == edited
 
 
 @pytest.mark.parametrize("where", ["file", "command line"])
