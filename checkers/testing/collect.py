@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterable
@@ -22,6 +23,7 @@ from reassure.checkers.testing.expect import ModelCheckFailed, remaining, wrong
 
 GATE = "gate.toml"
 DECLARES = re.compile(r"^MODEL\b.*=", re.MULTILINE)
+"""Binds `MODEL`, in a file that Python cannot read."""
 TESTS = re.compile(r"test_.*|.*_test|conftest")
 """Names of files of tests: what they call MODEL is none."""
 HAS_TESTS = re.compile(r"^(async )?(def|class) [Tt]est", re.MULTILINE)
@@ -33,14 +35,35 @@ def collector(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The collector of a file, if it is a gate or a model."""
     if path.name == GATE or path.name.endswith(f".{GATE}"):
         return GateTests.from_parent(parent, path=path)
-    return ModelTests.from_parent(parent, path=path) if DECLARES.search(_text_of_model(path)) else None
+    return ModelTests.from_parent(parent, path=path) if _is_model(path, parent, _text_of_model(path)) else None
 
 
 def module(path: Path, parent: pytest.Collector) -> pytest.Module | None:
     """A module without tests, for a model that has none: pytest would import a file that it is given by name, and a
     file that cannot be imported would be two errors."""
     text = _text_of_model(path)
-    return NoTests.from_parent(parent, path=path) if DECLARES.search(text) and not HAS_TESTS.search(text) else None
+    is_model = _is_model(path, parent, text) and not HAS_TESTS.search(text)
+    return NoTests.from_parent(parent, path=path) if is_model else None
+
+
+def _is_model(path: Path, parent: pytest.Collector, text: str) -> bool:
+    """Whether a file is to be checked: it binds `MODEL`, or it is given by name and is nothing else."""
+    return _binds_model(text) or (bool(text) and parent.session.isinitpath(path) and not HAS_TESTS.search(text))
+
+
+def _binds_model(text: str) -> bool:
+    if "MODEL" not in text:
+        return False
+    try:
+        nodes: list[ast.AST] = [*ast.parse(text).body]
+    except (SyntaxError, ValueError, RecursionError):
+        return DECLARES.search(text) is not None
+    for node in nodes:
+        if isinstance(node, ast.Name) and node.id == "MODEL" and isinstance(node.ctx, ast.Store):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            nodes += ast.iter_child_nodes(node)
+    return False
 
 
 def _text_of_model(path: Path) -> str:

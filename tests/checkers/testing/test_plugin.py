@@ -109,6 +109,8 @@ def test_a_file_of_tests_is_no_model(pytester: pytest.Pytester) -> None:
         ("gate.toml", "[[check]]\nmodle = 'core'\n", "check 1: unknown modle; did you mean model?"),
         ("broken.py", "from reassure import *\nMODEL = Model.of(\n", "broken.py*"),
         ("no_model.py", "MODEL = 3\n", "no_model.py is not a model: it defines no `MODEL = Model.of(...)`"),
+        ("nothing.py", "LIMIT = 3\n", "nothing.py is not a model: it defines no `MODEL = Model.of(...)`"),
+        ("cut.py", "from reassure import *\nLIMIT = (\n", "cut.py*"),
     ],
 )
 def test_a_wrong_file_is_one_error(name: str, text: str, says: str, pytester: pytest.Pytester) -> None:
@@ -117,6 +119,33 @@ def test_a_wrong_file_is_one_error(name: str, text: str, says: str, pytester: py
     ran.assert_outcomes(errors=1)
     ran.stdout.fnmatch_lines([f"*{says}"])
     assert "Traceback" not in ran.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("branch.py", "if True:\n    from jugs import MODEL as given\n    MODEL = given\n"),
+        ("tried.py", "try:\n    import jugs\nfinally:\n    MODEL, other = jugs.MODEL, 3\n"),
+        ("alias.py", "from jugs import MODEL\n"),
+    ],
+)
+def test_a_model_is_checked_however_its_file_binds_it(name: str, text: str, pytester: pytest.Pytester) -> None:
+    Path("models").mkdir()
+    Path("models/jugs.py").write_text(MODEL)
+    Path("models", name).write_text(text)
+    by_name = pytester.runpytest_inprocess(*ON, "--reassure", f"models/{name}")
+    by_name.assert_outcomes(passed=3, failed=3, skipped=1)
+    in_a_folder = pytester.runpytest_inprocess(*ON, "--reassure", "models")
+    files = 1 if name == "alias.py" else 2
+    in_a_folder.assert_outcomes(passed=3 * files, failed=3 * files, skipped=files)
+
+
+def test_a_file_given_by_name_is_checked_or_an_error_beside_good_ones(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(jugs=MODEL, nothing="LIMIT = 3\n", test_it="def test_one(): pass\n")
+    ran = pytester.runpytest_inprocess(*ON, "--reassure", "jugs.py", "nothing.py", "test_it.py")
+    ran.assert_outcomes(errors=1)
+    together = pytester.runpytest_inprocess(*ON, "--reassure", "jugs.py", "test_it.py")
+    together.assert_outcomes(passed=4, failed=3, skipped=1)
 
 
 def test_tests_in_the_file_of_a_model_are_tests_too(pytester: pytest.Pytester) -> None:
