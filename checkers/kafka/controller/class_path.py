@@ -28,6 +28,7 @@ from reassure.checkers.kafka.controller.local_build import (
     DIGEST,
     OF_KAFKA,
     VERSION_FILE,
+    LocalBuild,
     has_libraries,
     local_build,
     test_parts,
@@ -170,6 +171,10 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
             "jars": _digests(jars),
             "classes": _digests(sorted(path for path in (place / "classes").rglob("*") if path.is_file())),
         }
+        if release.build:
+            _must_be_unchanged(
+                release
+            )  # while it was copied and compiled: what is kept bears the digest of what was there
         write_atomically(place / "manifest.json", json.dumps(manifest, indent=1) + "\n")
     if release.build:
         _forget_older_builds()
@@ -180,11 +185,17 @@ def _jars_of_release(release: Release, tests: bool, fresh: Path, seconds: float)
     return _known_jars(release, tests) or resolved(tool("mvn"), _coordinates(release, tests), seconds)
 
 
-def _jars_of_build(release: Release, tests: bool, fresh: Path, seconds: float) -> list[Path]:
-    """The jars of a build: folders of classes as copies in `fresh`, libraries by Maven if it has none."""
+def _must_be_unchanged(release: Release) -> LocalBuild:
+    """The build, read now; `SystemFailure` if it is not the one that the release is named by."""
     build = local_build(release.build)
     if build.name != release.version:
         raise SystemFailure(f"{release.build} has changed since this command began: start it again")
+    return build
+
+
+def _jars_of_build(release: Release, tests: bool, fresh: Path, seconds: float) -> list[Path]:
+    """The jars of a build: folders of classes as copies in `fresh`, libraries by Maven if it has none."""
+    build = _must_be_unchanged(release)
     parts = [*build.parts, *(test_parts(build) if tests else ())]
     jars = [part.stored(fresh / "modules" / f"{n}-{part.name.replace('/', '-')}.jar") for n, part in enumerate(parts)]
     jars += [part.paths[0] for part in build.libraries]

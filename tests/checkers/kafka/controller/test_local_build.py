@@ -9,6 +9,7 @@ import re
 import shutil
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -243,6 +244,28 @@ def test_the_cache_holds_what_the_checkout_had(compiled: ClassPath, checkout: Pa
     assert fetched(release(str(other))) is None
     with pytest.raises(Failure, match=r"copy has changed since this command began: start it again$"):
         module._jars_of_build(kafka, False, tmp_path / "fresh", 1)
+
+
+def test_a_build_that_changes_while_it_is_copied_is_not_kept(
+    compiled: ClassPath, checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept bears the digest of what was there when the command began."""
+    other = copy(checkout, tmp_path)
+    (file := other / CLASSES / "controller" / "PartitionChangeBuilder.class").unlink()
+    shutil.copy(checkout / file.relative_to(other), file)
+    (resources := other / "metadata/build/resources/main").mkdir(parents=True, exist_ok=True)
+    (resources / "own.properties").write_text("of=this_test")
+    kafka = release(str(other))
+    compiles = module.compiled
+
+    def compiled_meanwhile(*arguments: Any) -> None:
+        compiles(*arguments)
+        file.unlink()
+
+    monkeypatch.setattr(module, "compiled", compiled_meanwhile)
+    with pytest.raises(Failure, match=r"copy has changed since this command began: start it again$"):
+        fetch(kafka)
+    assert fetched(kafka) is None
 
 
 def test_a_build_is_compared_with_the_rules_that_a_line_names(
