@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 import pickle
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
 from collections.abc import Callable
@@ -26,7 +23,7 @@ from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.run_record import RunRecord
 from reassure.checkers.base.stop import StopReason
-from reassure.checkers.base.temporary_folders import temporary_folder
+from reassure.checkers.base.temporary_folders import make_folder, temporary_folder, tidy_dead
 from reassure.checkers.console.processes import in_processes
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import ConfigError, make_config
@@ -126,22 +123,17 @@ def check_one(task: SweepTask, point: Point) -> PointRecord:
     archive = next((p for p in Path(__file__).parents if p.is_file()), None)
     if archive is not None:
         return _beside(archive, task, point)
+    if task.text is None:
+        return _checked(task, point, task.model)
+    return _checked(task, point, str(_as_file(task.text, Path(task.model).name)))
+
+
+def _checked(task: SweepTask, point: Point, name: str) -> PointRecord:
+    """As `check_one`. name: of the model in this process."""
     from reassure.checkers.check import CheckRequest, run
     from reassure.spec.semantics.trace import to_itf
 
     began = time.monotonic()
-    name = task.model
-    if task.text is not None:
-        folder = (
-            Path(tempfile.gettempdir())
-            / f"reassure-models-{os.getuid()}-{hashlib.sha256(task.text.encode()).hexdigest()[:16]}"
-        )
-        folder.mkdir(exist_ok=True)
-        name = str(folder / Path(task.model).name)
-        if not Path(name).is_file():
-            beside = f"{name}.{os.getpid()}"
-            Path(beside).write_text(task.text, encoding="utf-8")
-            os.replace(beside, name)
     pairs = [f"{key}={value}" for key, value in point]
     request = CheckRequest(name, pairs, task.engine, task.options, task.accept_clipping)
     try:
@@ -161,6 +153,23 @@ def check_one(task: SweepTask, point: Point) -> PointRecord:
     return {**record, "point": dict(point), "texts": texts, "took": time.monotonic() - began}
 
 
+@cache
+def _as_file(text: str, name: str) -> Path:
+    """A model's text as a file, in a folder of this process: nobody else can have put another text there."""
+    path = make_folder("model") / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@cache
+def _unpacked(archive: Path) -> Path:
+    """This program as files, in a folder of this process."""
+    folder = make_folder("program")
+    with zipfile.ZipFile(archive) as opened:
+        opened.extractall(folder)
+    return folder
+
+
 IN_TASK = """
 import pickle, sys
 from reassure.checkers.analyses.sweep.analysis import check_one
@@ -173,22 +182,12 @@ with open(sys.argv[1], "wb") as told:
 
 def _beside(archive: Path, task: SweepTask, point: Point) -> PointRecord:
     """As `check_one`, in a process that has this program as files: models are read as text, not from a zip."""
-    digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
-    folder = Path(tempfile.gettempdir()) / f"reassure-program-{os.getuid()}-{digest}"
-    if not folder.is_dir():
-        unpacked = tempfile.mkdtemp(dir=folder.parent, prefix="reassure-program-")
-        with zipfile.ZipFile(archive) as opened:
-            opened.extractall(unpacked)
-        try:
-            os.rename(unpacked, folder)
-        except OSError:  # another task was faster
-            shutil.rmtree(unpacked, ignore_errors=True)
     with temporary_folder("sweep") as place:
         exchanged = place / "task"
         exchanged.write_bytes(pickle.dumps((task, point)))
         done = subprocess.run(
             [sys.executable, "-c", IN_TASK, str(exchanged)],
-            env={**os.environ, "PYTHONPATH": str(folder)},
+            env={**os.environ, "PYTHONPATH": str(_unpacked(archive)), "TMPDIR": str(place)},
             capture_output=True,
             text=True,
         )
@@ -241,6 +240,7 @@ def by_spark(
         return records
     finally:
         session.stop()
+        tidy_dead()  # the folders of workers of this machine, which have ended
 
 
 def shipped(task: SweepTask) -> SweepTask:

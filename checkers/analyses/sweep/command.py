@@ -102,6 +102,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     engine = DEFAULT_ENGINE if args.engine == "spark" else args.engine
     task = SweepTask(args.model, None, options, args.accept_clipping, args.trace_dir is not None, engine)
     records = _records(args, points, task, jobs, spark)
+    if len({record["model_sha256"] for record in records} - {None}) > 1:
+        raise Failure(Exit.SYSTEM, f"{args.model} was changed during the sweep: run the command again")
     for record in records:
         texts, traces = record.pop("texts"), {}
         for name, text in texts.items():

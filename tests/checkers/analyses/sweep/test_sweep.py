@@ -13,6 +13,7 @@ import pytest
 
 from reassure.checkers.analyses.sweep import analysis as sweep
 from reassure.checkers.analyses.sweep.analysis import Grid, Point
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.encoding.state_layout import layout_of
 from reassure.checkers.engines.native.model.model_kernel import model_kernel
 from reassure.spec.frontend.lowering import lower_model
@@ -193,7 +194,6 @@ def test_pairwise_of_what_the_model_allows() -> None:
 def test_a_killed_process_is_one_line(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from concurrent.futures.process import BrokenProcessPool
 
-    from reassure.checkers.base.exit_codes import Failure
     from reassure.checkers.base.options import SearchOptions
 
     def broken(*_: Any) -> Any:
@@ -204,6 +204,22 @@ def test_a_killed_process_is_one_line(model: str, monkeypatch: pytest.MonkeyPatc
     task = sweep.SweepTask(model, None, SearchOptions(), False, False)
     with pytest.raises(Failure, match="a process was killed while most=2 was checked"):
         sweep.locally([(("most", "2"),)], task, 2, lambda n, of: None)
+
+
+def test_a_model_that_is_changed_meanwhile_has_no_verdict(
+    model: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Processes read it one after another: records of two texts are not a grid of one."""
+    locally = sweep.locally
+
+    def of_two_texts(*arguments: Any) -> list[sweep.PointRecord]:
+        first, *others = locally(*arguments)
+        return [{**first, "model_sha256": "0" * 64}, *others]
+
+    monkeypatch.setattr(sweep, "locally", of_two_texts)
+    code, out, err = said(capsys, "sweep", model, "--set=most=2,3", "--jobs=1", "--quiet")
+    assert (code, out) == (Exit.SYSTEM.value, "")
+    assert err == f"reassure: {model} was changed during the sweep: run the command again\n"
 
 
 def test_an_interrupt_keeps_what_was_found(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 
 from reassure.checkers.analyses.sweep import analysis as sweep
+from reassure.checkers.base import temporary_folders
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.engines.spark import distributed_search
@@ -241,8 +243,10 @@ def test_what_failed(report: str, message: str) -> None:
     assert failed(RuntimeError(report)) == f"a task failed: {message}"
 
 
-def test_a_sweep_from_a_zip(tmp_path: Path) -> None:
-    """As on a cluster, where executors have this program as one."""
+def test_a_sweep_from_a_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a cluster, where executors have this program as one. Nobody else can have put a program where it looks."""
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     served: list[str] = []
     cluster = SimpleNamespace(master="spark://head:7077", listFiles=served, addPyFile=served.append)
     for _ in range(2):  # the second time it is there
@@ -256,6 +260,22 @@ def test_a_sweep_from_a_zip(tmp_path: Path) -> None:
         assert (found["verdict"], found["stats"]["distinct"], list(found["texts"])) == (
             "safety-violation", 16, ["goal_not_reached"],
         )  # fmt: skip
+    (program,) = temporary.iterdir()
+    assert program.name.startswith(f"{temporary_folders.prefix()}program-") and program.stat().st_mode & 0o077 == 0
+    assert [p.name for p in program.iterdir()] == ["reassure"]
+
+
+def test_a_model_that_comes_as_text_is_a_file_of_this_process_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    text = (Path(__file__).parents[4] / "models/examples/die_hard.py").read_text(encoding="utf-8")
+    task = sweep.SweepTask("far/jugs.py", text, SearchOptions(), False, True)
+    first, second = sweep.check_one(task, (("goal", "3"),)), sweep.check_one(task, (("goal", "4"),))
+    assert (first["verdict"], second["verdict"]) == ("safety-violation",) * 2
+    assert first["repro"] == "reassure check far/jugs.py --set=goal=3 --engine=native"
+    (folder,) = tmp_path.iterdir()
+    assert folder.name.startswith(f"{temporary_folders.prefix()}model-") and folder.stat().st_mode & 0o077 == 0
 
 
 # -- sessions ------------------------------------------------------------------------------------------------------
