@@ -88,12 +88,14 @@ class ClusterHistory:
     ignored: int = 0
     """Records that tell nothing of partitions or brokers."""
     last: MetadataRecord | None = None
+    pending: list[MetadataRecord] | None = None
+    """The records of a transaction that has begun, and not ended; None outside of one."""
     share: PartitionShare = WHOLE
     """Of other partitions only the first of each topic is kept, for its number of replicas; no change is yielded."""
 
     def play(self, records: Iterable[MetadataRecord]) -> Iterator[PartitionChange]:
         """Plays a log; yields the records of partitions. Raises `BrokenLog`."""
-        for batch in _batches(_committed(records)):
+        for batch in _batches(self._committed(records)):
             events = _events(batch)
             zero = {topic: len(p.replicas) for (topic, number), p in self._zeros(batch)}
             for record in batch:
@@ -114,6 +116,24 @@ class ClusterHistory:
                 else:
                     self.ignored += 1
 
+    def _committed(self, records: Iterable[MetadataRecord]) -> Iterator[MetadataRecord]:
+        """The records but for those of transactions that were aborted, or not ended. A transaction may span files."""
+        for record in records:
+            if record.kind == "BeginTransaction":
+                if self.pending is not None:
+                    raise BrokenLog(f"offset {record.offset}: a transaction begins within another")
+                self.pending = []
+            elif record.kind in ("EndTransaction", "AbortTransaction"):
+                if self.pending is None:
+                    raise BrokenLog(f"offset {record.offset}: a transaction ends that has not begun")
+                ended, self.pending = self.pending, None
+                if record.kind == "EndTransaction":
+                    yield from ended
+            elif self.pending is not None:
+                self.pending.append(record)
+            else:
+                yield record
+
     def _zeros(self, batch: list[MetadataRecord]) -> Iterator[tuple[PartitionKey, Partition]]:
         """The partitions 0 of the topics that a batch is about."""
         for topic in {r.data["topicId"] for r in batch if r.kind in ("Partition", "PartitionChange")}:
@@ -123,9 +143,13 @@ class ClusterHistory:
     def _partition(self, record: MetadataRecord, events: BatchEvents, zero: dict[str, int]) -> PartitionChange:
         data, topic = record.data, record.data["topicId"]
         key = topic, data["partitionId"]
-        before = None if record.kind == "Partition" else self.partitions.get(key)
+        before = self.partitions.get(key)
         if record.kind == "PartitionChange" and before is None:
             raise BrokenLog(f"offset {record.offset}: a change of partition {self._named(*key)}, which was not created")
+        if topic not in self.topics:
+            raise BrokenLog(f"offset {record.offset}: a partition of topic {topic}, which was not created")
+        if record.kind == "Partition" and before is not None:
+            raise BrokenLog(f"offset {record.offset}: partition {self._named(*key)} is created, and was there")
         after = _created(data) if before is None else _changed(before, data)
         counts = {zero.get(topic, 0), len(self.partitions[topic, 0].replicas) if (topic, 0) in self.partitions else 0}
         name = self.topics.get(topic, topic)
@@ -210,22 +234,6 @@ class ClusterHistory:
         if number not in self.brokers:
             raise BrokenLog(f"offset {record.offset}: broker {number} is not registered")
         return self.brokers[number]
-
-
-def _committed(records: Iterable[MetadataRecord]) -> Iterator[MetadataRecord]:
-    """The records but for those of transactions that were aborted, or not ended."""
-    pending: list[MetadataRecord] | None = None
-    for record in records:
-        if record.kind == "BeginTransaction":
-            pending = []
-        elif record.kind in ("EndTransaction", "AbortTransaction"):
-            if record.kind == "EndTransaction":
-                yield from pending or ()
-            pending = None
-        elif pending is not None:
-            pending.append(record)
-        else:
-            yield record
 
 
 def _batches(records: Iterable[MetadataRecord]) -> Iterator[list[MetadataRecord]]:

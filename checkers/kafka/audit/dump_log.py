@@ -7,47 +7,115 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reassure.checkers.kafka.audit.message_format import MalformedRecord, WireField
-from reassure.checkers.kafka.audit.metadata_records import KINDS, SCHEMAS, MetadataRecord
+from reassure.checkers.kafka.audit.batch_order import BatchOrder
+from reassure.checkers.kafka.audit.message_format import FIXED, MalformedRecord, Schema, WireField
+from reassure.checkers.kafka.audit.metadata_records import KINDS, OTHER_KINDS, SCHEMAS, MetadataRecord
 
-BATCH = re.compile(r"^baseOffset: (\d+) ")
-RECORD = re.compile(r"^\|? ?offset: (\d+) .*?CreateTime: (-?\d+) .*?payload: ?(\{.*\})\s*$")
+FILE = re.compile(r"^Dumping (.+?)\s*$")
+BATCH = re.compile(r"^baseOffset: (\d+) lastOffset: (\d+) ")
+OFFSET = re.compile(r"^\|? ?offset: (\d+) ")
+RECORD = re.compile(r"^\|? ?offset: \d+ .*?CreateTime: (-?\d+) .*?payload: ?(\{.*\})\s*$")
 UNREAD = re.compile(r"^\|? ?offset: \d+ .*payload: ?Error at")
+CONTROL = re.compile(
+    r" (?:LeaderChange|SnapshotHeader|SnapshotFooter|KRaftVersion|KRaftVoters|controlType|endTxnMarker)\b"
+)
+FOOTER = "SnapshotFooter"
+HOW = "kafka-dump-log prints records by --cluster-metadata-decoder --print-data-log"
 
 
-def read_dump(lines: Iterable[str]) -> Iterator[MetadataRecord]:
-    """The records of a dump; lines that show none are passed over. Raises `MalformedRecord`."""
-    batch = 0
-    for number, line in enumerate(lines, 1):
+def read_dump(lines: Iterable[str], order: BatchOrder, begin: int = 1) -> Iterator[MetadataRecord]:
+    """The records of a dump of one file. Raises `MalformedRecord`, also where a record is missing.
+
+    order: of the batches before these; goes on with them. begin: the number of the first line.
+    """
+    batch, last, begun_at, seen = 0, -1, 0, -1
+    of_batch: list[MetadataRecord] = []
+    order.torn, order.has_footer = None, False
+    for number, line in enumerate(lines, begin):
         if (begun := BATCH.match(line)) is not None:
-            batch = int(begun[1])
+            if seen < last:
+                raise MalformedRecord(f"line {number}: the batch of offsets {batch} to {last} is not there to its end")
+            batch, last, begun_at = int(begun[1]), int(begun[2]), number
+            seen = batch - 1
             if "isvalid: false" in line:
                 raise MalformedRecord(f"line {number}: the tool found that the sum of the batch is wrong")
+            continue
+        if line.startswith("baseOffset:"):
+            raise MalformedRecord(f"line {number}: the head of a batch, of which the offsets cannot be read")
+        if (found := OFFSET.match(line)) is None:
+            continue
+        offset = int(found[1])
+        if last >= 0 and offset != seen + 1:
+            raise MalformedRecord(f"line {number}: a record of offset {offset} in place of {seen + 1}")
+        try:
+            order.follow(offset, offset)
+        except MalformedRecord as error:
+            raise MalformedRecord(f"line {number}: {error}") from None
+        seen = offset
         if UNREAD.match(line) is not None:
             raise MalformedRecord(f"line {number}: the tool could not read this record; one of a newer release can")
-        if (match := RECORD.match(line)) is None:
-            continue
-        try:
-            payload = json.loads(match[3])
-            kind = _kind(payload["type"])
-            version, data = int(payload.get("version", 0)), payload.get("data", {})
-            fields = _filled(SCHEMAS[KINDS[kind]].fields, data) if kind else {}
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise MalformedRecord(f"line {number}: a payload that is not a metadata record: {error}") from None
-        yield MetadataRecord(int(match[1]), int(match[2]), batch, kind, version, fields)
+        if CONTROL.search(line) is not None and "payload:" not in line:
+            order.has_footer |= FOOTER in line
+        elif (match := RECORD.match(line)) is not None:
+            of_batch.append(_record(match, number, offset, batch))
+        else:
+            raise MalformedRecord(f"line {number}: a record without its time and payload; {HOW}")
+        if seen >= last:
+            yield from of_batch
+            of_batch = []
+    if seen < last:
+        order.torn, order.next = begun_at, batch
+
+
+def _record(match: re.Match[str], number: int, offset: int, batch: int) -> MetadataRecord:
+    try:
+        payload = json.loads(match[2])
+        kind = _kind(payload["type"])
+        version, data = payload.get("version", 0), payload.get("data", {})
+        fields = _filled(SCHEMAS[KINDS[kind]], version, data) if kind else {}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise MalformedRecord(f"line {number}: a payload that is not a metadata record: {error}") from None
+    except MalformedRecord as error:
+        raise MalformedRecord(f"line {number}: {error}") from None
+    return MetadataRecord(offset, int(match[1]), batch, kind, version, fields)
 
 
 def _kind(name: str) -> str:
-    """The kind of a record by its type as it is printed, as in REGISTER_BROKER_RECORD; "" of one not known here."""
+    """The kind of a record by its type as it is printed, as in REGISTER_BROKER_RECORD; "" of one that tells nothing of
+    partitions or brokers."""
     words = name.removesuffix("_RECORD").split("_")
     kind = "".join(word.capitalize() for word in words)
+    if kind not in KINDS and kind not in OTHER_KINDS.values():
+        raise MalformedRecord(f"a record of type {name}: this program knows those of Kafka 3.3 to 4.4")
     return kind if kind in KINDS else ""
 
 
-def _filled(fields: tuple[WireField, ...], data: dict[str, Any]) -> dict[str, Any]:
+def _filled(schema: Schema, version: Any, data: dict[str, Any]) -> dict[str, Any]:
     """The fields of a record; a tagged field with its default is not printed."""
+    if type(version) is not int or not 0 <= version <= schema.newest:
+        raise MalformedRecord(f"{schema.name} of version {version}: versions 0 to {schema.newest} are known")
+    fields = schema.fields
+    if unknown := data.keys() - {f.name for f in fields}:
+        raise MalformedRecord(f"{schema.name} has no field {min(unknown)}")
     values = {f.name: data.get(f.name, f.default) for f in fields}
     missing = [f.name for f in fields if f.tag is None and f.first == 0 and f.name not in data]
     if missing:
         raise KeyError(f"{', '.join(missing)} is missing")
+    for f in fields:
+        if f.name in data and not _fits(data[f.name], f):
+            raise MalformedRecord(f"{f.name} is {json.dumps(data[f.name])}")
     return values
+
+
+def _fits(value: Any, f: WireField) -> bool:
+    """Whether a value in JSON is of a field's type."""
+    if f.type in FIXED:
+        return type(value) is int
+    if f.type == "bool":
+        return type(value) is bool
+    if value is None:
+        return f.tag is not None or f.nullable
+    if f.type in ("string", "uuid"):
+        return type(value) is str
+    member = {"ids": int, "uuids": str, "structures": dict}[f.type]
+    return type(value) is list and all(type(one) is member for one in value)

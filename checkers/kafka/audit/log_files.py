@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,11 +10,13 @@ from pathlib import Path
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.missing_file import did_you_mean
+from reassure.checkers.kafka.audit.batch_order import BatchOrder
 from reassure.checkers.kafka.audit.cluster_history import BrokenLog, ClusterHistory, PartitionChange
-from reassure.checkers.kafka.audit.dump_log import read_dump
+from reassure.checkers.kafka.audit.dump_log import FILE, read_dump
 from reassure.checkers.kafka.audit.message_format import MalformedRecord
 from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
-from reassure.checkers.kafka.audit.segment_file import TornEnd, read_segment
+from reassure.checkers.kafka.audit.segment_file import read_segment
+from reassure.checkers.kafka.audit.share import PartitionShare
 from reassure.spec.semantics.files import read_bytes
 
 LONGEST = 1 << 31
@@ -45,7 +48,8 @@ class LogRead:
     last: int = 0
     """The offsets of the first record, and of the last."""
     torn: list[str] = field(default_factory=list)
-    """Files that end within a batch, and where."""
+    """What was not read: the end of a file within a batch, a snapshot of what was read before, an open transaction."""
+    order: BatchOrder = field(default_factory=BatchOrder)
 
 
 def files_of(paths: list[Path]) -> list[Path]:
@@ -69,33 +73,92 @@ def files_of(paths: list[Path]) -> list[Path]:
     return files
 
 
+@dataclass(frozen=True)
+class LogPart:
+    """The content of one file of a log: a file itself, or what a dump has of it.
+
+    path: for messages. name: of the file of the log. lines: of a dump; None of the file itself, which has `data`.
+    """
+
+    path: str
+    name: str
+    data: bytes = b""
+    lines: tuple[str, ...] | None = None
+    begin: int = 1
+    """The number of the first line."""
+
+    @property
+    def snapshot(self) -> int | None:
+        """The offset at which a snapshot ends; None of a segment."""
+        found = SNAPSHOT.match(self.name)
+        return None if found is None else int(found[1])
+
+    def records(self, order: BatchOrder, share: PartitionShare) -> Iterator[MetadataRecord]:
+        """The records. Raises `MalformedRecord`."""
+        if self.lines is None:
+            return read_segment(self.data, order, share)
+        return read_dump(self.lines, order, self.begin)
+
+
 def changes_in(files: list[LogFile], read: LogRead) -> Iterator[PartitionChange]:
     """The changes of partitions that the files tell of, in order; `Failure` where a file cannot be read."""
-    covered = -1
     for file in files:
-        read.history.last = None
-        snapshot = SNAPSHOT.match(Path(file.path).name)
-        try:
-            yield from read.history.play(_records(file, read, covered))
-        except (MalformedRecord, BrokenLog) as error:
-            hint = "; does the log begin earlier? give its snapshot first" if isinstance(error, BrokenLog) else ""
-            raise Failure(Exit.USAGE, f"{file.path}: {error}{hint}") from None
-        if snapshot is not None:
-            covered = int(snapshot[1]) - 1
+        for part in _parts(file):
+            try:
+                yield from _changes_in(part, read)
+            except (MalformedRecord, BrokenLog) as error:
+                hint = "; does the log begin earlier? give its snapshot first" if isinstance(error, BrokenLog) else ""
+                raise Failure(Exit.USAGE, f"{part.path}: {error}{hint}") from None
+    if read.history.pending is not None:
+        read.torn.append(f"the log ends within a transaction: its {len(read.history.pending)} records do not count")
 
 
-def _records(file: LogFile, read: LogRead, covered: int) -> Iterator[MetadataRecord]:
-    """The records of a file after an offset that a snapshot covers."""
-    data, torn, path = file.read(), TornEnd(), file.path
-    is_segment = data[:1] == b"\0"
-    records = read_segment(data, torn, read.history.share) if is_segment else read_dump(_text(data, path).splitlines())
+def _changes_in(part: LogPart, read: LogRead) -> Iterator[PartitionChange]:
+    read.history.last = None
+    order = read.order
+    if part.snapshot is not None:
+        if order.next >= max(part.snapshot, 1):
+            read.torn.append(f"{part.path} was not read: the files before it tell what this snapshot tells")
+            return
+        if order.next:
+            last = order.next - 1
+            raise MalformedRecord(f"a snapshot of offset {part.snapshot} after {last}: what is between them is missing")
+        order = BatchOrder()
+    covered = read.order.covered if part.snapshot is None else 0
+    yield from read.history.play(_noted(part.records(order, read.history.share), read, covered))
+    if part.snapshot is not None:
+        if not order.has_footer:
+            raise MalformedRecord("a snapshot without its footer: the file is cut, or was still being written")
+        read.order = BatchOrder(next=part.snapshot, covered=part.snapshot)
+    elif order.torn is not None and part.lines is not None:
+        read.torn.append(f"{part.path} ends within the batch of line {order.torn}, which was not read")
+    elif order.torn is not None:
+        left = len(part.data) - order.torn
+        read.torn.append(f"{part.path} ends within a batch at byte {order.torn}: {left} bytes were not read")
+
+
+def _noted(records: Iterator[MetadataRecord], read: LogRead, covered: int) -> Iterator[MetadataRecord]:
+    """The records from an offset on, up to which a snapshot covers them."""
     for record in records:
-        if record.offset > covered:
+        if record.offset >= covered:
             read.first = record.offset if read.first is None else read.first
             read.last = max(read.last, record.offset)
             yield record
-    if torn.at is not None:
-        read.torn.append(f"{path} ends within a batch at byte {torn.at}: {len(data) - torn.at} bytes were not read")
+
+
+def _parts(file: LogFile) -> Iterator[LogPart]:
+    """A segment or snapshot itself; of a dump, each file that it has."""
+    data, name = file.read(), Path(file.path).name
+    if data[:1] == b"\0":
+        yield LogPart(file.path, name, data)
+        return
+    lines = tuple(_text(data, file.path).splitlines())
+    begins = [number for number, line in enumerate(lines) if FILE.match(line) is not None]
+    for begin, end in itertools.pairwise(dict.fromkeys([0, *begins, len(lines)])):
+        found = FILE.match(lines[begin])
+        yield LogPart(
+            file.path, name if found is None else Path(found[1]).name, lines=lines[begin:end], begin=begin + 1
+        )
 
 
 def _text(data: bytes, path: str) -> str:

@@ -73,7 +73,7 @@ class WireField:
     """A field of a message. type: of `FIXED`, or "bool", "string", "uuid", "ids" or "uuids" (arrays), "structures".
 
     first: the version from which it is there. tag: its number if it is tagged. default: what stands for a tagged field
-    that is left out.
+    that is left out. nullable: though it is not tagged; what is tagged always is.
     """
 
     name: str
@@ -83,6 +83,7 @@ class WireField:
     default: Any = None
     fields: tuple[WireField, ...] = ()
     """Of each structure."""
+    nullable: bool = False
 
 
 FIXED = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q"}
@@ -126,6 +127,8 @@ def _value(f: WireField, reader: Reader, version: int) -> Any:
         return reader.uuid()
     length = reader.length()
     if length == NULL:
+        if f.tag is None and not f.nullable:
+            raise MalformedRecord(f"{f.name} is null")
         return None
     if f.type == "string":
         try:

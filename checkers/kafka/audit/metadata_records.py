@@ -25,9 +25,9 @@ SCHEMAS = {
     0: Schema("RegisterBroker", 4, (
         WireField("brokerId", "int32"), WireField("isMigratingZkBroker", "bool", 2), WireField("incarnationId", "uuid"),
         WireField("brokerEpoch", "int64"), WireField("endPoints", "structures", fields=_ENDPOINT),
-        WireField("features", "structures", fields=_FEATURE), WireField("rack", "string"), WireField("fenced", "bool"),
-        WireField("inControlledShutdown", "bool", 1), WireField("logDirs", "uuids", 3, 0, ()),
-        WireField("cordonedLogDirs", "uuids", 4, 1),
+        WireField("features", "structures", fields=_FEATURE), WireField("rack", "string", nullable=True),
+        WireField("fenced", "bool"), WireField("inControlledShutdown", "bool", 1),
+        WireField("logDirs", "uuids", 3, 0, ()), WireField("cordonedLogDirs", "uuids", 4, 1),
     )),
     1: Schema("UnregisterBroker", 0, (WireField("brokerId", "int32"), WireField("brokerEpoch", "int64"))),
     2: Schema("Topic", 0, (WireField("name", "string"), WireField("topicId", "uuid"))),
@@ -40,7 +40,7 @@ SCHEMAS = {
     )),
     4: Schema("Config", 0, (
         WireField("resourceType", "int8"), WireField("resourceName", "string"), WireField("name", "string"),
-        WireField("value", "string"),
+        WireField("value", "string", nullable=True),
     )),
     5: Schema("PartitionChange", 2, (
         *_TOPIC_PARTITION, WireField("isr", "ids", 0, 0), WireField("leader", "int32", 0, 1, UNCHANGED_LEADER),
@@ -64,6 +64,12 @@ SCHEMAS = {
     28: Schema("ClearElr", 0, (WireField("topicName", "string"),)),
 }  # fmt: skip
 """By API key."""
+OTHER_KINDS = {
+    10: "DelegationToken", 11: "UserScramCredential", 14: "ClientQuota", 15: "ProducerIds", 18: "AccessControlEntry",
+    19: "RemoveAccessControlEntry", 20: "NoOp", 21: "ZkMigrationState", 22: "RemoveUserScramCredential",
+    26: "RemoveDelegationToken", 27: "RegisterController", 29: "UnregisterController",
+}  # fmt: skip
+"""Records that tell nothing of partitions or brokers, by API key. What one of another key tells is not known."""
 KINDS = {schema.name: key for key, schema in SCHEMAS.items()}
 
 
@@ -89,6 +95,8 @@ def read_record(value: bytes) -> tuple[str, int, dict[str, Any]]:
         raise MalformedRecord(f"a frame of version {frame}; {FRAME} is known")
     key, version = reader.unsigned(), reader.unsigned()
     schema = SCHEMAS.get(key)
-    if schema is None:
+    if schema is None and key in OTHER_KINDS:
         return "", version, {}
+    if schema is None:
+        raise MalformedRecord(f"a record of API key {key}: this program knows those of Kafka 3.3 to 4.4")
     return schema.name, version, schema.read(reader, version)

@@ -29,7 +29,10 @@ COLUMNS = ("offset", "time (UTC)", "partition", "kind", "what", "change")
 
 
 def _time(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, ValueError, OSError):
+        return f"{milliseconds} ms"
 
 
 def _row(f: Finding) -> tuple[str, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import gzip
 import struct
+import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from reassure.checkers.kafka.audit.batch_order import BatchOrder
 from reassure.checkers.kafka.audit.message_format import MalformedRecord, Reader
 from reassure.checkers.kafka.audit.metadata_records import FRAME, KINDS, OTHERS, MetadataRecord, read_record
 from reassure.checkers.kafka.audit.share import WHOLE, PartitionShare
@@ -20,6 +21,8 @@ LENGTH_AT, SUMMED_FROM = 12, 21
 MAGIC = 2
 CODEC, CONTROL = 7, 1 << 5
 """Of a batch's attributes: how it is compressed; it is not data."""
+SNAPSHOT_FOOTER = b"\0\4"
+"""The type of the control record that ends a snapshot, in its key after the version."""
 GZIP = 1
 CODECS = {2: "snappy", 3: "lz4", 4: "zstd"}
 HEAD_OF_PARTITION = struct.Struct(">bbbi16s")
@@ -48,41 +51,45 @@ def crc32c(data: bytes) -> int:
     return value ^ 0xFFFFFFFF
 
 
-@dataclass
-class TornEnd:
-    """The file ends within a batch, as it does where a controller stopped while writing."""
-
-    at: int | None = None
-    """The byte where the incomplete batch begins; None: there is none."""
-
-
-def read_segment(data: bytes, torn: TornEnd, share: PartitionShare = WHOLE) -> Iterator[MetadataRecord]:
+def read_segment(data: bytes, order: BatchOrder, share: PartitionShare = WHOLE) -> Iterator[MetadataRecord]:
     """The records of a segment or snapshot, control records left out. Raises `MalformedRecord`.
 
-    share: records of other partitions are not decoded, and the sums of batches are checked in turn.
+    order: of the batches before these; goes on with them. share: records of other partitions are not decoded, and the
+    sums of batches are checked in turn.
     """
     at = number = 0
+    order.torn, order.has_footer = None, False
     while at < len(data):
         if len(data) - at < HEAD.size:
-            torn.at = at
+            order.torn = at
             return
         head = HEAD.unpack_from(data, at)
-        offset, length, _, magic, checksum, attributes, _, first_time, *_, count = head
+        offset, length, _, magic, checksum, attributes, more, first_time, *_, count = head
         if magic != MAGIC:
             raise MalformedRecord(f"at byte {at}: a batch of format {magic}; {MAGIC} is known")
         end = at + LENGTH_AT + length
         if length < HEAD.size - LENGTH_AT:
             raise MalformedRecord(f"at byte {at}: a batch of {length} bytes")
         if end > len(data):
-            torn.at = at
+            order.torn = at
             return
         number += 1
         if number % share.of == share.number and crc32c(data[at + SUMMED_FROM : end]) != checksum:
             raise MalformedRecord(f"at byte {at}, offset {offset}: the sum of the batch is wrong; the file is damaged")
-        if not attributes & CONTROL:
-            reader = Reader(_unpacked(data[at + HEAD.size : end], attributes & CODEC, at))
-            for _ in range(count):
-                yield _record(reader, offset, first_time, share)
+        if count != more + 1:
+            raise MalformedRecord(f"at byte {at}: a batch of offsets {offset} to {offset + more} with {count} records")
+        order.follow(offset, offset + more)
+        reader = Reader(_unpacked(data[at + HEAD.size : end], attributes & CODEC, at))
+        for due in range(offset, offset + count):
+            found, time, key, value = _parts(reader, offset, first_time)
+            if found != due:
+                raise MalformedRecord(f"at byte {at}: a record of offset {found} in place of {due}")
+            if attributes & CONTROL:
+                order.has_footer |= key[2:4] == SNAPSHOT_FOOTER
+            else:
+                yield _record(value, found, time, offset, share)
+        if reader.left:
+            raise MalformedRecord(f"at byte {at}: {reader.left} bytes after the last record of the batch")
         at = end
 
 
@@ -90,29 +97,35 @@ def _unpacked(data: bytes, codec: int, at: int) -> bytes:
     if codec == 0:
         return data
     if codec == GZIP:
-        return gzip.decompress(data)
+        try:
+            return gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise MalformedRecord(f"at byte {at}: the batch cannot be decompressed: {error}") from None
     raise MalformedRecord(f"at byte {at}: compressed by {CODECS.get(codec, codec)}, which is not read here")
 
 
-def _record(reader: Reader, first_offset: int, first_time: int, share: PartitionShare) -> MetadataRecord:
+def _parts(reader: Reader, first_offset: int, first_time: int) -> tuple[int, int, bytes, bytes | None]:
+    """Offset, time, key and value of the next record of a batch."""
     length = reader.signed()
     body = Reader(reader.data, reader.at, reader.at + length)
     reader.take(length)
     body.number("b")
     time, offset = first_time + body.signed(), first_offset + body.signed()
-    key_length = body.signed()
-    body.take(max(0, key_length))
+    key = body.take(max(0, body.signed()))
     value_length = body.signed()
-    if value_length < 0:
+    return offset, time, key, None if value_length < 0 else body.take(value_length)
+
+
+def _record(value: bytes | None, offset: int, time: int, batch: int, share: PartitionShare) -> MetadataRecord:
+    if value is None:
         raise MalformedRecord(f"offset {offset}: a record without a value")
-    value = body.take(value_length)
     if share.of > 1 and not _is_wanted(value, share):
-        return MetadataRecord(offset, time, first_offset, OTHERS, 0, {})
+        return MetadataRecord(offset, time, batch, OTHERS, 0, {})
     try:
         kind, version, fields = read_record(value)
     except MalformedRecord as error:
         raise MalformedRecord(f"offset {offset}: {error}") from None
-    return MetadataRecord(offset, time, first_offset, kind, version, fields)
+    return MetadataRecord(offset, time, batch, kind, version, fields)
 
 
 def _is_wanted(value: bytes, share: PartitionShare) -> bool:

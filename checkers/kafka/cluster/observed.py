@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reassure.checkers.kafka.audit.batch_order import BatchOrder
 from reassure.checkers.kafka.audit.cluster_history import ClusterHistory
 from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
-from reassure.checkers.kafka.audit.segment_file import HEAD, LENGTH_AT, TornEnd, read_segment
+from reassure.checkers.kafka.audit.segment_file import HEAD, LENGTH_AT, read_segment
 from reassure.checkers.kafka.controller.words import ControllerState
 from reassure.spec.kafka.partition import Broker
 
@@ -49,6 +50,7 @@ class MetadataWatch:
         self._registrations = Counter[int]()
         """Of brokers since the watched topic was created."""
         self._read = 0
+        self._order = BatchOrder()
 
     def watch(self, topic: str, brokers: int) -> None:
         """Forgets the states seen so far, and notes those of another topic."""
@@ -63,17 +65,17 @@ class MetadataWatch:
                 data = file.read()
         except FileNotFoundError:
             return
-        torn = TornEnd()
         batch: list[MetadataRecord] = []
-        for record in read_segment(data, torn):
+        for record in read_segment(data, self._order):
             if batch and record.batch != batch[0].batch:
                 self._apply(batch)
                 batch = []
             batch.append(record)
         if batch:
             self._apply(batch)
-        self._note_epochs(data[: len(data) if torn.at is None else torn.at])
-        self._read += len(data) if torn.at is None else torn.at
+        whole = len(data) if self._order.torn is None else self._order.torn
+        self._note_epochs(data[:whole])
+        self._read += whole
 
     def _apply(self, batch: list[MetadataRecord]) -> None:
         for record in batch:

@@ -13,7 +13,7 @@ from reassure.checkers.kafka.audit.audit_log import AuditTask, audit_share, toge
 from reassure.checkers.kafka.audit.log_files import LogFile
 from reassure.checkers.kafka.audit.share import PartitionShare
 from tests.helpers.command import said
-from tests.helpers.metadata_log_text import LOGS, cluster, dump_line, record
+from tests.helpers.metadata_log_text import LOGS, batches, cluster, dump_line, record, snapshot_of
 
 SEGMENT = LOGS / "4.1.0.log"
 
@@ -84,16 +84,104 @@ def test_a_folder_with_segments_and_a_snapshot(capsys: pytest.CaptureFixture[str
     (tmp_path / f"{0:020}.log").rename(tmp_path / f"{5:020}.log")
     code, _, err = said(capsys, "audit", str(tmp_path))
     assert code == 64 and "begins at offset 5, and has no snapshot to begin with" in err
-    shutil.copy(SEGMENT, tmp_path / f"{94:020}-{1:010}.checkpoint")
-    code, out, _ = said(capsys, "audit", str(tmp_path))
+    snapshot = tmp_path / f"{94:020}-{1:010}.checkpoint"
+    snapshot.write_bytes(snapshot_of(SEGMENT.read_bytes()))
+    code, out, err = said(capsys, "audit", str(tmp_path))
+    assert (code, err) == (whole[0], "")
+    assert re.sub("offsets 0 to 93", "offsets 1 to 94", whole[1]).splitlines()[:9] == out.splitlines()[:9]
+    snapshot.write_bytes(snapshot_of(SEGMENT.read_bytes(), footer=False))
+    code, out, err = said(capsys, "audit", str(tmp_path))
+    assert (code, out) == (64, "") and "a snapshot without its footer: the file is cut, or was still being w" in err
+
+
+def of(*offsets: range) -> bytes:
+    """The batches of the segment with these offsets."""
+    parts = batches(SEGMENT.read_bytes())
+    return b"".join(batch for first, _, batch in parts if any(first in some for some in offsets))
+
+
+def test_a_log_that_goes_on_from_a_snapshot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What the snapshot covers is not judged twice; what is between it and the log is not left out."""
+    (tmp_path / f"{11:020}-{1:010}.checkpoint").write_bytes(snapshot_of(of(range(11))))
+    for begin, end in ((2, 40), (40, 94)):
+        (tmp_path / f"{begin:020}.log").write_bytes(of(range(begin, end)))
+    words = ("audit", str(tmp_path), "--release=4.3", "--quiet")
+    code, out, err = said(capsys, *words)
+    whole = said(capsys, "audit", str(SEGMENT), "--release=4.3", "--quiet")
+    assert (code, err) == (12, "")
+    assert (
+        out.splitlines()[0].startswith("94 records, offsets 1 to 93; ")
+        and out.splitlines()[1:] == whole[1].splitlines()[1:]
+    )
+    (tmp_path / f"{40:020}.log").write_bytes(of(range(41, 94)))
+    code, out, err = said(capsys, *words)
+    assert (code, out) == (64, "") and "offset 41 comes after 39: what is between them is missing" in err
+    (tmp_path / f"{40:020}.log").unlink()
+    (tmp_path / f"{2:020}.log").write_bytes(of(range(2, 11), range(13, 94)))
+    code, out, err = said(capsys, *words)
+    assert (code, out) == (64, "") and "offset 13 comes after 10: what is between them is missing" in err
+
+
+def test_files_in_the_order_of_their_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """As a shell lists them: a snapshot of what was read already is passed over, which a note says."""
+    (first := tmp_path / f"{0:020}.log").write_bytes(of(range(40)))
+    (snapshot := tmp_path / f"{40:020}-{1:010}.checkpoint").write_bytes(snapshot_of(of(range(40))))
+    (second := tmp_path / f"{40:020}.log").write_bytes(of(range(40, 94)))
+    whole = said(capsys, "audit", str(SEGMENT))
+    code, out, err = said(capsys, "audit", str(first), str(snapshot), str(second))
     assert (code, out) == whole[:2]
+    assert err == f"note: {snapshot} was not read: the files before it tell what this snapshot tells\n"
+    for files, why in (
+        ((first, first), "offset 0 comes after 39"),
+        ((second, first), "the log begins at offset 40, and has no snapshot to begin with"),
+        (
+            (first, snapshot.rename(tmp_path / f"{50:020}-{1:010}.checkpoint")),
+            "a snapshot of offset 50 after 39: what is betw",
+        ),
+    ):
+        code, out, err = said(capsys, "audit", *map(str, files))
+        assert (code, out) == (64, "") and why in err
+
+
+def test_a_dump_of_several_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """`kafka-dump-log --files SNAPSHOT,SEGMENT`: each is read as the file that it is of."""
+    lines = SEGMENT.with_suffix(".txt").read_text().splitlines()
+    at = {int(line.split()[1]): number for number, line in enumerate(lines) if line.startswith("baseOffset")}
+    footer = "| offset: 12 CreateTime: 0 keySize: 4 valueSize: 3 sequence: -1 headerKeys: [] SnapshotFooter {}"
+    until = [re.sub(r"^(\| o|baseO)ffset: (\d+)( lastOffset: \d+)?", _one_more, line) for line in lines[2 : at[11]]]
+    name = f"Dumping /kafka/{11:020}-{1:010}.checkpoint"
+    control = "baseOffset: {0} lastOffset: {0} count: 1 isControl: true"
+    head = "| offset: 0 CreateTime: 0 keySize: 4 headerKeys: [] SnapshotHeader {}"
+    dump = [name, control.format(0), head, *until, control.format(12), footer]
+    log = ["Dumping /kafka/00000000000000000005.log", *lines[at[5] :]]
+    path = tmp_path / "dump.txt"
+    path.write_text("\n".join([*dump, *log]))
+    code, out, err = said(capsys, "audit", str(path))
+    assert (code, err) == (12, "") and "partitions created: 1, changes: 46, different ones: 46" in out
+    path.write_text("\n".join([*dump[:-2], *log]))
+    assert "a snapshot without its footer" in said(capsys, "audit", str(path))[2]
+    path.write_text("\n".join([*dump, log[0], *lines[at[13] :]]))
+    assert "offset 13 comes after 10: what is between them is missing" in said(capsys, "audit", str(path))[2]
+
+
+def _one_more(found: re.Match[str]) -> str:
+    """An offset line as a snapshot has it, after its header."""
+    offset = int(found[2]) + 1
+    return f"{found[1]}ffset: {offset}" + (f" lastOffset: {offset}" if found[3] else "")
+
+
+def test_a_time_that_no_calendar_has(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = Path(many_partitions(tmp_path))
+    path.write_text(re.sub(r"CreateTime: \d+", f"CreateTime: {1 << 62}", path.read_text()))
+    code, out, _ = said(capsys, "audit", str(path))
+    assert code == 12 and f"{1 << 62} ms" in out
 
 
 def test_bad_input_gets_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "noise").write_bytes(b"\xff\xfe\xfd")
     (tmp_path / "empty").write_text("Dumping nothing\n")
     (tmp_path / "later").write_text(
-        '| offset: 7 CreateTime: 5 payload: {"type":"FENCE_BROKER_RECORD","version":0,"data":{"id":7,"epoch":1}}\n'
+        '| offset: 0 CreateTime: 5 payload: {"type":"FENCE_BROKER_RECORD","version":0,"data":{"id":7,"epoch":1}}\n'
     )
     for words, code, why in (
         ((str(tmp_path / "none"),), 64, "No such file"),

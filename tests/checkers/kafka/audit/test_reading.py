@@ -6,15 +6,17 @@ import json
 import re
 import struct
 import zipfile
+from typing import Any
 
 import pytest
 
-from reassure.checkers.kafka.audit.dump_log import read_dump
+from reassure.checkers.kafka.audit.batch_order import BatchOrder
+from reassure.checkers.kafka.audit.dump_log import _fits, read_dump
 from reassure.checkers.kafka.audit.message_format import MalformedRecord, Reader, Schema, WireField
-from reassure.checkers.kafka.audit.metadata_records import SCHEMAS, read_record
-from reassure.checkers.kafka.audit.segment_file import LENGTH_AT, SUMMED_FROM, TornEnd, crc32c, read_segment
+from reassure.checkers.kafka.audit.metadata_records import OTHER_KINDS, SCHEMAS, read_record
+from reassure.checkers.kafka.audit.segment_file import LENGTH_AT, SUMMED_FROM, crc32c, read_segment
 from tests.helpers.kafka_jars import class_path
-from tests.helpers.metadata_log_text import LOGS, kept_log
+from tests.helpers.metadata_log_text import LOGS, batch_of, batches, kept_log, record_of
 
 SEGMENT = (LOGS / "4.1.0.log").read_bytes()
 
@@ -22,7 +24,7 @@ SEGMENT = (LOGS / "4.1.0.log").read_bytes()
 @pytest.mark.parametrize("version", ["3.9.0", "4.1.0"])
 def test_a_segment_reads_as_kafkas_tool_prints_it(version: str) -> None:
     with (LOGS / f"{version}.txt").open(encoding="utf-8") as lines:
-        assert kept_log(version) == list(read_dump(lines))
+        assert kept_log(version) == list(read_dump(lines, BatchOrder()))
 
 
 def test_what_is_read() -> None:
@@ -74,8 +76,25 @@ def test_schemas_are_those_that_kafka_publishes(version: str) -> None:
                     first,
                     int(f["tag"]) if "tag" in f else None,
                 )
+                assert ours[field].nullable == ("nullableVersions" in f and "tag" not in f), (schema.name, field)
                 compared += 1
     assert compared >= 55
+
+
+@pytest.mark.parametrize("version", ["3.9.0", "4.4.0"])
+def test_every_record_of_kafka_is_known(version: str) -> None:
+    """What tells nothing of partitions or brokers is passed over by its name, and nothing else is."""
+    jar = next(p for p in class_path(version).jars if p.name == f"kafka-metadata-{version}.jar")
+    theirs = {}
+    with zipfile.ZipFile(jar) as files:
+        for name in files.namelist():
+            if re.fullmatch(r"common/metadata/\w+Record\.json", name):
+                schema = published(files.read(name).decode())
+                theirs[schema["apiKey"]] = str(schema["name"]).removesuffix("Record")
+    known = OTHER_KINDS | {key: schema.name for key, schema in SCHEMAS.items()}
+    assert len(known) == len(OTHER_KINDS) + len(SCHEMAS) == 27
+    assert {key: known.get(int(str(key))) for key in theirs} == theirs
+    assert len(theirs) == {"3.9.0": 25, "4.4.0": 27}[version]
 
 
 def test_the_sum() -> None:
@@ -86,18 +105,17 @@ def test_the_sum() -> None:
 def test_a_damaged_byte_is_found() -> None:
     at = SEGMENT.index(b"watched")
     with pytest.raises(MalformedRecord, match="the sum of the batch is wrong"):
-        list(read_segment(SEGMENT[:at] + b"W" + SEGMENT[at + 1 :], TornEnd()))
+        list(read_segment(SEGMENT[:at] + b"W" + SEGMENT[at + 1 :], BatchOrder()))
     with pytest.raises(MalformedRecord, match="a batch of format 1"):
-        list(read_segment(SEGMENT[:16] + b"\1" + SEGMENT[17:], TornEnd()))
+        list(read_segment(SEGMENT[:16] + b"\1" + SEGMENT[17:], BatchOrder()))
 
 
 @pytest.mark.parametrize("lost", [1, 50, 100])
 def test_a_torn_end_is_told(lost: int) -> None:
-    torn = TornEnd()
-    whole = list(read_segment(SEGMENT, torn))
-    assert torn.at is None
-    read = list(read_segment(SEGMENT[:-lost], torn))
-    assert torn.at is not None and torn.at < len(SEGMENT) - lost
+    whole = list(read_segment(SEGMENT, order := BatchOrder()))
+    assert (order.torn, order.next) == (None, 94)
+    read = list(read_segment(SEGMENT[:-lost], order := BatchOrder()))
+    assert order.torn is not None and order.torn < len(SEGMENT) - lost
     assert whole[: len(read)] == read and 0 < len(whole) - len(read) <= 3
 
 
@@ -111,10 +129,10 @@ def with_attributes(bits: int) -> bytes:
 
 
 def test_attributes_of_a_batch() -> None:
-    assert len(list(read_segment(with_attributes(0), TornEnd()))) == 1
-    assert list(read_segment(with_attributes(32), TornEnd())) == []
+    assert len(list(read_segment(with_attributes(0), BatchOrder()))) == 1
+    assert list(read_segment(with_attributes(32), BatchOrder())) == []
     with pytest.raises(MalformedRecord, match="compressed by zstd"):
-        list(read_segment(with_attributes(4), TornEnd()))
+        list(read_segment(with_attributes(4), BatchOrder()))
 
 
 def test_tagged_fields_that_are_not_known_are_passed_over() -> None:
@@ -152,13 +170,103 @@ PAYLOAD = '{"type":"TOPIC_RECORD","version":0,"data":{"name":"t","topicId":"T"}}
     ("line", "why"),
     [
         ("| offset: 1 CreateTime: 5 keySize: -1 payload: Error at 1, skipping.", "one of a newer release can"),
+        ("baseOffset: 1 last", "line 2: the head of a batch, of which the offsets cannot be read"),
         ("baseOffset: 0 lastOffset: 0 count: 1 crc: 7 isvalid: false", "the sum of the batch is wrong"),
         ('| offset: 1 CreateTime: 5 payload: {"type":"TOPIC_RECORD","data":{}}', "name, topicId is missing"),
         ("| offset: 1 CreateTime: 5 payload: {}", "not a metadata record"),
+        (
+            "| offset: 1 CreateTime: 5 keySize: -1 payload: " + PAYLOAD[:-2],
+            "line 2: a record without its time and payl",
+        ),
+        ("| offset: 1 CreateTime: 5 keySize: -1 headerKeys: []", "kafka-dump-log prints records by --cluster-metadata"),
+        ("| offset: 1 LogAppendTime: 5 payload: " + PAYLOAD, "line 2: a record without its time and payload"),
+        (
+            "| offset: 2 CreateTime: 5 payload: " + PAYLOAD,
+            "line 2: offset 2 comes after 0: what is between them is missing",
+        ),
+        ("| offset: 0 CreateTime: 5 payload: " + PAYLOAD, "line 2: offset 0 comes after 0"),
+        (
+            '| offset: 1 CreateTime: 5 payload: {"type":"PARTITION_MOVE_RECORD","data":{}}',
+            "of type PARTITION_MOVE_RECORD",
+        ),
+        ('| offset: 1 CreateTime: 5 payload: {"type":"FENCE_BROKER_RECORD","data":{"id":"1","epoch":2}}', 'id is "1"'),
+        (
+            '| offset: 1 CreateTime: 5 payload: {"type":"TOPIC_RECORD","data":{"name":null,"topicId":"T"}}',
+            "name is null",
+        ),
     ],
 )
 def test_lines_that_cannot_be_read(line: str, why: str) -> None:
     good = f"| offset: 0 CreateTime: 5 keySize: -1 payload: {PAYLOAD}"
-    assert [r.kind for r in read_dump(["Dumping x", good, "junk"])] == ["Topic"]
+    assert [r.kind for r in read_dump(["Dumping x", good, "junk"], BatchOrder())] == ["Topic"]
     with pytest.raises(MalformedRecord, match=re.escape(why)):
-        list(read_dump([good, line]))
+        list(read_dump([good, line], BatchOrder()))
+
+
+TYPES_AND_VALUES = [
+    ("int32", 7, ["7", None, True, 7.0]), ("bool", True, [1, None, "true"]), ("uuid", "A", [1, None]),
+    ("string", "a", [1, None, ["a"]]), ("ids", [1, 2], ["12", None, [True], ["1"], {"1": 2}]),
+    ("uuids", ["A"], [[1], "A"]), ("structures", [{}], [[1], {}, None]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "good", "bad"), TYPES_AND_VALUES)
+def test_values_of_another_type_are_refused(kind: str, good: Any, bad: list[Any]) -> None:
+    untagged, tagged = WireField("f", kind), WireField("f", kind, tag=0)
+    assert _fits(good, untagged) and _fits(good, tagged)
+    assert not any(_fits(value, untagged) for value in bad)
+    assert _fits(None, tagged) == (kind not in ("int32", "bool"))
+    assert _fits(None, WireField("f", "string", nullable=True))
+
+
+@pytest.mark.parametrize("version", ["3.9.0", "4.1.0"])
+def test_a_dump_without_any_of_its_records_is_refused(version: str) -> None:
+    lines = (LOGS / f"{version}.txt").read_text().splitlines()
+    records = [number for number, line in enumerate(lines) if line.startswith("| offset")]
+    for number in records[:-1]:
+        for shorter in (lines[:number] + lines[number + 1 :], lines[: number - 1] + lines[number + 1 :]):
+            with pytest.raises(
+                MalformedRecord, match=r"is not there to its end|in place of|is missing|begins at offset 1,"
+            ):
+                list(read_dump(shorter, BatchOrder()))
+    begun = max(number for number, line in enumerate(lines, 1) if line.startswith("baseOffset"))
+    read = list(read_dump(lines[: records[-1]], order := BatchOrder()))
+    assert (order.torn, order.next) == (begun, read[-1].offset + 1)
+    assert read == list(read_dump(lines[: begun - 1], order := BatchOrder())) and order.torn is None
+
+
+def test_a_segment_without_any_of_its_batches_is_refused() -> None:
+    parts = list(batches(SEGMENT))
+    for number, (first, last, _) in enumerate(parts[1:-1], 1):
+        data = b"".join(batch for _, _, batch in parts[:number] + parts[number + 1 :])
+        with pytest.raises(
+            MalformedRecord, match=f"offset {last + 1} comes after {first - 1}: what is between them is mi"
+        ):
+            list(read_segment(data, BatchOrder()))
+    with pytest.raises(MalformedRecord, match="offset 0 comes after 93"):
+        list(read_segment(SEGMENT + parts[0][2], BatchOrder()))
+
+
+NO_OP = b"\1\x14\0\0"
+
+
+@pytest.mark.parametrize(
+    ("batch", "why"),
+    [
+        (batch_of(0, record_of(0, NO_OP), more=1), "a batch of offsets 0 to 1 with 1 records"),
+        (batch_of(0, record_of(1, NO_OP)), "a record of offset 1 in place of 0"),
+        (batch_of(0, record_of(0, NO_OP) + b"\0"), "1 bytes after the last record of the batch"),
+        (batch_of(0, record_of(0, b"\1\x1e\0\0")), "a record of API key 30"),
+        (batch_of(0, record_of(0, NO_OP), attributes=1), "the batch cannot be decompressed: Not a gzipped file"),
+        (batch_of(0, more=-1), "a batch of offsets 0 to -1"),
+    ],
+)
+def test_batches_that_are_not_whole_are_refused(batch: bytes, why: str) -> None:
+    assert len(list(read_segment(batch_of(0, record_of(0, NO_OP)), BatchOrder()))) == 1
+    with pytest.raises(MalformedRecord, match=why):
+        list(read_segment(batch, BatchOrder()))
+
+
+def test_a_name_that_is_null_is_refused() -> None:
+    with pytest.raises(MalformedRecord, match="name is null"):
+        read_record(b"\1\2\0\0" + bytes(16) + b"\0")

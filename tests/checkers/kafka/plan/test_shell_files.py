@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -174,7 +175,8 @@ CORDONED = [
 
 
 def dumped(records: list[MetadataRecord], name: str = "metadata.txt") -> str:
-    Path(name).write_text("Dumping 00000000000000000000.log\n" + "\n".join(map(dump_line, records)))
+    numbered = [replace(r, offset=offset) for offset, r in enumerate(records)]
+    Path(name).write_text("Dumping 00000000000000000000.log\n" + "\n".join(map(dump_line, numbered)))
     return name
 
 
