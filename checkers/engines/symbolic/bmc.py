@@ -96,9 +96,8 @@ def violates(machine: Machine, where: list[tuple[int, Formula]], k: int) -> z3.B
 def run_ends(machine: Machine, states: int) -> Obligation:
     """No run has more than so many states."""
     steps = (machine.step(k) for k in range(states))
-    return Obligation(
-        f"no run has more than {states} states", (machine.initial(), *steps), {"a longer one": z3.BoolVal(False)}
-    )
+    longer = (("a longer one", z3.BoolVal(False)),)
+    return Obligation(f"no run has more than {states} states", (machine.initial(), *steps), longer)
 
 
 def unviolated(machine: Machine, claims: Claims, name: str, states: int) -> list[Obligation]:
@@ -107,9 +106,9 @@ def unviolated(machine: Machine, claims: Claims, name: str, states: int) -> list
     for k in range(states):
         if name in claims.states:
             holds = machine.holds(claims.states[name], k)
-            obligations.append(Obligation(f"{name} in the state number {k + 1} of a run", tuple(run), {name: holds}))
+            obligations.append(Obligation(f"{name} in the state number {k + 1} of a run", tuple(run), ((name, holds),)))
         run.append(machine.step(k))
         if name in claims.steps and k + 1 < states:
             holds = keeps(machine, claims.steps[name], k)
-            obligations.append(Obligation(f"{name} in the step number {k + 1} of a run", tuple(run), {name: holds}))
+            obligations.append(Obligation(f"{name} in the step number {k + 1} of a run", tuple(run), ((name, holds),)))
     return obligations

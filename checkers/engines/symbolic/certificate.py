@@ -146,7 +146,7 @@ def lemmas_of(certificate: Certificate, machine: Machine) -> list[Invariant]:
     """The lemmas over copy 0, read from their scripts; they may speak of the state's fields and nothing else."""
     sorts = {str(c): c.sort() for term in machine.state(0).values() for c in parts(term)}
     lemmas = []
-    for number, lemma in enumerate(certificate.lemmas):
+    for lemma in certificate.lemmas:
         try:
             parsed = z3.And(*z3.parse_smt2_string(formulas_of(lemma["smt"])))
         except (z3.Z3Exception, ValueError) as error:
@@ -154,8 +154,7 @@ def lemmas_of(certificate: Certificate, machine: Machine) -> list[Invariant]:
         for c in constants(parsed):
             if str(c) not in sorts or not sorts[str(c)].eq(c.sort()):
                 raise UsageFailure(f"lemma {lemma['text']!r} speaks of {c}, which is not a field of the state")
-        alike = any(lemma["text"] == other["text"] for other in certificate.lemmas[:number])
-        lemmas.append(Invariant(f"{lemma['text']} ({number})" if alike else lemma["text"], parsed))
+        lemmas.append(Invariant(lemma["text"], parsed))
     return lemmas
 
 

@@ -49,7 +49,7 @@ def _inductive(
         step = induction_step(machine, claims, name, k, invariants)
         solver.add(*step.facts[added:])
         added = len(step.facts)
-        if not satisfiable(solver, z3.Not(step.conclusions[name]), seconds=seconds_left()):
+        if not satisfiable(solver, z3.Not(step.conclusions[0][1]), seconds=seconds_left()):
             # A run as long as the states of the step has the step property's violation in its last step.
             obligations = (*unviolated(machine, claims, name, k + (name in claims.steps)), step)
             return ProofResult(PropertyStatus.PROVED, f"by {k}-induction", obligations=obligations)
@@ -76,4 +76,4 @@ def induction_step(machine: Machine, claims: Claims, name: str, k: int, invarian
             conclusion = keeps(machine, claims.steps[name], i)
             if i + 1 < k:
                 facts.append(conclusion)
-    return Obligation(f"{name} after {k} states that satisfy it", tuple(facts), {name: conclusion})
+    return Obligation(f"{name} after {k} states that satisfy it", tuple(facts), ((name, conclusion),))

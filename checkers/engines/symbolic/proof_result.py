@@ -22,11 +22,14 @@ class Invariant:
 
 @dataclass(frozen=True)
 class Obligation:
-    """One part of a proof that stands by itself: in every model of the facts, the conclusions (by name) are true."""
+    """One part of a proof that stands by itself: in every model of the facts, the conclusions are true.
+
+    Each conclusion has a name, by which it is told. Two may have one name: a certificate names its lemmas as it likes.
+    """
 
     name: str
     facts: tuple[z3.BoolRef, ...]
-    conclusions: dict[str, z3.BoolRef]
+    conclusions: tuple[tuple[str, z3.BoolRef], ...]
 
 
 @dataclass(frozen=True)

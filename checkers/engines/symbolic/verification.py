@@ -34,13 +34,13 @@ def refuted(
         say(f"checking: {obligation.name}")
         solver = z3.Solver(ctx=context)
         solver.add(*(fact.translate(context) for fact in obligation.facts))
-        conclusions = {name: c.translate(context) for name, c in obligation.conclusions.items()}
+        conclusions = [(name, c.translate(context)) for name, c in obligation.conclusions]
         if not conclusions:
             continue
-        solver.add(z3.Not(z3.And(*conclusions.values())))
+        solver.add(z3.Not(z3.And(*(c for _, c in conclusions))))
         if satisfiable(solver, seconds=seconds):
             model = solver.model()
-            names = [n for n, c in conclusions.items() if z3.is_false(model.eval(c, model_completion=True))]
+            names = [n for n, c in conclusions if z3.is_false(model.eval(c, model_completion=True))]
             messages.append(f"{obligation.name}: not {'; not '.join(names)}")
         elif other is not None and not other(_script(solver), seconds):
             messages.append(f"{obligation.name}: not by the second solver")
@@ -63,26 +63,28 @@ def inductive(machine: Machine, invariants: list[Invariant], premises: Iterable[
 
     premises: what is true in every reachable state by another proof.
     """
-    now = {i.text: i.condition for i in invariants}
-    after = {i.text: machine.moved(i.condition, 1) for i in invariants}
-    facts = (machine.well_formed(0), *(i.condition for i in premises), *now.values())
-    obligations = [Obligation("initial states", (machine.initial(),), {**now, "the type": machine.well_formed(0)})]
-    for step in machine.steps(0):
-        obligations.append(
-            Obligation(f"after {step.name}", (*facts, step.taken), {**after, "the type": machine.well_formed(1)})
-        )
-    return obligations
+    now = [(i.text, i.condition) for i in invariants]
+    facts = (machine.well_formed(0), *(i.condition for i in premises), *(condition for _, condition in now))
+    at_first = (*now, ("the type", machine.well_formed(0)))
+    after = (*((text, machine.moved(c, 1)) for text, c in now), ("the type", machine.well_formed(1)))
+    steps = [Obligation(f"after {step.name}", (*facts, step.taken), after) for step in machine.steps(0)]
+    return [Obligation("initial states", (machine.initial(),), at_first), *steps]
 
 
 def implied(machine: Machine, invariants: list[Invariant], claims: Claims) -> list[Obligation]:
     """The invariants imply claims: over states, and over steps from states that satisfy them."""
     facts = (machine.well_formed(0), *(i.condition for i in invariants))
-    obligations = [Obligation("properties", facts, {n: machine.holds(f, 0) for n, f in claims.states.items()})]
+    obligations = [Obligation("properties", facts, tuple((n, machine.holds(f, 0)) for n, f in claims.states.items()))]
     for number, step in enumerate(machine.steps(0)):
         about = {name: f for name, where in claims.steps.items() for n, f in where if n == number}
-        holds = {name: machine.holds(f, 0) for name, f in about.items()}
+        holds = tuple((name, machine.holds(f, 0)) for name, f in about.items())
         obligations.append(Obligation(f"steps of {step.name}", (*facts, step.taken), holds))
     return obligations
+
+
+def _so(conclusion: z3.BoolRef) -> tuple[tuple[str, z3.BoolRef]]:
+    """The only conclusion of an obligation, whose name says all."""
+    return (("so", conclusion),)
 
 
 def never_raises(machine: Machine, invariants: list[Invariant], claims: Claims) -> list[Obligation]:
@@ -91,14 +93,14 @@ def never_raises(machine: Machine, invariants: list[Invariant], claims: Claims) 
     obligations = []
     for step, outcome in zip(machine.steps(0), machine.model.actions, strict=True):
         if any(check.kind == "error" for check in outcome.checks):
-            obligations.append(Obligation(f"{step.name} raises nowhere", facts, {"so": z3.Not(step.error)}))
+            obligations.append(Obligation(f"{step.name} raises nowhere", facts, _so(z3.Not(step.error))))
     for name, f in claims.states.items():
         if f.checks:
-            obligations.append(Obligation(f"{name} raises nowhere", facts, {"so": machine.defined(f, 0)}))
+            obligations.append(Obligation(f"{name} raises nowhere", facts, _so(machine.defined(f, 0))))
     for name, where in claims.steps.items():
         for number, f in where:
             if f.checks:
-                step, holds = machine.steps(0)[number], {"so": machine.defined(f, 0)}
+                step, holds = machine.steps(0)[number], _so(machine.defined(f, 0))
                 obligations.append(Obligation(f"{name} raises nowhere after {step.name}", (*facts, step.taken), holds))
     return obligations
 
@@ -110,6 +112,6 @@ def within_bounds(machine: Machine, invariants: list[Invariant], except_for: Ite
     for step, outcome in zip(machine.steps(0), machine.model.actions, strict=True):
         for path, condition, _ in outcome.clips:
             if path not in aside:
-                within = {"so": z3.Not(machine.terms(0)(condition))}
+                within = _so(z3.Not(machine.terms(0)(condition)))
                 obligations.append(Obligation(f"{step.name} keeps the bound of {path}", (*facts, step.enabled), within))
     return obligations

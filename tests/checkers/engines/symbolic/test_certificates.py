@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from reassure.checkers.base.model_loader import load, settings
+from reassure.checkers.base.prepare import prepare
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.symbolic import certificate, verification
 from reassure.checkers.engines.symbolic.any_number.obligations import z3_settles
@@ -107,6 +108,67 @@ def test_a_certificate_that_proves_nothing(written: Path, tmp_path: Path, capsys
     assert "a reachable state violates the lemmas" in out
     code, out, _ = said(capsys, "verify", changed(written, tmp_path, properties=["no_such_thing"]))
     assert (code, "no_such_thing is not a property of the model" in out) == (15, True)
+
+
+LATE = """
+from dataclasses import dataclass
+from typing import Annotated
+
+from reassure import Model, Range, action, initial, invariant, replace, require
+
+
+@dataclass(frozen=True)
+class Config:
+    pass
+
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(0, 3000)] = 0
+    alarm: bool = False
+
+
+@initial
+def start() -> State:
+    return State()
+
+
+@action(who="client")
+def tick(s: State) -> State:
+    require(s.n < 3000)
+    return replace(s, n=s.n + 1)
+
+
+@action(who="client")
+def ring(s: State) -> State:
+    require(s.n == 2990)
+    return replace(s, alarm=True)
+
+
+@invariant
+def no_alarm(s: State) -> bool:
+    return not s.alarm
+
+
+MODEL = Model.of(__name__, state=State, config=Config)
+"""
+QUIET = "(declare-fun |alarm@0| () Bool)(assert (not |alarm@0|))"
+
+
+@pytest.mark.parametrize("names", [["quiet"], ["the type"], ["x (2)", "x", "x"], ["x", "x", "x (0)"], ["so"], [""]])
+def test_a_lemma_of_any_name_is_proved(names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first lemma is false in states that are reached late. No name hides it: what two lemmas are called, or what
+    the checker itself calls something. SECURITY.md, 6."""
+    path, model = tmp_path / "c.json", tmp_path / "late.py"
+    model.write_text(LATE)
+    assert said(capsys, "check", str(model), "--quiet")[0] == 12
+    prepared = prepare(str(model), [])
+    scripts = [QUIET, *["(assert true)"] * (len(names) - 1)]
+    lemmas = [{"text": name, "smt": script} for name, script in zip(names, scripts, strict=True)]
+    made = certificate.Certificate("late", prepared.sha256 or "", {}, ["no_alarm"], lemmas, str(model))
+    made.write(path)
+    code, out, _ = said(capsys, "verify", str(path), f"--model={model}")
+    assert (code, f"after ring: not {names[0]}" in out) == (15, True), out
 
 
 def test_a_certificate_of_no_property_is_no_pass(
