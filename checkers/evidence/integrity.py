@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, worst
@@ -72,18 +73,25 @@ class Integrity:
     def replay(self, ledger: Ledger, found: list[Entry], whole: bool) -> None:
         """Executes the sealed traces in plain Python, all or those of the entries, and adds what they do not show."""
         folder = ledger.paths.traces
-        lengths = {path: a.results[name].states for e in found for a in e.answers for name, path in a.traces.items()}
+        lengths: dict[Path, set[int | None]] = {}
+        for answer in (a for e in found for a in e.answers):
+            for name, path in answer.traces.items():
+                lengths.setdefault(path, set()).add(answer.results[name].states)
         paths = {folder / name for name in ledger.traces} if whole else set(lengths)
         models: PreparedModels = {}
         self.replayed = 0
         for path in sorted(p for p in paths if is_sealed(p, ledger.traces)):
-            outcome = replayed_file(path, f"{folder.name}/{path.name}", None, models)
+            data, name = read_itf(path), f"{folder.name}/{path.name}"
             self.replayed += 1
+            if "model_file" in data["#meta"]:
+                self.differences.append(f"{name}: of the model in a file, and claims are about those of the project")
+                continue
+            outcome = replayed_file(path, name, None, models)
             if outcome.problem:
-                self.differences.append(f"{outcome.name}: {outcome.problem}")
-            elif path in lengths and (states := len(read_itf(path)["states"])) != lengths[path]:
-                text = f"a trace of {states} states, and the ledger says {lengths[path]}"
-                self.differences.append(f"{outcome.name}: {text}")
+                self.differences.append(f"{name}: {outcome.problem}")
+            states = len(data["states"])
+            for other in sorted(lengths.get(path, set()) - {states}, key=str):
+                self.differences.append(f"{name}: a trace of {states} states, and the ledger says {other}")
 
     def data(self) -> dict[str, Any]:
         """As JSON values."""
@@ -103,7 +111,8 @@ def _claims_that_are_gone(ledger: Ledger, every: Iterable[Claim]) -> list[str]:
 def _changed_traces(ledger: Ledger) -> list[str]:
     """The traces that are missing, additional, or not as they were sealed."""
     folder = ledger.paths.traces
-    present = {str(path.relative_to(folder)): path for path in folder.rglob(f"*{SUFFIX}")}
+    named = (path for path in folder.rglob("*") if path.name.lower().endswith(SUFFIX))
+    present = {str(path.relative_to(folder)): path for path in named}
     texts = {name: "the ledger seals it, and it is missing" for name in ledger.traces if name not in present}
     texts |= {name: "the ledger does not seal it" for name in present if name not in ledger.traces}
     texts |= {name: "not the trace that the ledger seals" for name, path in present.items()

@@ -15,9 +15,16 @@ from typing import Any
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import home
+from reassure.checkers.base.result import PropertyStatus
 from reassure.spec import claims
 
 SCHEMA = 1
+REACHED = "reached"
+NOT_REACHED = "not_reached"
+STATUSES = frozenset({*PropertyStatus, REACHED, NOT_REACHED})
+"""Of properties and covers."""
+SEARCHED = ("distinct", "generated", "depth")
+"""The figures that the record of a search has."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,8 @@ def read(paths: LedgerPaths | None = None) -> Ledger:
             key: Record(**{**r, "results": {n: RecordedResult(**f) for n, f in r.get("results", {}).items()}})
             for key, r in data["records"].items()
         }
+        for key, record in records.items():
+            _must_be_whole(key, record)
         return Ledger(
             records, dict(data["claims"]), dict(data.get("traces", {})), str(data.get("confirmed", "")), paths
         )
@@ -106,6 +115,20 @@ def read(paths: LedgerPaths | None = None) -> Ledger:
         raise Failure(
             Exit.USAGE, f"{name} is not a ledger ({error}); `reassure claims --refresh` needs it gone"
         ) from None
+
+
+def _must_be_whole(key: str, record: Record) -> None:
+    """Raises `ValueError` for a record that no run writes."""
+    method = key.partition(" ")[0]
+    for name, result in record.results.items():
+        if result.status not in STATUSES:
+            raise ValueError(f"{key}: {name} has the status {result.status!r}")
+        if result.states is not None and type(result.states) is not int:
+            raise ValueError(f"{key}: {name} has a trace of {result.states!r} states")
+    if method == "check" and not all(type(record.stats.get(name)) is int for name in SEARCHED):
+        raise ValueError(f"{key}: a search without its figures: {', '.join(SEARCHED)}")
+    if method == "enumerate" and (type(record.cases) is not int or record.cases < 1 or not record.results):
+        raise ValueError(f"{key}: an enumeration of {record.cases!r} cases with {len(record.results)} results")
 
 
 def write(ledger: Ledger) -> None:

@@ -25,7 +25,7 @@ STYLES = {
     "violated": "bold red",
     "ambiguous": "yellow",
     "partly": "yellow",
-    "not-checked": "yellow",
+    "not-decided": "yellow",
     "open": "yellow",
     "missing": "yellow",
 }

@@ -13,9 +13,8 @@ from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.evidence.engines_version import engines_version
-from reassure.checkers.evidence.ledger import Record, RecordedResult
+from reassure.checkers.evidence.ledger import NOT_REACHED, REACHED, Record, RecordedResult
 from reassure.checkers.evidence.run_spec import RunSpec
-from reassure.checkers.evidence.verdicts import NOT_REACHED, REACHED
 from reassure.checkers.traces.fairness import from_data, in_words
 from reassure.spec.claims import ANY_NUMBER, PROOFS, Outcome
 from reassure.spec.semantics.interpreter import BoundModel

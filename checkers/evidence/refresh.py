@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 from reassure.checkers.base.options import DEFAULT_ENGINE
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.evidence.engines_version import engines_version
 from reassure.checkers.evidence.ledger import Ledger, read, write
 from reassure.checkers.evidence.recorded_run import record_run
 from reassure.checkers.evidence.run_spec import RunSpec, properties_by_run
 from reassure.checkers.evidence.sample import by_other_engines, run_again
 from reassure.checkers.evidence.subjects import Subjects
-from reassure.checkers.evidence.trace_store import TraceStore
+from reassure.checkers.evidence.trace_store import TraceKey, TraceStore
 from reassure.checkers.evidence.verdicts import Staleness, entries
 from reassure.spec import claims
 from reassure.spec.claims import Claim
@@ -30,6 +31,7 @@ def refresh(chosen: list[Claim], say: Say, progress: Progress, engine: str = DEF
     ledger = read()
     needed = properties_by_run(everything)
     _run_all(_due(chosen, ledger), needed, ledger, say, progress, engine)
+    _forget_traces(needed, ledger)
     keys = {spec.key for spec in needed}
     ledger.records = {k: r for k, r in ledger.records.items() if k in keys}
     named = {c.id for c in everything}
@@ -39,6 +41,22 @@ def refresh(chosen: list[Claim], say: Say, progress: Progress, engine: str = DEF
     write(ledger)
     if len(chosen) == len(everything) and ledger.confirmed != engines_version():
         _confirm(needed, ledger, say, progress, engine)
+
+
+def _forget_traces(needed: dict[RunSpec, set[str]], ledger: Ledger) -> None:
+    """Removes the kept traces of what no longer is violated."""
+    kept = TraceStore.read(ledger.paths.traces, ledger.traces)
+    records = [(spec, ledger.records[spec.key]) for spec in needed if spec.key in ledger.records]
+    now = {
+        TraceKey.of(spec.subject, spec.method, record.config, name)
+        for spec, record in records
+        for name, result in record.results.items()
+        if result.status != PropertyStatus.VIOLATED
+    }
+    if gone := now & kept.traces.keys():
+        for key in gone:
+            del kept.traces[key]
+        kept.write(ledger.paths.traces, ledger.traces)
 
 
 def _confirm(needed: dict[RunSpec, set[str]], ledger: Ledger, say: Say, progress: Progress, engine: str) -> None:

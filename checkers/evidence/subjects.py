@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from reassure.checkers.base.digest import digest
-from reassure.checkers.base.model_loader import UnknownModel, function, home, load, settings
+from reassure.checkers.base.model_loader import UnknownModel, config_values, function, home, load, settings
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.spec.claims import Claim, Reading
 from reassure.spec.language.types import DomainError
@@ -46,6 +47,11 @@ class Subjects:
         except UnknownModel:
             return Subject(absent=f"no model {wanted.subject} yet")
         return Subject(digest(model))
+
+    def config(self, wanted: RunSpec) -> dict[str, Any]:
+        """The configuration of a run of a model that is there."""
+        model = self.models[wanted.subject]
+        return config_values(make_config(model, settings(model, list(wanted.settings))))
 
     def wrong(self, claim: Claim, reading: Reading) -> list[str]:
         """The reasons why a reading can never be decided."""

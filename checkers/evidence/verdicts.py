@@ -12,7 +12,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.base.run_identity import ENGINE_VERSION
-from reassure.checkers.evidence.ledger import Ledger, Record, RecordedResult
+from reassure.checkers.evidence.ledger import NOT_REACHED, REACHED, Ledger, Record, RecordedResult
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.subjects import Subjects
 from reassure.checkers.evidence.trace_store import TraceKey, is_sealed, paths, trace_files
@@ -24,8 +24,6 @@ from reassure.spec.semantics.trace import Trace, from_itf, read_itf
 
 TABLE = "X3"
 """The claim whose readings are the rows of the table of shared promises."""
-REACHED = "reached"
-NOT_REACHED = "not_reached"
 ESTABLISHED = frozenset({PropertyStatus.HOLDS, PropertyStatus.HOLDS_WITHIN_BOUNDS, PropertyStatus.PROVED, REACHED})
 """Statuses, of properties and covers, that make a reading hold."""
 
@@ -35,16 +33,17 @@ class ReadingVerdict(StrEnum):
 
     HOLDS = "holds"
     VIOLATED = "violated"
-    NOT_CHECKED = "not-checked"
-    """It needs an engine for liveness."""
+    NOT_DECIDED = "not-decided"
+    """A run gave no verdict: what it is about does not happen, something raises, or it was not checked."""
     UNDECIDED = "open"
+    """A run ended before it could give one."""
     MISSING = "missing"
     """It was not run."""
 
     @property
     def words(self) -> str:
         """As a person reads it."""
-        return {"not-checked": "not checked", "open": "undecided", "missing": "not run"}.get(self.value, self.value)
+        return {"not-decided": "not decided", "open": "undecided", "missing": "not run"}.get(self.value, self.value)
 
 
 class Standing(StrEnum):
@@ -57,7 +56,7 @@ class Standing(StrEnum):
     """Readings differ because the text has several meanings, or contradicts itself."""
     PARTLY = "partly"
     """It holds under some assumptions, bounds or releases, and not under others."""
-    NOT_CHECKED = "not-checked"
+    NOT_DECIDED = "not-decided"
     UNDECIDED = "open"
     MISSING = "missing"
 
@@ -67,7 +66,7 @@ class Standing(StrEnum):
         return {
             "ambiguous": "ambiguous: readings differ",
             "partly": "holds in part",
-            "not-checked": "not checked: liveness",
+            "not-decided": "not decided",
             "open": "undecided",
             "missing": "not run",
         }.get(self.value, self.value)
@@ -89,6 +88,8 @@ class Staleness(Enum):
     ENGINES_CHANGED = "found by version {version} of the engines"
     TRACE_MISSING = "its trace is missing"
     TRACE_CHANGED = "its trace is not the one that the ledger seals"
+    TRACE_CONTRADICTS = "a trace that the ledger seals violates it"
+    OF_OTHER_SETTINGS = "the run that the ledger has is of another configuration"
     CLAIM_CHANGED = "the claim has changed"
     """The verdict stands; whoever wrote the claim has to look at it again."""
     CLAIM_NOT_LISTED = "the ledger does not list the claim"
@@ -120,8 +121,8 @@ class ReadingAnswer:
 
     @property
     def decided(self) -> bool:
-        """Whether a run has given a verdict."""
-        return self.verdict in (ReadingVerdict.HOLDS, ReadingVerdict.VIOLATED, ReadingVerdict.UNDECIDED)
+        """Whether a run has given an answer, which may be that nothing is decided."""
+        return self.verdict is not ReadingVerdict.MISSING
 
     @property
     def differs(self) -> bool:
@@ -157,8 +158,9 @@ class ReadingAnswer:
             return self.stale
         if self.verdict is ReadingVerdict.VIOLATED:
             return f"refuted: {r.counterexample or self._refutations()}{self.assumed}"
-        if self.verdict is ReadingVerdict.NOT_CHECKED:
-            return "not checked: liveness"
+        if self.verdict is ReadingVerdict.NOT_DECIDED:
+            others = {n: r.status.replace("_", " ") for n, r in self.results.items() if r.status not in ESTABLISHED}
+            return f"not decided: {', '.join(f'{name} is {status}' for name, status in others.items())}"
         if self.verdict is ReadingVerdict.UNDECIDED:
             return f"undecided: {r.stopped_because}"
         if self.run.method == "enumerate":
@@ -187,7 +189,7 @@ class Entry:
         """The standing by the readings of the text; those of Kafka and of mutants count where the text has none."""
         of_text = [a for a in self.answers if a.reading.column == "document"]
         verdicts = {a.verdict for a in of_text or self.answers}
-        for verdict in (ReadingVerdict.MISSING, ReadingVerdict.UNDECIDED, ReadingVerdict.NOT_CHECKED):
+        for verdict in (ReadingVerdict.MISSING, ReadingVerdict.UNDECIDED, ReadingVerdict.NOT_DECIDED):
             if verdict in verdicts:
                 return Standing(verdict.value)
         if verdicts == {ReadingVerdict.HOLDS}:
@@ -250,10 +252,11 @@ def _answer(reading: Reading, claim: Claim, ledger: Ledger, files: _Files, subje
     if now.absent:
         why, absent = Staleness.ABSENT, now.absent
         return ReadingAnswer(reading, run, None, ReadingVerdict.MISSING, staleness=why, absent=absent)
-    if record is None or any(name not in record.results for name in reading.properties):
+    names = judges(reading)
+    if record is None or any(name not in record.results for name in names):
         why = Staleness.NEVER_RUN if record is None else Staleness.PARTLY_RUN
         return ReadingAnswer(reading, run, None, ReadingVerdict.MISSING, staleness=why)
-    results = {name: record.results[name] for name in reading.properties or tuple(record.results)}
+    results = {name: record.results[name] for name in names}
     answer = ReadingAnswer(reading, run, record, _verdict(results.values()), results)
     keys = {name: answer.key(name) for name in answer.violated}
     answer.traces = {name: files.sealed[key] for name, key in keys.items() if key in files.sealed}
@@ -261,6 +264,10 @@ def _answer(reading: Reading, claim: Claim, ledger: Ledger, files: _Files, subje
         answer.staleness = Staleness.TEXT_CHANGED
     elif record.engine_version != ENGINE_VERSION:
         answer.staleness = Staleness.ENGINES_CHANGED
+    elif run.method != "enumerate" and record.config != subjects.config(run):
+        answer.staleness = Staleness.OF_OTHER_SETTINGS
+    elif any(r.status != PropertyStatus.VIOLATED and answer.key(n) in files.sealed for n, r in results.items()):
+        answer.staleness = Staleness.TRACE_CONTRADICTS
     elif run.method != "enumerate" and len(answer.traces) < len(answer.violated):
         changed = any(key in files.others for name, key in keys.items() if name not in answer.traces)
         answer.staleness = Staleness.TRACE_CHANGED if changed else Staleness.TRACE_MISSING
@@ -277,7 +284,7 @@ def _verdict(found: Iterable[RecordedResult]) -> ReadingVerdict:
         return ReadingVerdict.VIOLATED
     if statuses & {PropertyStatus.UNKNOWN, PropertyStatus.HOLDS_TO_DEPTH}:
         return ReadingVerdict.UNDECIDED
-    return ReadingVerdict.HOLDS if statuses <= ESTABLISHED else ReadingVerdict.NOT_CHECKED
+    return ReadingVerdict.HOLDS if statuses and statuses <= ESTABLISHED else ReadingVerdict.NOT_DECIDED
 
 
 def exit_code(found: list[Entry]) -> Exit:

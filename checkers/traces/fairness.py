@@ -55,11 +55,16 @@ def loop_fates(trace: Trace, bound: BoundModel) -> list[Fate]:
     return fates(bound, trace.states[trace.loop :], assumptions_in(trace, bound))
 
 
-def violates(trace: Trace, bound: BoundModel, prop: Property) -> bool:
-    """Whether a trace that replays is a fair run that violates a property about whole runs."""
+def violates(trace: Trace, bound: BoundModel, prop: Property, assumptions: Assumptions | None = None) -> bool:
+    """Whether a trace that replays is a fair run that violates a property about whole runs.
+
+    assumptions: what is fair, if it is other than what the trace says.
+    """
     if trace.loop is None or not violated_by(bound, prop, trace.states, trace.loop):
         return False
-    return all(fate.fair for fate in loop_fates(trace, bound))
+    if assumptions is None:
+        assumptions = assumptions_in(trace, bound)
+    return all(fate.fair for fate in fates(bound, trace.states[trace.loop :], assumptions))
 
 
 def repeats(trace: Trace) -> str:
@@ -85,7 +90,7 @@ def why_fair(trace: Trace, bound: BoundModel) -> list[str]:
         lines.append(f"not enabled from here on: {', '.join(idle)}")
     fair = all(f.fair for f in reached)
     if not names:
-        lines.append("no action is declared fair")
+        lines.append("the trace assumes no fairness" if assumptions_of(bound.model) else "no action is declared fair")
     head = "the fairness assumptions allow this:" if fair else "the fairness assumptions exclude this:"
     return [head, *("  " + line for line in lines)]
 

@@ -9,9 +9,10 @@ from reassure.checkers.base.exit_codes import Exit, worst
 from reassure.checkers.base.model_loader import FINDINGS
 from reassure.checkers.base.result import RAISES
 from reassure.checkers.traces.explain import claim_of, end_shows
-from reassure.checkers.traces.fairness import repeats, why_fair
-from reassure.spec.language.vocabulary import GuardRefused
+from reassure.checkers.traces.fairness import repeats, violates, why_fair
+from reassure.checkers.traces.refusals import ExplainingModel
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
+from reassure.spec.semantics.liveness import assumptions_of
 from reassure.spec.semantics.trace import WRONG, ReplayRefused, Trace, TraceError, decode, of_each_property, replay
 
 
@@ -56,9 +57,14 @@ def _judge_property(trace: Trace, bound: BoundModel, result: Replayed) -> None:
     if "expression" in trace.meta:
         result.leave_open(f"it is of the expression {trace.meta['expression']}, which is not decided here")
         return
-    if name not in {*FINDINGS, *(p.name for p in bound.model.properties)}:
+    kinds = {**dict(zip(FINDINGS, FINDINGS, strict=True)), **{p.name: p.kind for p in bound.model.properties}}
+    if name not in kinds:
         result.code = Exit.EXPECTATION
         result.problem = f"{bound.model.name} has no property {name}, which the trace is of"
+        return
+    if kind is not None and kind != kinds[name]:  # it says what of the trace is looked at
+        result.code = Exit.EXPECTATION
+        result.problem = f"{name} is of the kind {kinds[name]}, and the trace says {kind}"
         return
     shown = end_shows(trace, bound)
     if shown is None:
@@ -74,6 +80,10 @@ def _judge_property(trace: Trace, bound: BoundModel, result: Replayed) -> None:
         ending = "is violated" if shown else "holds"
     where = "at its end" if trace.loop is None else "by this run" if shown else "in this run, or the run is not fair"
     result.lines.append(f"{name} {ending} {where}")
+    of_the_model = assumptions_of(bound.model)
+    if shown and claim is not None and claim.temporal and not violates(trace, bound, claim, of_the_model):
+        why = f"the fairness that {bound.model.name} declares excludes this run, and the trace names another"
+        result.leave_open(f"{name}: {why}")
     if not shown:  # the file claims a violation (or a goal) that is not there
         result.code = Exit.EXPECTATION
 
@@ -100,18 +110,23 @@ def _judge_refusals(trace: Trace, bound: BoundModel, result: Replayed) -> None:
     except TraceError as error:
         result.code, result.problem = Exit.TRACE, str(error)
         return
-    refused = 0
+    refused, explaining = 0, ExplainingModel(bound)
     for attempt in attempts:
         try:
             kinds = dict(bound.parameters(attempt["action"]))
             params = {name: decode(data, kinds[name]) for name, data in attempt["params"].items()}
-            bound.take(trace.states[attempt["state"]], attempt["action"], params)
-        except GuardRefused:
-            refused += 1
+            guard = explaining.refusal(trace.states[attempt["state"]], attempt["action"], params)
         except (ModelError, TraceError, *WRONG) as error:
             result.code, result.problem = Exit.TRACE, f"an attempt in `#meta`.`suite`.`refused` is wrong: {error}"
         else:
-            result.code = Exit.EXPECTATION
-            result.problem = f"{attempt['action']} is enabled in state {attempt['state']}, where it was refused"
+            where, by = f"{attempt['action']} is {{}} in state {attempt['state']}", attempt.get("guard")
+            if guard is None:
+                result.code = Exit.EXPECTATION
+                result.problem = where.format("enabled") + ", where it was refused"
+            elif by is not None and by not in guard.parts:
+                result.code = Exit.EXPECTATION
+                result.problem = where.format("refused") + f" by {guard.text}, and the trace says by {by}"
+            else:
+                refused += 1
     if refused:
         result.lines.append(f"{refused} attempt{'s' * (refused != 1)} refused as expected")

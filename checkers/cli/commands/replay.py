@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,9 +17,12 @@ from reassure.checkers.console.files import PreparedModels, read_traces
 from reassure.checkers.console.gate_kind import GateKind
 from reassure.checkers.console.replayed import ReplayedFile, replayed_file
 from reassure.checkers.traces.replay import replay_trace
+from reassure.spec.semantics.files import read_text
 
 SUFFIX = ".itf.json"
 """Of the traces in a folder."""
+INDEX = ".suite.json"
+"""Of the index of a suite, which lists its traces."""
 OPTIONS = (
     Option("trace TRACE|DIR", f"an ITF file, or a folder of them (*{SUFFIX})", Path),
     OF_TRACE,
@@ -56,10 +60,14 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
 def _run_folder(args: argparse.Namespace, console: Console) -> Exit:
     paths = sorted(args.trace.rglob(f"*{SUFFIX}"))
-    if not paths:
+    lost = _lost(args.trace)
+    if not paths and not lost:
         raise Failure(Exit.NOTHING, f"{args.trace} has no trace (*{SUFFIX})")
     models: PreparedModels = {}
     results: list[ReplayedFile] = []
+    for name, problem in lost.items():
+        console.print(f"FAIL  {name}: {problem}")
+        results.append(ReplayedFile(name, Exit.DRIFT, problem, False, 0.0))
     for path in paths:
         results.append(replayed_file(path, str(path.relative_to(args.trace)), args.model, models))
         result = results[-1]
@@ -76,6 +84,27 @@ def _run_folder(args: argparse.Namespace, console: Console) -> Exit:
     if args.junit:
         write_atomically(args.junit, _junit(args.trace.name, results, args.fail_stale))
     return code
+
+
+def _lost(folder: Path) -> dict[str, str]:
+    """The traces that the index of a suite in a folder lists and that are not there, with what is wrong.
+
+    An index that cannot be read is itself among them.
+    """
+    lost: dict[str, str] = {}
+    for index in sorted(folder.rglob(f"*{INDEX}")):
+        name = str(index.relative_to(folder))
+        try:
+            files = [entry["file"] for entry in json.loads(read_text(index))["traces"]]
+            there = {path.name for path in index.parent.iterdir() if path.is_file()}
+            lost |= {
+                str((index.parent / file).relative_to(folder)): f"{index.name} lists it, and it is not there"
+                for file in map(str, files)
+                if Path(file).name not in there
+            }
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+            lost[name] = f"it cannot be read as the index of a suite: {type(error).__name__}: {error}"
+    return lost
 
 
 def _junit(folder: str, results: list[ReplayedFile], fail_stale: bool) -> str:

@@ -56,6 +56,81 @@ def test_stale_and_refused_traces_are_named(suite: Path, capsys: pytest.CaptureF
     assert [f.get("type") for f in root.iter("failure")] == ["trace-mismatch", "usage"]
 
 
+def test_a_trace_that_the_index_lists_is_missed(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The index of a suite lists its traces: fewer are not the suite, whatever else is there."""
+    (suite / SECOND).rename(suite / SECOND.replace("json", "JSON"))
+    report = suite / "report.xml"
+    code, out, _ = said(capsys, "replay", str(suite.parent), f"--junit={report}")
+    assert code == 17
+    assert f"FAIL  suite/{SECOND}: core--traces--actions.suite.json lists it, and it is not there\n" in out
+    assert "3 traces, 1 failed, 0 stale (exit code 17)" in out
+    assert ElementTree.parse(report).getroot().get("failures") == "1"
+    for path in suite.glob("*.itf.*"):
+        path.unlink()
+    assert said(capsys, "replay", str(suite))[0] == 17
+    (suite / "core--traces--actions.suite.json").write_text('{"traces": [3]}')
+    code, out, _ = said(capsys, "replay", str(suite))
+    assert code == 17 and "it cannot be read as the index of a suite: TypeError" in out
+    (suite / "core--traces--actions.suite.json").unlink()
+    assert said(capsys, "replay", str(suite))[0] == 6
+
+
+GUARDED = """
+from dataclasses import dataclass
+from typing import Annotated
+
+from reassure import Model, Range, action, initial, replace, require
+
+
+@dataclass(frozen=True)
+class Config:
+    pass
+
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(0, 3)] = 0
+    locked: bool = False
+
+
+@initial
+def start() -> State:
+    return State()
+
+
+@action(who="client")
+def tick(s: State) -> State:
+    require(not s.locked and s.n >= 0)
+    require(s.n < 1)
+    return replace(s, n=s.n + 1)
+
+
+@action(who="client")
+def lock(s: State) -> State:
+    require(s.n == 1, "only then")
+    require(not s.locked)
+    return replace(s, locked=True)
+
+
+MODEL = Model.of(__name__, state=State, config=Config, deadlock=False)
+"""
+
+
+def test_another_guard_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A suite of guards is about each of them: one that another stands in for is missed."""
+    (model := tmp_path / "guarded.py").write_text(GUARDED)
+    folder = tmp_path / "suite"
+    code, out, _ = said(capsys, "traces", str(model), "--cover=guards", f"--out={folder}", "--quiet")
+    assert code == 0
+    words = ("replay", str(folder), f"--model={model}")
+    code, out, _ = said(capsys, *words)
+    assert code == 0 and " 0 failed, 0 stale" in out
+    model.write_text(GUARDED.replace("    require(not s.locked and s.n >= 0)\n", ""))
+    code, out, _ = said(capsys, *words)
+    assert code == 15
+    assert "by require(s.n < 1), and the trace says by require(not s.locked)" in out
+
+
 def test_an_attempt_that_is_not_refused_fails(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def attempt(data: dict[str, Any], broker: str) -> None:
         params = {"broker": {"#bigint": broker}}

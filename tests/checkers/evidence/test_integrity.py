@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import shutil
@@ -16,11 +17,21 @@ from reassure import checkers, spec
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.main import main
 from reassure.checkers.evidence import engines_version, ledger, sample
+from reassure.checkers.evidence.integrity import Integrity
 from reassure.checkers.evidence.ledger import Record, RecordedResult
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.trace_store import is_sealed
+from reassure.checkers.evidence.verdicts import entries
+from reassure.spec import claims
 from tests.helpers.claim_text import TOY, replaced
 
+CASES = """
+[[claim.reading]]
+name = "by cases"
+function = "kip435_batching.cases:repaired_calculation_gives_the_example"
+method = "enumerate"
+expect = "holds"
+"""
 TRACE = "die_hard--goal_not_reached.itf.json"
 
 
@@ -76,6 +87,114 @@ def test_a_trace_that_replays_and_is_of_another_length(ran: Path, capsys: pytest
     assert main(["claims"]) == 0
     assert main(["claims", "--replay"]) == 17
     assert f"traces/{TRACE}: a trace of 7 states, and the ledger says 8\n" in capsys.readouterr().out
+
+
+def test_traces_of_one_file_with_different_lengths(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Several readings rest on one file: the ledger's number is compared for each of them."""
+    path = ran / "K.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text + text[text.index("[[claim]]") :].replace('"K1"', '"K3"').replace('"K2"', '"K4"'), "utf-8")
+    assert main(["claims", "--refresh"]) == 0
+    found = entries(claims.read(), ledger.read())
+    answers = [a for e in found for a in e.answers if a.traces]
+    assert len(answers) == 2 and answers[0].traces == answers[1].traces
+    capsys.readouterr()
+    for wrong in answers:
+        pinned = Integrity()
+        right = wrong.results["goal_not_reached"]
+        wrong.results["goal_not_reached"] = RecordedResult("invariant", "violated", 99)
+        pinned.replay(ledger.read(), found, whole=False)
+        assert pinned.differences == [f"traces/{TRACE}: a trace of 7 states, and the ledger says 99"]
+        wrong.results["goal_not_reached"] = right
+
+
+@pytest.mark.parametrize("status", ["vacuous", "raised", "not_checked", "unknown", "holds_to_depth", "holds"])
+def test_a_reading_without_the_expected_verdict_is_no_pass(
+    status: str, ran: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever came instead. SECURITY.md, 8."""
+    of_the_ledger(ran, lambda d: d["records"]["check die_hard"]["results"]["goal_not_reached"].update(status=status))
+    (ran / "traces" / TRACE).unlink()
+    of_the_ledger(ran, lambda d: d.update(traces={}))
+    assert main(["claims"]) == 17
+    out = capsys.readouterr().out
+    words = {"unknown": "undecided", "holds_to_depth": "undecided", "holds": "holds"}.get(status, "not decided")
+    assert f"K1, a search: {words}; expected: violated\n" in out
+    assert "1 of 2 readings are up to date and have the expected verdict" in out
+
+
+def test_a_trace_of_what_the_ledger_says_holds(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two statements of one ledger contradict each other: the trace is kept for its violation."""
+    of_the_ledger(ran, lambda d: d["records"]["check die_hard"]["results"]["goal_not_reached"].update(status="holds"))
+    text = (ran / "K.toml").read_text(encoding="utf-8")
+    (ran / "K.toml").write_text(text.replace('expect = "violated"', 'expect = "holds"'), encoding="utf-8")
+    of_the_ledger(ran, lambda d: d["claims"].update({c.id: c.digest() for c in claims.read()}))
+    assert main(["claims"]) == 15
+    assert "a trace that the ledger seals violates it" in capsys.readouterr().out
+
+
+def test_a_run_of_other_settings(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of_the_ledger(ran, lambda d: d["records"]["check die_hard"]["config"].update(goal=3))
+    assert main(["claims", "K1"]) == 15
+    assert "stale: the run that the ledger has is of another configuration" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (
+            lambda r: r["results"]["goal_not_reached"].update(status="banana"),
+            "goal_not_reached has the status 'banana'",
+        ),
+        (lambda r: r["results"]["goal_not_reached"].update(states="7"), "goal_not_reached has a trace of '7' states"),
+        (lambda r: r.pop("stats"), "a search without its figures: distinct, generated, depth"),
+        (lambda r: r["stats"].pop("depth"), "a search without its figures: distinct, generated, depth"),
+    ],
+)
+def test_a_record_that_no_run_writes(
+    change: Callable[[Any], object], why: str, ran: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of_the_ledger(ran, lambda d: change(d["records"]["check die_hard"]))
+    assert main(["claims"]) == 64
+    assert f"ledger.json is not a ledger (check die_hard: {why})" in capsys.readouterr().err
+
+
+def test_an_enumeration_without_its_result(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = ran / "K.toml"
+    path.write_text(path.read_text(encoding="utf-8") + CASES, encoding="utf-8")
+    assert main(["claims", "--refresh"]) == 0
+    capsys.readouterr()
+    (key,) = (key for key in ledger.read().records if key.startswith("enumerate"))
+    of_the_ledger(ran, lambda d: d["records"][key].update(results={"other": {"kind": "cases", "status": "holds"}}))
+    assert main(["claims"]) == 15
+    assert "run before, but not for all of this" in capsys.readouterr().out
+    for change in (lambda r: r.update(results={}), lambda r: r.pop("cases")):
+        of_the_ledger(ran, lambda d, change=change: change(d["records"][key]))
+        assert main(["claims"]) == 64
+        assert f"ledger.json is not a ledger ({key}: an enumeration of " in capsys.readouterr().err
+
+
+def test_a_trace_of_a_model_in_a_file_is_not_executed(
+    ran: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claims are about models of the project, whatever a gate file of the working folder names. SECURITY.md, 4."""
+    (ran / "here").mkdir()
+    monkeypatch.chdir(ran / "here")
+    Path("evil.py").write_text("open('executed', 'w')\n")
+    Path("gate.toml").write_text('[[check]]\nmodel = "evil.py"\n')
+    edited(ran / "traces" / TRACE, lambda trace: trace["#meta"].update(model_file="evil.py"))
+    sealed = ledger.read()
+    sealed.traces[TRACE] = hashlib.sha256((ran / "traces" / TRACE).read_bytes()).hexdigest()
+    ledger.write(sealed)
+    assert main(["claims", "--replay"]) == 17
+    assert f"traces/{TRACE}: of the model in a file" in capsys.readouterr().out
+    assert not Path("executed").exists()
+
+
+def test_refresh_forgets_the_trace_of_what_no_longer_is_violated(ran: Path) -> None:
+    of_the_ledger(ran, lambda d: d["records"]["check die_hard"]["results"]["goal_not_reached"].update(status="holds"))
+    assert main(["claims", "K2", "--refresh"]) == 0
+    assert not (ran / "traces" / TRACE).exists() and ledger.read().traces == {}
 
 
 def test_files_that_are_missing_or_additional(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,7 +342,7 @@ def test_a_sample_is_cheap_and_has_every_kind_of_result() -> None:
 
 def test_the_version_of_the_engines_is_of_their_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An edit of a line changes it, one of a comment does not."""
-    for package, names in ((checkers, (*engines_version.FOLDERS, "base")), (spec, engines_version.OF_SPEC)):
+    for package, names in ((checkers, (*engines_version.FOLDERS, "base", "traces")), (spec, engines_version.OF_SPEC)):
         for name in names:
             shutil.copytree(Path(package.__path__[0]) / name, tmp_path / name)
     shutil.copy(Path(checkers.__path__[0]) / "check.py", tmp_path)
@@ -237,6 +356,46 @@ def test_the_version_of_the_engines_is_of_their_text(tmp_path: Path, monkeypatch
     assert version() == engines_version.engines_version()
     path.write_text(f"{text}\nNOTHING_IS_EVER_VIOLATED = True\n", encoding="utf-8")
     assert version() != engines_version.engines_version()
+    path.write_text(text, encoding="utf-8")
+    for name in ("language/annotations.py", "base/vacuity.py", "traces/raising.py", "traces/fairness.py"):
+        path = tmp_path / name
+        text = path.read_text(encoding="utf-8")
+        path.write_text(f"{text}\nEVERYTHING_HOLDS = True\n", encoding="utf-8")
+        assert version() != engines_version.engines_version()
+        path.write_text(text, encoding="utf-8")
+    assert version() == engines_version.engines_version()
+
+
+DECIDES_NOTHING = {
+    "checkers/base/atomic_files.py", "checkers/base/declared.py", "checkers/base/exit_codes.py",
+    "checkers/base/meaning.py", "checkers/base/missing_file.py", "checkers/base/own_files.py",
+    "checkers/base/polled_interrupts.py", "checkers/base/progress.py", "checkers/base/run_identity.py",
+    "checkers/base/run_record.py", "checkers/base/shared_options.py", "checkers/base/terminal.py",
+    "checkers/engines/spark/engine.py", "checkers/traces/expression_claims.py", "checkers/traces/format_value.py",
+}  # fmt: skip
+"""What says how a run is asked for and told, and engines that the ledger does not use."""
+
+
+def _imported(path: Path, root: Path) -> set[Path]:
+    """The files of this program that a file imports."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("reassure."):
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    files = (root.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in names)
+    return {file for file in files if file.is_file()}
+
+
+def test_the_version_is_of_all_that_decides() -> None:
+    """What the engines import is in their version, or is named here because it decides nothing."""
+    root = Path(checkers.__path__[0]).parent
+    of_checkers, of_spec = root / "checkers", root / "spec"
+    inside = {p for name in engines_version.FOLDERS for p in (of_checkers / name).rglob("*.py")}
+    inside |= {p for name in engines_version.OF_SPEC for p in (of_spec / name).rglob("*.py")}
+    inside |= {of_checkers / name for name in engines_version.FILES}
+    outside = {str(file.relative_to(root)) for path in inside for file in _imported(path, root)}
+    outside -= {str(path.relative_to(root)) for path in inside}
+    assert outside == DECIDES_NOTHING
 
 
 def test_the_project_is_as_its_ledger_pins_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,8 +66,10 @@ def test_known_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     traces = sorted(tmp_path.glob("*.itf.json"))
     assert len(traces) == 7
     for trace in traces:
-        assert main(["replay", str(trace), "--model", json.loads(trace.read_text())["#meta"]["model_file"]]) == 0
-        assert "arrives is violated by this run" in capsys.readouterr().out
+        assert main(["replay", str(trace), "--model", json.loads(trace.read_text())["#meta"]["model_file"]]) == 5
+        out, err = capsys.readouterr()
+        assert "arrives is violated by this run" in out
+        assert "declares excludes this run, and the trace names another" in err
 
 
 @pytest.mark.parametrize("name", list(ACTIONS))
