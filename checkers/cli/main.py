@@ -106,3 +106,7 @@ def _failed(code: Exit, message: str, args: argparse.Namespace, words: list[str]
             code = Exit.SYSTEM
     remove_empty(made)
     return code.value
+
+
+if __name__ == "__main__":  # spark-submit executes this file
+    sys.exit(main())

@@ -141,7 +141,9 @@ def run_tlc(
         ]  # fmt: skip
         began, used_before = time.monotonic(), processor_of_children()
         try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=budget, check=False)
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=budget, check=False
+            )
         except subprocess.TimeoutExpired as expired:
             printed = expired.stdout or b""
             text = printed if isinstance(printed, str) else printed.decode(errors="replace")
@@ -151,6 +153,9 @@ def run_tlc(
             run.finished = done.returncode != -signal.SIGXCPU
             if done.returncode < 0 and run.finished:
                 run.error = f"ended by {signal.Signals(-done.returncode).name}"
+            elif done.returncode and not run.traces:
+                run.error = run.error or f"ended with the code {done.returncode}"
+            run.complete = run.complete and not run.error
     run.processor = processor_of_children() - used_before
     return run
 
@@ -163,16 +168,16 @@ def processor_of_children() -> float:
 
 def read_run(text: str, seconds: float) -> TlcRun:
     """What TLC's output says."""
-    run = TlcRun(seconds, True, text)
+    run, left = TlcRun(seconds, True, text), None
     for name, level in SEEN.findall(text):
         run.seen[name] = min(int(level), run.seen.get(name, int(level)))
     for code, kind, body in messages(text):
         numbers = [int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*", body)]
         if code == COUNTS and len(numbers) >= 2:
-            run.generated, run.distinct = numbers[0], numbers[1]
+            run.generated, run.distinct, left = numbers[0], numbers[1], sum(numbers[2:3])
         elif code == PROGRESS and (found := SO_FAR.search(body)):
             run.generated, run.distinct = (int(n.replace(",", "")) for n in found.groups())
-        elif code == DEPTH:
+        elif code == DEPTH and numbers:
             run.depth = numbers[0]
         elif code == COMPLETE:
             run.complete = True
@@ -185,9 +190,13 @@ def read_run(text: str, seconds: float) -> TlcRun:
             if code == STATE:
                 trace.states.append(read_state(body))
             else:
-                trace.loop = len(trace.states) - 1 if code == STUTTERS else numbers[0] - 1
+                trace.loop = len(trace.states) - 1 if code == STUTTERS or not numbers else numbers[0] - 1
         elif kind in ERRORS and not run.traces:
             run.error = run.error or " ".join(body.split())
+    if run.complete and left != 0:  # it says how many states it found, and that none is left, wherever it ends well
+        run.complete = False
+        run.error = run.error or ("it printed no counts" if left is None else f"{left:,} states were left")
+    run.complete = run.complete and not run.error
     if not run.complete and not run.traces and not run.error:
         lines = [line for line in text.splitlines() if line.strip()]
         raised = [line for line in lines if "Exception" in line or "Error" in line]

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from reassure.checkers.analyses.diff.analysis import diff
-from reassure.checkers.analyses.diff.report import answers, diff_record, property_changes, report_diff
+from reassure.checkers.analyses.diff.report import answers, diff_record, exit_of, property_changes, report_diff
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     report_diff(difference, changes, console, 0 if args.quiet else args.stories, args.repro)
     name_traces(files, console)
     write_record(args.json, diff_record(difference, changes, identities[0], files))
-    return difference.exit
+    return exit_of(difference, changes)
 
 
 def _answers(prepared: Prepared, options: SearchOptions, progress: Progress) -> dict[str, str]:

@@ -7,12 +7,14 @@ from typing import Any
 
 from reassure.checkers.analyses.diff.analysis import Diff
 from reassure.checkers.analyses.diff.compare import Verdict
+from reassure.checkers.base.exit_codes import Exit, worst
 from reassure.checkers.base.result import CheckResult, PropertyStatus
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.traces.render import tell
 
+OPEN = {PropertyStatus.UNKNOWN, PropertyStatus.NOT_CHECKED, PropertyStatus.HOLDS_TO_DEPTH}
 GOOD = {PropertyStatus.HOLDS, PropertyStatus.PROVED, PropertyStatus.HOLDS_WITHIN_BOUNDS}
 REACHED, NOT_REACHED = "reached", "not reached"
 
@@ -34,6 +36,16 @@ class PropertyChange:
         if self.after in good and self.before not in good:
             return "gained"
         return "lost" if self.before in good and self.after not in good else "changed"
+
+
+def exit_of(difference: Diff, changes: list[PropertyChange]) -> Exit:
+    """The exit code: of the behaviour, and 15 for a property that is lost: also where states and steps are the same.
+
+    Fairness, and the parameters of steps, are in none of those; and the text of a property may be another.
+    """
+    lost = [change.after for change in changes if change.kind == "lost"]
+    codes = [Exit.INCONCLUSIVE if after in OPEN else Exit.EXPECTATION for after in lost]
+    return worst([difference.exit, *codes])
 
 
 def property_changes(before: dict[str, str], after: dict[str, str]) -> list[PropertyChange]:
@@ -77,8 +89,10 @@ def report_diff(difference: Diff, changes: list[PropertyChange], console: Consol
     for reason in comparison.open:
         console.print(f"the rest is undecided: {reason}", style="yellow")
     seen = "" if comparison.observation.whole else " in what is compared"
-    console.print(f"{comparison.verdict}{seen}", style="bold")
-    console.print_exit(difference.exit)
+    lost = sum(change.kind == "lost" for change in changes)
+    and_lost = f"; {lost:,} propert{'y' if lost == 1 else 'ies'} lost" if lost else ""
+    console.print(f"{comparison.verdict}{seen}{and_lost}", style="bold")
+    console.print_exit(exit_of(difference, changes))
     console.print(f"again: {repro}", style="dim")
 
 
@@ -106,7 +120,7 @@ def diff_record(
     because = "; ".join(comparison.open) or "everything was compared"
     stopped = Stop(StopReason.COMPLETE if complete else StopReason.OPEN, because)
     return {
-        **identity.record(difference.exit, complete, stopped),
+        **identity.record(exit_of(difference, changes), complete, stopped),
         "model": labels[0],
         "diff": {
             "verdict": comparison.verdict,

@@ -166,16 +166,18 @@ class Judge:
 
     def _compared(self, search: MutantSearch, outcome: MutantOutcome, start: Start) -> Judged:
         base = self.base
-        killers = self._killers(outcome)
+        killers, alike = self._killers(outcome), False
         if outcome.complete and not killers:
             if start.rows == self.start.rows and _counts(outcome) == _counts(base):
                 alike, ended = self._is_equivalent(search)
-                if alike:
+                if alike and not search.by_parameters:
                     return Judged(Fate.EQUIVALENT, {}, SAME)
                 if ended:
                     return Judged(Fate.UNDECIDED, {}, ended)
             outcome = search.decide_whole_runs(outcome)
             killers = self._killers(outcome)
+            if alike and outcome.complete and not killers:
+                return Judged(Fate.EQUIVALENT, {}, SAME)
         why = outcome.ended or (f"raises: {outcome.raised}" if outcome.raised else "")
         if killers:
             return Judged(Fate.KILLED, killers, f"not searched to its end: {why}" if why else "")

@@ -54,8 +54,8 @@ class MutantRequest:
 
     def widened(self, settings: tuple[str, ...]) -> MutantRequest:
         """The same request with other values for some settings."""
-        values = dict(pair.split("=", 1) for pair in (*self.settings, *settings))
-        return replace(self, settings=tuple(f"{key}={value}" for key, value in values.items()))
+        pairs = {pair.partition("=")[0]: pair for pair in (*self.settings, *settings)}
+        return replace(self, settings=tuple(pairs.values()))
 
     def judge(self, look: Callable[[int], None]) -> Judge:
         """The model itself, searched. Raises what `look` raises, `Failure` as `prepare` does, and `LanguageError`."""
@@ -145,11 +145,15 @@ class MutantReport:
         return f"{done:,} of {chosen:,} mutants{sampled}" if self.early else f"{chosen:,} mutants{sampled}"
 
     def exit(self) -> Exit:
-        """The exit code: survivors weigh more than mutants of which nothing is known."""
-        counts = self.counts
+        """The exit code: survivors weigh more than mutants of which nothing is known.
+
+        An equivalent mutant counts as what the wider settings show it to be.
+        """
+        judged = self.results.values()
+        fates = {one.fate for one in judged} | {one.told_by[1].fate for one in judged if one.told_by is not None}
         codes = [Exit.OK]
-        codes += [Exit.EXPECTATION] if Fate.SURVIVED in counts else []
-        codes += [Exit.INCONCLUSIVE] if self.early or {Fate.UNDECIDED, Fate.CLIPPED} & counts.keys() else []
+        codes += [Exit.EXPECTATION] if Fate.SURVIVED in fates else []
+        codes += [Exit.INCONCLUSIVE] if self.early or {Fate.UNDECIDED, Fate.CLIPPED} & fates else []
         return worst(codes)
 
 

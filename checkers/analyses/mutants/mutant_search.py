@@ -86,7 +86,9 @@ class MutantSearch:
         self.clock = Clock(limits.seconds)
         self.temporal = [p for p in bound.properties if p.temporal and p.name in whole_runs]
         self.assumptions = assumptions_of(bound.model)
-        parameters = bool(self.temporal) and classes.renamings is None and needs_parameters(self.assumptions)
+        self.by_parameters = bool(self.temporal) and needs_parameters(self.assumptions)
+        """Whether what is fair depends on the parameters of steps: equal steps may differ in whole runs."""
+        parameters = self.by_parameters and classes.renamings is None
         self.kernel = compiled(lowered, layout, parameters, passing=True, representatives=classes.functions)
         self.search = Search(self.kernel, 1, limits.memory)
 

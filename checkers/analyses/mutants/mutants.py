@@ -110,14 +110,18 @@ def _called_by(function: FunctionType) -> list[FunctionType]:
 
 
 def _mentioned(function: FunctionType) -> Iterator[FunctionType]:
-    """Functions that a function names in its body, or takes as defaults."""
+    """Functions that a function names in its body, or takes as defaults.
+
+    Its decorators, which name the sets that parameters are drawn from, keep the text.
+    """
     try:
         tree, _, _ = find_source(function)
     except OSError:
         return
     yield from (d for d in (function.__defaults__ or ()) if isinstance(d, FunctionType))
     names = function.__globals__
-    for node in ast.walk(tree):
+    body = tree.body if isinstance(tree.body, list) else [tree.body]
+    for node in (node for part in body for node in ast.walk(part)):
         value = None
         if isinstance(node, ast.Name):
             value = names.get(node.id)

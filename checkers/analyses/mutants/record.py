@@ -209,7 +209,9 @@ def read_records(path: Path = PATHS.record) -> dict[str, ModelRecord]:
     except FileNotFoundError:
         return {}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Failure(Exit.USAGE, f"{path.name} is not a record of mutants ({error}); write it anew") from None
+        raise Failure(
+            Exit.USAGE, f"{path.name} is not a record of mutants ({error}); remove it, and write it anew"
+        ) from None
 
 
 def write_records(records: Mapping[str, ModelRecord], path: Path = PATHS.record) -> None:

@@ -31,7 +31,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
     if args.limit < 0:
         raise Failure(Exit.USAGE, f"--limit {args.limit} is negative; 0 prints all rows")
-    names, rows, more = query(args.dir, args.sql, spark_settings(args), args.limit)
-    show(names, rows, args.format, console)
-    note(f"note: only the first {args.limit:,} rows; --limit 0 gives all" if more else "")
+    answer = query(args.dir, args.sql, spark_settings(args), args.limit)
+    show(answer.names, answer.rows, args.format, console)
+    note(f"note: only the first {args.limit:,} rows; --limit 0 gives all" if answer.more else "")
+    note(f"note: the run did not visit every state: {answer.open_end}" if answer.open_end else "")
     return Exit.OK

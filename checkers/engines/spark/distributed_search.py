@@ -25,6 +25,7 @@ from reassure.checkers.engines.spark.tasks import (
     FileSlice,
     Owned,
     Sent,
+    damages,
     expand,
     find,
     own,
@@ -121,10 +122,32 @@ class DistributedRun:
         return sum(c.states for c in self.commits) + self.beyond
 
     def commit(self, level: int, files: dict[int, list[str]], rows: dict[int, int], **more: Any) -> None:
+        self.commits.append(self._sealed(level, files, rows, **more))
+        self.directory.commit(self.commits[-1])
+
+    def _sealed(self, level: int, files: dict[int, list[str]], rows: dict[int, int], **more: Any) -> Commit:
+        """The commit of the level after those that are committed."""
         flags = [(*flag, at) for flag, at in self.hits.levels.items()]
         commit = Commit(level, files, rows, self.tally, self.new_by_action, flags, **more)
-        self.directory.commit(commit)
-        self.commits.append(commit)
+        return commit.sealed(self.commits[-1].seal if self.commits else self.directory.seal)
+
+    def verify(self, beat: Callable[[], None]) -> None:
+        """Reads the files of the committed levels. Raises `RunDirectoryError` where one is not as it was committed."""
+        place, steps = self.work.place, self.kernel.shape.parameter_words is not None
+        files = [(name, c.rows[part]) for c in self.commits for part, names in c.files.items() for name in names]
+        if self.distinct < TASK_STATES:
+            self.directory.must_be_undamaged(damages(place, steps, files))
+            return
+        self.connect()
+
+        def run() -> list[str]:
+            count = min(len(files), 4 * self.cores)
+            found: list[str] = (
+                self.context.parallelize(files, count).mapPartitions(lambda some: damages(place, steps, some)).collect()
+            )
+            return found
+
+        self.directory.must_be_undamaged(self.job(run, beat)[0])
 
     def take(self, search: Search, tally: list[int]) -> None:
         """Takes over the states and marks of a search in the driver. tally: its counts, without the last level's."""
@@ -149,9 +172,10 @@ class DistributedRun:
                     files[part] = [self.directory.write_states(number, part, rows[mine], its)]
                     counts[part] = int(mine.sum())
             parts.append((number, files, counts))
-        for number, files, counts in reversed(parts):
-            self.commit(number, files, counts)
-        self.commits.reverse()
+        for number, files, counts in parts:
+            self.commits.append(self._sealed(number, files, counts, together=len(parts)))
+        for commit in reversed(self.commits):
+            self.directory.commit(commit)
 
     # -- jobs --------------------------------------------------------------------------------------------
 

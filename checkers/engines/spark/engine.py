@@ -42,7 +42,7 @@ from reassure.checkers.engines.spark.distributed_search import TASK_STATES, Dist
 from reassure.checkers.engines.spark.launch import is_local, why_not
 from reassure.checkers.engines.spark.owner_table import tidy_dead, tidy_host
 from reassure.checkers.engines.spark.partitioning import Work
-from reassure.checkers.engines.spark.run_directory import Identity, RunDirectory
+from reassure.checkers.engines.spark.run_directory import Identity, RunDirectory, RunDirectoryError
 from reassure.checkers.engines.spark.session import ClusterSession, NoSpark, SparkJob, note, resolved, stopping
 from reassure.checkers.engines.spark.session import start as start_spark
 from reassure.checkers.engines.spark.tasks import load, touch, warm
@@ -170,6 +170,11 @@ class _Check:
         )  # fmt: skip
         touch(run.work)
         self.work.set_result(run.work)
+        if run.commits:
+            levels_there = len(run.commits)
+            if options.depth is not None and levels_there > options.depth:
+                raise RunDirectoryError(f"{directory.uri} has {levels_there} levels already: --depth {options.depth}")
+            run.verify(_saying(self.progress, "reading what is committed"))
         compile_seconds = time.monotonic() - began
         self.progress.begin()
         start, limits = classes.start(start), Limits.of(options, state_claims(bound, options))
@@ -247,6 +252,7 @@ class _Check:
         large = run.distinct >= TASK_STATES
         if large:
             run.connect()
+        run.directory.clear_tables()
         for commit in run.commits:
             pieces, level, shipped = run.pieces(commit.level), commit.level, run.shipped
             expanded = result.complete or level < len(run.commits)
@@ -266,6 +272,7 @@ class _Check:
             run.job(rdd.count, _saying(self.progress, f"writing the states of level {level}"))
         bound, vacuous = self.prepared.bound, vacuous_claims(self.prepared.bound, self.prepared.lowered)
         write_summary(run.directory, run.commits, properties_of(bound, self.options, result, vacuous), result.covers)
+        run.directory.end_tables("" if result.complete else result.stopped.text)
 
     def tidy(self) -> None:
         """Removes the caches of this host."""

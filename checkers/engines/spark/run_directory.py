@@ -1,13 +1,15 @@
 """The durable truth of a distributed search: one directory, every level committed by one small file.
 
     run.json                         what the run is of; written first
-    packed/0004/part-2-<attempt>.parquet   new states of level 4 that partition 2 owns: columns w0, w1, ...; if
-                                     steps are kept, also its origin: o0, o1, ... (`checkers.native.owner_text`)
-    commits/0004.json                the commit of level 4: its files, and all counts up to it
+    packed/0004/part-2-<attempt>-<digest>.parquet   new states of level 4 that partition 2 owns: columns w0, w1, ...;
+                                     if steps are kept, also its origin: o0, o1, ... (`checkers.native.owner_text`)
+    commits/0004.json                the commit of level 4: its files, and all counts up to it, with its seal
+    tables.json                      the files of the datasets with their sizes; written last
 
-A state file counts only if a commit names it, so that whatever a killed or doubled task leaves behind is not
-part of the run. The directory may be local, or anywhere that Arrow's file systems reach (`s3://`, `gs://`,
-`abfs://`, `hdfs://`), or else fsspec's.
+A state file counts only if a commit names it, so that whatever a killed or doubled task leaves behind is not part of
+the run. A commit's seal is a digest of it and of the seal before it, the first one's of run.json; a state file's name
+has the digest of its states: a run that is damaged is not continued. The directory may be local, or anywhere that
+Arrow's file systems reach (`s3://`, `gs://`, `abfs://`, `hdfs://`), or else fsspec's.
 """
 
 from __future__ import annotations
@@ -15,13 +17,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import hashlib
 import json
 import os
 import re
 import socket
 import uuid
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
@@ -46,7 +49,9 @@ class RunDirectoryError(UsageFailure):
     """A directory that is not a run, or another one; the message says which."""
 
 
-ENDS = ("levels/levels.parquet", "properties/properties.parquet")
+DATASETS = ("states", "edges", "levels", "properties")
+MANIFEST, OPEN_END = "tables.json", "open_end"
+ENDS = (MANIFEST, "levels/levels.parquet", "properties/properties.parquet")
 """Files that are written when a run has ended."""
 
 
@@ -149,10 +154,26 @@ class Commit:
     seconds: float = 0.0
     generated: int = 0
     """Steps taken to find this level."""
+    together: int = 0
+    """Levels that were committed at once, each with the counts of all of them; 0: this one alone."""
+    seal: str = ""
 
     @property
     def states(self) -> int:
         return sum(self.rows.values())
+
+    def sealed(self, before: str) -> Commit:
+        """This commit with its seal. before: the seal of the commit before it, or of the run."""
+        text = json.dumps(asdict(replace(self, seal="")), sort_keys=True)
+        return replace(self, seal=hashlib.sha256(f"{before} {text}".encode()).hexdigest())
+
+
+def digest_of_states(rows: Rows, origins: Rows | None) -> str:
+    """The digest of what a file of states has."""
+    found = hashlib.blake2b(np.ascontiguousarray(rows).data, digest_size=8)
+    if origins is not None:
+        found.update(np.ascontiguousarray(origins).data)
+    return found.hexdigest()
 
 
 @dataclass
@@ -273,9 +294,15 @@ class RunDirectory:
             if data.pop("schema") != SCHEMA:
                 raise RunDirectoryError(f"{self.uri} was written by another version of this program")
             data["fingerprints"] = tuple(tuple(lane) for lane in data["fingerprints"])
+            if not isinstance(data["claims"], list) or not isinstance(data.get("asked", []), list):
+                raise ValueError("it is not that of a run")
             data["claims"] = tuple(data["claims"])
             data["asked"] = tuple(data.get("asked", ()))
-            return Identity(**data)
+            identity = Identity(**data)
+            numbers = (identity.partitions, identity.words)
+            if not all(type(n) is int and n > 0 for n in numbers) or not isinstance(identity.config, dict):
+                raise ValueError("it is not that of a run")
+            return identity
         except (ValueError, TypeError, KeyError) as error:
             raise RunDirectoryError(f"{self.uri}: run.json cannot be read: {error}") from None
 
@@ -306,37 +333,113 @@ class RunDirectory:
                 shown = f": {have[key]}, not {value}" if key != "model_sha256" else ""
                 raise RunDirectoryError(f"{self.uri} is of another {names.get(key, key)}{shown}")
 
+    @functools.cached_property
+    def seal(self) -> str:
+        """The digest of run.json, with which the seals of the commits begin."""
+        return hashlib.sha256(self._read("run.json")).hexdigest()
+
     def commits(self) -> list[Commit]:
-        """The committed levels, from the first. One that is missing, or cut off, ends them."""
+        """The committed levels, from the first. The last one may be cut off, and is not there then.
+
+        Raises `RunDirectoryError` for what no run leaves: a level that is missing before others, or is another one.
+        """
         commits: list[Commit] = []
         while self._exists(name := f"commits/{len(commits) + 1:04}.json"):
             try:
                 data = json.loads(self._read(name))
             except ValueError:
                 break
-            for key in ("files", "rows"):
-                data[key] = {int(k): v for k, v in data[key].items()}
-            data["flags"] = [tuple(f) for f in data["flags"]]
-            commits.append(Commit(**data))
+            try:
+                for key in ("files", "rows"):
+                    data[key] = {int(k): v for k, v in data[key].items()}
+                data["flags"] = [tuple(f) for f in data["flags"]]
+                commit = Commit(**data)
+            except (LookupError, TypeError, ValueError, AttributeError):
+                raise self._damaged(f"{name} is no commit") from None
+            if commit != commit.sealed(commits[-1].seal if commits else self.seal):
+                raise self._damaged(f"{name} is not as it was written after what is before it")
+            commits.append(commit)
+        last = max([len(commits), *(commit.together for commit in commits), *(self._numbers() if commits else ())])
+        if len(commits) < last:
+            raise self._damaged(f"commits/{len(commits) + 1:04}.json is missing or cut off, before others")
         return commits
+
+    def _damaged(self, what: str) -> RunDirectoryError:
+        return RunDirectoryError(f"{self.uri} is damaged: {what}; begin again with another --out")
+
+    @one_line_errors
+    def _numbers(self) -> list[int]:
+        """The numbers of the levels that have a commit's file."""
+        infos = self.fs.get_file_info(pafs.FileSelector(self.path("commits"), allow_not_found=True))
+        return [int(found[1]) for info in infos if (found := re.fullmatch(r"(\d{4,})\.json", info.base_name))]
+
+    def damage(self, name: str, rows: int, steps: bool) -> str:
+        """What is wrong with a committed file of states; "" if it has these states. rows: their number."""
+        try:
+            states = self.read_states(name)
+            origins = self.read_states(name, "o") if steps else None
+        except (OSError, ValueError) as error:
+            return f"{name} cannot be read: {_reason(error)}"
+        found = digest_of_states(states, origins)
+        whole = len(states) == rows and name.removesuffix(".parquet").endswith(f"-{found}")
+        return "" if whole else f"{name} has other states than were committed"
+
+    def must_be_undamaged(self, damages: Iterable[str]) -> None:
+        """Raises `RunDirectoryError` for the first of what is wrong with files of states."""
+        for what in damages:
+            raise self._damaged(what)
 
     def commit(self, level: Commit) -> None:
         """Commits a level. Datasets of an earlier end are no longer those of the run."""
         self.must_be_there()
         if not self.goes_on:
             self.goes_on = True
-            for name in ENDS:
-                if self._exists(name):
-                    self._delete(name)
-            for name in ("states", "edges"):
-                for path in self.files(name):
-                    self._delete(f"{name}/{path.rpartition('/')[2]}")
+            self.clear_tables()
         self.write_json(f"commits/{level.level:04}.json", asdict(level))
+
+    def clear_tables(self) -> None:
+        """Removes the datasets of an earlier end."""
+        for name in ENDS:
+            if self._exists(name):
+                self._delete(name)
+        for name in ("states", "edges"):
+            for path in self.files(name):
+                self._delete(f"{name}/{path.rpartition('/')[2]}")
+
+    def end_tables(self, open_end: str) -> None:
+        """Writes the list of the datasets' files: these are all. open_end: why states may be missing; "" if none is."""
+        self.write_json(MANIFEST, {OPEN_END: open_end, **{name: self._sizes(name) for name in DATASETS}})
+
+    @one_line_errors
+    def _sizes(self, dataset: str) -> dict[str, int]:
+        """The files of a dataset, with their sizes in bytes."""
+        infos = self.fs.get_file_info(self.files(dataset))
+        return {info.base_name: int(info.size) for info in infos}
+
+    def must_have_tables(self) -> str:
+        """Why states may be missing from the datasets, "" if none is.
+
+        Raises `RunDirectoryError` where they are not the ones that the run has written.
+        """
+        if not self.ended():
+            raise RunDirectoryError(f"{self.uri} has no tables: its run has not ended, or was made with --no-data")
+        try:
+            listed = json.loads(self._read(MANIFEST))
+            different = [name for name in DATASETS if dict(listed[name]) != self._sizes(name)]
+            open_end = str(listed[OPEN_END])
+        except (ValueError, LookupError, TypeError) as error:
+            raise RunDirectoryError(f"{self.uri}: {MANIFEST} cannot be read: {_reason(error)}") from None
+        if different:
+            raise RunDirectoryError(
+                f"{self.uri}: the files of {different[0]} are not those that the run wrote; --resume writes them anew"
+            )
+        return open_end
 
     @one_line_errors
     def write_states(self, level: int, part: int, rows: Rows, origins: Rows | None = None) -> str:
         """A file of states; its name, which no other attempt has."""
-        name = f"packed/{level:04}/part-{part}-{uuid.uuid4().hex[:12]}.parquet"
+        digest = digest_of_states(rows, origins)
+        name = f"packed/{level:04}/part-{part}-{uuid.uuid4().hex[:12]}-{digest}.parquet"
         path = self.path(name)
         self.must_be_there()
         self._folder_of(path)

@@ -83,7 +83,7 @@ def resolved(cluster: SparkOptions) -> SparkOptions:
 def start(name: str, cluster: SparkOptions) -> ClusterSession:
     """The context of this process, as in a notebook, or one that is started. Raises `NoSpark`."""
     cluster, active = resolved(cluster), _active()
-    if active is not None and active.master != retrying(cluster.master):
+    if active is not None and active.master not in (cluster.master, retrying(cluster.master)):
         raise NoSpark(f"this process has a Spark session with --master {active.master}, not {cluster.master}")
     session = ClusterSession(active or _new_context(name, cluster), ours=active is None)
     if session.ours:

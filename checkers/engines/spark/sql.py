@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
@@ -15,7 +16,7 @@ from rich.text import Text
 from reassure.checkers.base.exit_codes import UsageFailure
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.engines.spark.run_directory import RunDirectory, RunDirectoryError
+from reassure.checkers.engines.spark.run_directory import RunDirectory
 from reassure.checkers.engines.spark.session import JobFailed, failed, start
 
 TABLES = ("states", "edges", "levels", "properties")
@@ -25,15 +26,25 @@ class QueryError(UsageFailure):
     """A question that SQL cannot answer, in one line."""
 
 
-def query(place: str, sql: str, cluster: SparkOptions, limit: int) -> tuple[list[str], list[tuple[Any, ...]], bool]:
-    """Column names, rows, and whether there were more than `limit`.
+@dataclass
+class QueryAnswer:
+    """The answer to a question. more: there were more rows than were asked for."""
+
+    names: list[str]
+    rows: list[tuple[Any, ...]]
+    more: bool
+    open_end: str
+    """Why states may be missing from the tables; "" if none is."""
+
+
+def query(place: str, sql: str, cluster: SparkOptions, limit: int) -> QueryAnswer:
+    """The answer to SQL. limit: of rows; 0: none.
 
     Raises `RunDirectoryError`, `NoSpark`, `OSError`, `QueryError`.
     """
     directory = RunDirectory.at(place)
     directory.identity()
-    if not directory.ended():
-        raise RunDirectoryError(f"{place} has no tables: its run has not ended, or was made with --no-data")
+    open_end = directory.must_have_tables()
     spark = start("reassure query", cluster)
     try:
         from py4j.protocol import Py4JJavaError
@@ -59,7 +70,7 @@ def query(place: str, sql: str, cluster: SparkOptions, limit: int) -> tuple[list
             raise JobFailed(failed(error)) from None
         rows = [tuple(_plain(v) for v in row) for row in collected]
         more = bool(limit) and len(rows) > limit
-        return frame.columns, rows[:limit] if more else rows, more
+        return QueryAnswer(frame.columns, rows[:limit] if more else rows, more, open_end)
     finally:
         spark.stop()
 

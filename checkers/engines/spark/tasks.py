@@ -161,6 +161,14 @@ def own(
         yield Owned(part, file, len(rows), new, memory)
 
 
+def damages(place: str, steps: bool, files: Iterable[tuple[str, int]]) -> Iterator[str]:
+    """What is wrong with files of states, each with the number of those that were committed."""
+    directory = RunDirectory.at(place)
+    for name, rows in files:
+        if what := directory.damage(name, rows, steps):
+            yield what
+
+
 # -- looking again ---------------------------------------------------------------------------------------------
 
 

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import stat
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,78 +22,19 @@ from reassure.checkers.tla.tlc import TlcInstallation, TlcRun, TlcTrace, read_ru
 from reassure.checkers.tla.tlc_values import Unreadable, read_value
 from reassure.spec.language.values import Map
 from tests.helpers.command import said
+from tests.helpers.printed_by_tlc import (
+    COUNTED,
+    FINISHED,
+    NO_ERROR,
+    SEARCH,
+    STATES,
+    TRACE,
+    TWO_PHASE_COMMIT,
+    installed,
+    jar,
+)
 from tests.helpers.runs import checked as checked_model
 from tests.helpers.tlc_jar import tlc
-
-SEARCH = """@!@!@STARTMSG 2185:0 @!@!@
-Starting... (2026-01-01 00:00:00)
-@!@!@ENDMSG 2185 @!@!@
-<<"reassure", "first state", 0>>
-<<"reassure", "first step", 1>>
-<<"reassure", "goal_not_reached", 6>>
-@!@!@STARTMSG 2193:0 @!@!@
-Model checking completed. No error has been found.
-@!@!@ENDMSG 2193 @!@!@
-@!@!@STARTMSG 2199:0 @!@!@
-97 states generated, 16 distinct states found, 0 states left on queue.
-@!@!@ENDMSG 2199 @!@!@
-@!@!@STARTMSG 2194:0 @!@!@
-The depth of the complete state graph search is 8.
-@!@!@ENDMSG 2194 @!@!@
-"""
-JUGS = [(0, 0), (0, 5), (3, 2), (0, 2), (2, 0), (2, 5), (3, 4)]
-STATES = "".join(
-    f"@!@!@STARTMSG 2217:4 @!@!@\n{number}: <step>\n/\\ big = {big}\n/\\ small = {small}\n\n@!@!@ENDMSG 2217 @!@!@\n"
-    for number, (small, big) in enumerate(JUGS, 1)
-)
-TRACE = f"""@!@!@STARTMSG 2110:1 @!@!@
-Invariant First1 is violated.
-@!@!@ENDMSG 2110 @!@!@
-@!@!@STARTMSG 2121:1 @!@!@
-The behavior up to this point is:
-@!@!@ENDMSG 2121 @!@!@
-{STATES}"""
-TWO_PHASE_COMMIT = """<<"reassure", "first state", 0>>
-<<"reassure", "first step", 1>>
-<<"reassure", "everybody_aborts", 3>>
-<<"reassure", "everybody_commits", 10>>
-@!@!@STARTMSG 2193:0 @!@!@
-Model checking completed. No error has been found.
-@!@!@ENDMSG 2193 @!@!@
-@!@!@STARTMSG 2199:0 @!@!@
-1146 states generated, 288 distinct states found, 0 states left on queue.
-@!@!@ENDMSG 2199 @!@!@
-@!@!@STARTMSG 2194:0 @!@!@
-The depth of the complete state graph search is 11.
-@!@!@ENDMSG 2194 @!@!@
-"""
-NO_ERROR = "@!@!@STARTMSG 2193:0 @!@!@\nNo error.\n@!@!@ENDMSG 2193 @!@!@\n"
-
-
-def jar(folder: Path) -> Path:
-    """A file that looks like tla2tools.jar."""
-    path = folder / "tla2tools.jar"
-    with zipfile.ZipFile(path, "w") as made:
-        made.writestr("tlc2/TLC.class", "")
-    return path
-
-
-def installed(folder: Path, monkeypatch: pytest.MonkeyPatch, search: str, alone: str = "") -> None:
-    """A program in place of TLC that prints these texts. alone: in a search for one counterexample."""
-    for name, text in {"search": search, "trace": alone, "deadlocks": NO_ERROR}.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    jar(folder)
-    java = folder / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text(
-        '#!/bin/sh\ncase "$*" in\n'
-        f'*-deadlock*SecondOpinionTrace*) cat "{folder}/trace";;\n'
-        f'*SecondOpinionTrace*) cat "{folder}/deadlocks";;\n'
-        f'*) cat "{folder}/search";;\nesac\n'
-    )
-    java.chmod(java.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("JAVA_HOME", str(folder))
-    monkeypatch.setenv("TLA2TOOLS", str(folder / "tla2tools.jar"))
 
 
 def checked(
@@ -258,6 +197,55 @@ def test_one_quiet_line_has_the_verdict_of_both(
         tmp_path, monkeypatch, capsys, "--quiet", search=SEARCH.replace("16 distinct", "15 distinct")
     )
     assert (code, out) == (19, "engine-disagreement (exit code 19)\n")
+
+
+@pytest.mark.parametrize(
+    ("search", "ending", "why"),
+    [
+        (SEARCH, "exit 1", "ended with the code 1"),
+        (SEARCH, "kill -9 $$", "ended by SIGKILL"),
+        (SEARCH, "exit 255", "ended with the code 255"),
+        (SEARCH.replace("0 states left", "17 states left"), "", "17 states were left"),
+        (SEARCH.replace("2199", "2198"), "", "it printed no counts"),
+        ("@!@!@STARTMSG 1000:1 @!@!@\nOut of memory.\n@!@!@ENDMSG 1000 @!@!@\n" + SEARCH, "", "Out of memory"),
+        (SEARCH + "@!@!@STARTMSG 1000:1 @!@!@\nDisk full.\n@!@!@ENDMSG 1000 @!@!@\n", "", "Disk full"),
+    ],
+)
+def test_a_run_that_does_not_end_well_is_no_opinion(
+    search: str,
+    ending: str,
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whatever it has printed: that it found no error, and right counts."""
+    installed(tmp_path, monkeypatch, TWO_PHASE_COMMIT if search is SEARCH else search, ending=ending)
+    model = "two_phase_commit" if search is SEARCH else "die_hard"
+    code, out, _ = said(capsys, "check", model, "--second-opinion=tlc")
+    assert code != 0 and "TLC agrees" not in out
+    assert f"no second opinion: TLC stopped: {why}" in out
+
+
+@pytest.mark.parametrize(
+    ("deadlocks", "agrees"),
+    [(NO_ERROR, True), (FINISHED, False), (FINISHED + COUNTED.replace("0 states left", "3 states left"), False)],
+)
+def test_a_later_run_counts_what_it_searched(
+    deadlocks: str,
+    agrees: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    installed(tmp_path, monkeypatch, SEARCH + TRACE, deadlocks=deadlocks)
+    _, out, _ = said(capsys, "check", "die_hard", "--second-opinion=tlc")
+    assert ("TLC agrees" in out) == agrees, out
+
+
+def test_output_that_is_odd_is_no_crash() -> None:
+    run = read_run(SEARCH.replace("search is 8.", "search is unknown."), 0.0)
+    assert (run.complete, run.depth) == (True, 0)
 
 
 def test_without_an_answer_nothing_is_the_same(

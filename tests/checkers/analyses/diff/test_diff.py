@@ -159,6 +159,23 @@ def test_properties_gained_added_and_removed(tmp_path: Path, capsys: pytest.Capt
     assert "added gone none -> reached" in lines
 
 
+def test_equal_steps_with_a_property_that_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Fairness is in no step: the behaviour is the same, and what is lost counts for the exit code."""
+    fair = (
+        "\n@infinitely_often\ndef starts_again(s: State) -> bool:\n    return s.n == 0\n\n"
+        '@action(who="clock", fair="weak")\ndef begin(s: State) -> State:\n    return replace(s, n=0)\n'
+    )
+    text = f"from reassure import infinitely_often\n{BASE}{fair}"
+    before = written(tmp_path, "before", text, ", deadlock=False")
+    after = written(tmp_path, "after", text.replace(', fair="weak"', ""), ", deadlock=False")
+    code, out, _ = said(capsys, "diff", before, after)
+    assert code == 15
+    assert "  lost     starts_again  holds -> violated\n" in out
+    assert "same behaviour; 1 property lost\nexpectation-mismatch (exit code 15)\n" in out
+    assert said(capsys, "diff", before, after, "--no-properties")[0] == 0
+    assert said(capsys, "diff", after, before)[0] == 0
+
+
 def test_a_model_without_properties(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bare = BASE.partition("@invariant")[0]
     before = written(tmp_path, "bare", bare, ", deadlock=False")

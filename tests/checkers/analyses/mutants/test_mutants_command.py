@@ -87,6 +87,8 @@ def test_what_the_bounds_hide_is_judged_in_wider_ones(
     told = [m["told_by"] for m in record(tmp_path / "m.json")["mutants"] if "told_by" in m]
     assert {"set": "tokens=2", "verdict": "killed", "killed_by": {"value_is_small": 3}, "note": ""} in told
     assert record(tmp_path / "m.json")["repro"].endswith("--set=tokens=1 --wider=tokens=2 --wider=tokens=3")
+    code, _, err = said(capsys, *given, "--wider=tokens")
+    assert (code, "tokens: write KEY=VALUE" in err) == (151, True)
     code, _, err = said(capsys, *given, "--wider=tokens=9")
     assert (code, "tokens" in err) == (151, True)
     code, _, err = said(capsys, "mutants", "core", "--record", "--wider=brokers=4")

@@ -181,6 +181,78 @@ def test_properties_of_whole_runs_kill(tmp_path: Path) -> None:
     ]
 
 
+BY_PARAMETERS = """
+from dataclasses import dataclass
+from typing import Annotated
+
+from reassure import Id, Model, Range, action, infinitely_often, initial, replace, require
+
+
+class Who(Id, size=2):
+    pass
+
+
+@dataclass(frozen=True)
+class Config:
+    pass
+
+
+@dataclass(frozen=True)
+class State:
+    phase: Annotated[int, Range(0, 1)]
+    at: Annotated[int, Range(0, 2)]
+    first: Who
+
+
+@initial
+def start(first: Who) -> State:
+    return State(phase=0, at=0, first=first)
+
+
+@action(who="a", fair="strong", fair_each=("x",))
+def go(s: State, x: Who) -> State:
+    require(s.at == 0)
+    left = x == s.first if s.phase <= 1 else x != s.first
+    return replace(s, at=1 if left else 2)
+
+
+@action(who="b", fair="weak")
+def back(s: State) -> State:
+    require(s.at != 0)
+    return replace(s, at=0, phase=1 - s.phase)
+
+
+@infinitely_often
+def left_again(s: State) -> bool:
+    return s.at == 1
+
+
+MODEL = Model.of(__name__, state=State, config=Config)
+"""
+
+
+def test_equal_steps_with_other_parameters_may_violate_a_property_of_whole_runs(tmp_path: Path) -> None:
+    """What is fair depends on who goes, and the states and steps are the same."""
+    prepared = prepare(model_file(tmp_path, BY_PARAMETERS), [])
+    judge = Judge(prepared.bound, prepared.lowered, SearchOptions(), MutantLimits(), look)
+    assert judge.base.violated == {}
+    (mutant,) = (m for m in mutants_of(prepared.bound) if m.after == "s.phase < 1")
+    assert judge.judge(mutant) == Judged(Fate.KILLED, {"left_again": None}, "")
+    result = plain_result(mutant.of(prepared.bound))
+    assert [p.status for p in result.properties if p.name == "left_again"] == [PropertyStatus.VIOLATED]
+
+
+def test_what_parameters_are_drawn_from_keeps_its_text(tmp_path: Path) -> None:
+    """A mutant that changed it nowhere would be called equivalent."""
+    drawn = TOKENS.replace(
+        "def is_small", "def others(s: Bag) -> frozenset[Token]:\n    return s.left - s.left\n\ndef is_small"
+    )
+    drawn = drawn.replace('@action(who="anybody")', '@action(who="anybody", token=lambda s: others(s))', 1)
+    assert "others(s))" in drawn
+    prepared = prepare(model_file(tmp_path, drawn), [])
+    assert not [m for m in mutants_of(prepared.bound) if m.where == "others"]
+
+
 def test_a_refused_mutant_says_why() -> None:
     prepared = prepare("core", [])
     bound, lowered = prepared.bound, prepared.lowered

@@ -177,7 +177,7 @@ class TestQuery:
         page = (Path(__file__).parents[4] / "docs/how-to/query-a-state-space.md").read_text(encoding="utf-8")
         asked = re.findall(r'reassure query /tmp/kraft "([^"]+)"', page)
         checked("kraft", ["unclean=off"], SparkOptions(MASTER, out=str(tmp_path / "kraft")), depth=6)
-        found = [query(str(tmp_path / "kraft"), sql, SparkOptions(MASTER), 20)[1] for sql in asked]
+        found = [query(str(tmp_path / "kraft"), sql, SparkOptions(MASTER), 20).rows for sql in asked]
         assert len(found) == 4
         assert found[0] == [(241,)]
         assert dict(found[1])["hear"] == 59

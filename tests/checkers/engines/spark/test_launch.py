@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ from reassure.checkers.base import temporary_folders
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.engines.spark import launch, owner_table
 from reassure.checkers.engines.spark.launch import java_version, on_this_machine, retrying, settings
+from tests.helpers.spark_runs import needs_spark
 
 SOCKETS = "spark.python.unix.domain.socket.enabled"
 
@@ -134,3 +136,20 @@ def test_what_pyspark_makes_while_it_starts_is_below_the_folder_of_the_process(m
     launch.gateway(SparkOptions("local[1]"))
     assert made == [str(launch.process_folder())]
     assert tempfile.gettempdir() == before
+
+
+@needs_spark
+def test_the_line_that_the_documents_give_to_spark_submit() -> None:
+    """It executes the file of the command: without an answer it would exit with 0."""
+    page = (Path(__file__).parents[4] / "docs/how-to/search-with-spark.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^spark-submit .*$", page, re.MULTILINE)
+    for old, new in (("spark://head:7077", "local[2]"), ("core --set brokers=6", "die_hard"), (" --out DIR", "")):
+        assert old in line
+        line = line.replace(old, new)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    ran = subprocess.run(
+        ["bash", "-c", line], env={**os.environ, **python, "PATH": path}, capture_output=True, text=True
+    )
+    assert ran.returncode == 12, ran.stderr
+    assert "goal_not_reached" in ran.stdout and "safety-violation (exit code 12)" in ran.stdout
