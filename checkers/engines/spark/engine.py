@@ -171,9 +171,9 @@ class _Check:
         touch(run.work)
         self.work.set_result(run.work)
         if run.commits:
-            levels_there = len(run.commits)
-            if options.depth is not None and levels_there > options.depth:
-                raise RunDirectoryError(f"{directory.uri} has {levels_there} levels already: --depth {options.depth}")
+            expanded = len(run.commits) - 1
+            if options.depth is not None and expanded > options.depth:
+                raise RunDirectoryError(f"{directory.uri} went on to level {expanded} already: --depth {options.depth}")
             run.verify(_saying(self.progress, "reading what is committed"))
         compile_seconds = time.monotonic() - began
         self.progress.begin()

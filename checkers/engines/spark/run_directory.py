@@ -359,9 +359,9 @@ class RunDirectory:
             if commit != commit.sealed(commits[-1].seal if commits else self.seal):
                 raise self._damaged(f"{name} is not as it was written after what is before it")
             commits.append(commit)
-        last = max([len(commits), *(commit.together for commit in commits), *(self._numbers() if commits else ())])
-        if len(commits) < last:
-            raise self._damaged(f"commits/{len(commits) + 1:04}.json is missing or cut off, before others")
+        here = len(commits) + 1
+        if commits and (any(commit.together >= here for commit in commits) or any(n > here for n in self._numbers())):
+            raise self._damaged(f"commits/{here:04}.json is missing or cut off, before others")
         return commits
 
     def _damaged(self, what: str) -> RunDirectoryError:
@@ -390,11 +390,15 @@ class RunDirectory:
             raise self._damaged(what)
 
     def commit(self, level: Commit) -> None:
-        """Commits a level. Datasets of an earlier end are no longer those of the run."""
+        """Commits a level. Datasets of an earlier end are no longer those of the run, nor are later commits, which a
+        driver leaves that was killed while it committed levels from the last to the first."""
         self.must_be_there()
         if not self.goes_on:
             self.goes_on = True
             self.clear_tables()
+            for number in self._numbers():
+                if number > level.level:
+                    self._delete(f"commits/{number:04}.json")
         self.write_json(f"commits/{level.level:04}.json", asdict(level))
 
     def clear_tables(self) -> None:
