@@ -21,7 +21,7 @@ from reassure.checkers.evidence.sample import RunAgain, by_other_engines
 from reassure.checkers.evidence.trace_store import SUFFIX, is_sealed
 from reassure.checkers.evidence.verdicts import Entry
 from reassure.spec.claims import Claim
-from reassure.spec.semantics.trace import read_itf
+from reassure.spec.semantics.trace import TraceError, read_itf
 
 
 @dataclass
@@ -81,8 +81,13 @@ class Integrity:
         models: PreparedModels = {}
         self.replayed = 0
         for path in sorted(p for p in paths if is_sealed(p, ledger.traces)):
-            data, name = read_itf(path), f"{folder.name}/{path.name}"
+            name = f"{folder.name}/{path.name}"
             self.replayed += 1
+            try:
+                data = read_itf(path)
+            except TraceError as error:
+                self.differences.append(f"{name}: {error}")
+                continue
             if "model_file" in data["#meta"]:
                 self.differences.append(f"{name}: of the model in a file, and claims are about those of the project")
                 continue

@@ -26,7 +26,7 @@ DECLARES = re.compile(r"^MODEL\b.*=", re.MULTILINE)
 """Binds `MODEL`, in a file that Python cannot read."""
 TESTS = re.compile(r"test_.*|.*_test|conftest")
 """Names of files of tests: what they call MODEL is none."""
-HAS_TESTS = re.compile(r"^(async )?(def|class) [Tt]est", re.MULTILINE)
+HAS_TESTS = re.compile(r"^\s*(async )?(def|class) [Tt]est|^\s*class \w+\(.*TestCase", re.MULTILINE)
 WHOLE = "search"
 """The test that a search came to its end; the others are named by their property or cover."""
 

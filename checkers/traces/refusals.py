@@ -11,7 +11,6 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from reassure.checkers.traces.explain import Scene, false_because, values_read, within_calls, within_members
-from reassure.spec.frontend.guards import conjuncts
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel, FailedCall, Params, Step
 
@@ -38,18 +37,6 @@ class RefusingGuard:
     note: str
     count: int = 0
     examples: list[RefusedChoice] = field(default_factory=list)
-
-    @property
-    def parts(self) -> frozenset[str]:
-        """The guard, and each condition of its conjunction, as the traces of a suite name them."""
-        try:
-            call = ast.parse(self.text, mode="eval").body
-        except SyntaxError:
-            return frozenset({self.text})
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or not call.args:
-            return frozenset({self.text})
-        conditions = [call.args[0], *conjuncts(call.args[0])]
-        return frozenset({self.text, *(f"{call.func.id}({ast.unparse(one)})" for one in conditions)})
 
 
 @dataclass

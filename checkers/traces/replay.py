@@ -10,7 +10,7 @@ from reassure.checkers.base.model_loader import FINDINGS
 from reassure.checkers.base.result import RAISES
 from reassure.checkers.traces.explain import claim_of, end_shows
 from reassure.checkers.traces.fairness import repeats, violates, why_fair
-from reassure.checkers.traces.refusals import ExplainingModel
+from reassure.checkers.traces.outcomes import Watched
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.liveness import assumptions_of
 from reassure.spec.semantics.trace import WRONG, ReplayRefused, Trace, TraceError, decode, of_each_property, replay
@@ -100,6 +100,8 @@ def refused_attempts(trace: Trace) -> list[dict[str, Any]]:
             raise TraceError("an attempt in `#meta`.`suite`.`refused` is of no state and action of this trace")
         if not isinstance(attempt.get("params"), dict):
             raise TraceError("an attempt in `#meta`.`suite`.`refused` has no `params`, an object")
+        if not isinstance(attempt.get("guard", ""), str):
+            raise TraceError("an attempt in `#meta`.`suite`.`refused` has a `guard` that is no text")
     return attempts
 
 
@@ -110,23 +112,27 @@ def _judge_refusals(trace: Trace, bound: BoundModel, result: Replayed) -> None:
     except TraceError as error:
         result.code, result.problem = Exit.TRACE, str(error)
         return
-    refused, explaining = 0, ExplainingModel(bound)
+    if not attempts:
+        return
+    refused, watched = 0, Watched(bound)
     for attempt in attempts:
         try:
             kinds = dict(bound.parameters(attempt["action"]))
             params = {name: decode(data, kinds[name]) for name, data in attempt["params"].items()}
-            guard = explaining.refusal(trace.states[attempt["state"]], attempt["action"], params)
+            with watched.watching():
+                failing = watched.failing(trace.states[attempt["state"]], attempt["action"], params)
         except (ModelError, TraceError, *WRONG) as error:
             result.code, result.problem = Exit.TRACE, f"an attempt in `#meta`.`suite`.`refused` is wrong: {error}"
+            continue
+        where, by = f"{attempt['action']} is {{}} in state {attempt['state']}", attempt.get("guard")
+        if failing is None:
+            result.code = Exit.EXPECTATION
+            result.problem = where.format("enabled") + ", where it was refused"
+        elif by is not None and by not in failing:
+            named = ", ".join(sorted(failing)) or "what a parameter is drawn from"
+            result.code = Exit.EXPECTATION
+            result.problem = where.format("refused") + f" by {named}, and the trace says by {by}"
         else:
-            where, by = f"{attempt['action']} is {{}} in state {attempt['state']}", attempt.get("guard")
-            if guard is None:
-                result.code = Exit.EXPECTATION
-                result.problem = where.format("enabled") + ", where it was refused"
-            elif by is not None and by not in guard.parts:
-                result.code = Exit.EXPECTATION
-                result.problem = where.format("refused") + f" by {guard.text}, and the trace says by {by}"
-            else:
-                refused += 1
+            refused += 1
     if refused:
         result.lines.append(f"{refused} attempt{'s' * (refused != 1)} refused as expected")

@@ -57,7 +57,8 @@ def property_changes(before: dict[str, str], after: dict[str, str]) -> list[Prop
 def answers(result: CheckResult) -> dict[str, str]:
     """The answers to the properties and covers, by name."""
     statuses = {p.name: str(p.status) for p in result.properties}
-    return statuses | {c.name: REACHED if c.reached else NOT_REACHED for c in result.covers}
+    idle = NOT_REACHED if result.complete else str(PropertyStatus.UNKNOWN)
+    return statuses | {c.name: REACHED if c.reached else idle for c in result.covers}
 
 
 def report_diff(difference: Diff, changes: list[PropertyChange], console: Console, stories: int, repro: str) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from reassure.checkers.analyses.mutants.outcomes import is_of_a_model
 from reassure.checkers.analyses.mutants.syntax_changes import SyntaxChange, changes
 from reassure.checkers.traces.changed_function import ChangedModel, code_of
+from reassure.checkers.traces.outcomes import is_of_a_model
 from reassure.spec.frontend.introspection import find_source
 from reassure.spec.language.vocabulary import Action, GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from reassure.checkers.analyses.mutants.outcomes import Outcome, StateOutcomes, Watched
 from reassure.checkers.analyses.suites.goals import Attempt, CoverageGoal, Path, StepGoals, as_far, path_along
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import BY_USER, Interrupted
 from reassure.checkers.engines.native.search import Clock
 from reassure.checkers.engines.native.state_graph import StateGraph
+from reassure.checkers.traces.outcomes import Outcome, StateOutcomes, Watched
 from reassure.checkers.traces.values_along import names_for_expressions
 from reassure.spec.language.vocabulary import LanguageError
 

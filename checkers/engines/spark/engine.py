@@ -226,7 +226,9 @@ class _Check:
         # Whoever goes on expands the last level, so that its steps are not among those that are kept.
         run.take(search, before_last if exploration.complete else search.tally)
         to_a_level = exploration.stopped.reason not in (StopReason.INTERRUPTED, StopReason.BUDGET, StopReason.MEMORY)
-        if exploration.stopped == ON_CLUSTER or (self.cluster.out is not None and to_a_level):
+        # Where the model raises nothing is kept: a run that is resumed begins anew, and raises again.
+        kept = self.cluster.out is not None and to_a_level and search.raised_on is None
+        if exploration.stopped == ON_CLUSTER or kept:
             with Ending() as ending:
                 run.store(map(as_arrays, [*search.found, search.beyond] if search.beyond else search.found))
             if ending.stop is not None:

@@ -375,10 +375,13 @@ class RunDirectory:
 
     def damage(self, name: str, rows: int, steps: bool) -> str:
         """What is wrong with a committed file of states; "" if it has these states. rows: their number."""
+        self.must_be_there()
         try:
             states = self.read_states(name)
             origins = self.read_states(name, "o") if steps else None
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.EIO):  # whatever the file system cannot do just now
+                raise
             return f"{name} cannot be read: {_reason(error)}"
         found = digest_of_states(states, origins)
         whole = len(states) == rows and name.removesuffix(".parquet").endswith(f"-{found}")
@@ -426,7 +429,9 @@ class RunDirectory:
         Raises `RunDirectoryError` where they are not the ones that the run has written.
         """
         if not self.ended():
-            raise RunDirectoryError(f"{self.uri} has no tables: its run has not ended, or was made with --no-data")
+            raise RunDirectoryError(
+                f"{self.uri} has no tables: its run has not ended, was made with --no-data or by an earlier version"
+            )
         try:
             listed = json.loads(self._read(MANIFEST))
             different = [name for name in DATASETS if dict(listed[name]) != self._sizes(name)]

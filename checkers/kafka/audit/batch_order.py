@@ -18,8 +18,9 @@ class BatchOrder:
     torn: int | None = None
     """Of the file read last: the byte (of a dump, the line) where its incomplete last batch begins; None: all of it was
     read. A file ends so where a controller stopped while writing."""
+    has_header: bool = False
     has_footer: bool = False
-    """The file read last has the footer of a snapshot."""
+    """The file read last has the header of a snapshot, or its footer."""
 
     def follow(self, first: int, last: int) -> None:
         """Goes on by the offsets of a batch. Raises `MalformedRecord` if they are not the next ones."""

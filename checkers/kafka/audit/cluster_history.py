@@ -26,6 +26,10 @@ class BrokenLog(Exception):
     """A record that cannot follow those before it."""
 
 
+class BeginsEarlier(BrokenLog):
+    """A record about something that the log does not have: it may begin earlier."""
+
+
 @dataclass
 class RegisteredBroker:
     """A broker as the log has it."""
@@ -145,12 +149,17 @@ class ClusterHistory:
         key = topic, data["partitionId"]
         before = self.partitions.get(key)
         if record.kind == "PartitionChange" and before is None:
-            raise BrokenLog(f"offset {record.offset}: a change of partition {self._named(*key)}, which was not created")
+            raise BeginsEarlier(
+                f"offset {record.offset}: a change of partition {self._named(*key)}, which was not created"
+            )
         if topic not in self.topics:
-            raise BrokenLog(f"offset {record.offset}: a partition of topic {topic}, which was not created")
-        if record.kind == "Partition" and before is not None:
-            raise BrokenLog(f"offset {record.offset}: partition {self._named(*key)} is created, and was there")
-        after = _created(data) if before is None else _changed(before, data)
+            raise BeginsEarlier(f"offset {record.offset}: a partition of topic {topic}, which was not created")
+        if record.kind == "Partition":  # Kafka takes one of a partition that is there in its place
+            after = _created(data)
+            before = None if after == before else before
+        else:
+            assert before is not None
+            after = _changed(before, data)
         counts = {zero.get(topic, 0), len(self.partitions[topic, 0].replicas) if (topic, 0) in self.partitions else 0}
         name = self.topics.get(topic, topic)
         change = PartitionChange(
@@ -232,7 +241,7 @@ class ClusterHistory:
 
     def _broker(self, number: int, record: MetadataRecord) -> RegisteredBroker:
         if number not in self.brokers:
-            raise BrokenLog(f"offset {record.offset}: broker {number} is not registered")
+            raise BeginsEarlier(f"offset {record.offset}: broker {number} is not registered")
         return self.brokers[number]
 
 

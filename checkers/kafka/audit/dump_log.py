@@ -19,7 +19,7 @@ UNREAD = re.compile(r"^\|? ?offset: \d+ .*payload: ?Error at")
 CONTROL = re.compile(
     r" (?:LeaderChange|SnapshotHeader|SnapshotFooter|KRaftVersion|KRaftVoters|controlType|endTxnMarker)\b"
 )
-FOOTER = "SnapshotFooter"
+HEADER, FOOTER = "SnapshotHeader", "SnapshotFooter"
 HOW = "kafka-dump-log prints records by --cluster-metadata-decoder --print-data-log"
 
 
@@ -30,7 +30,7 @@ def read_dump(lines: Iterable[str], order: BatchOrder, begin: int = 1) -> Iterat
     """
     batch, last, begun_at, seen = 0, -1, 0, -1
     of_batch: list[MetadataRecord] = []
-    order.torn, order.has_footer = None, False
+    order.torn, order.has_header, order.has_footer = None, False, False
     for number, line in enumerate(lines, begin):
         if (begun := BATCH.match(line)) is not None:
             if seen < last:
@@ -47,6 +47,8 @@ def read_dump(lines: Iterable[str], order: BatchOrder, begin: int = 1) -> Iterat
         offset = int(found[1])
         if last >= 0 and offset != seen + 1:
             raise MalformedRecord(f"line {number}: a record of offset {offset} in place of {seen + 1}")
+        if last >= 0 and offset > last:
+            raise MalformedRecord(f"line {number}: a record of offset {offset} after the batch of {batch} to {last}")
         try:
             order.follow(offset, offset)
         except MalformedRecord as error:
@@ -55,6 +57,7 @@ def read_dump(lines: Iterable[str], order: BatchOrder, begin: int = 1) -> Iterat
         if UNREAD.match(line) is not None:
             raise MalformedRecord(f"line {number}: the tool could not read this record; one of a newer release can")
         if CONTROL.search(line) is not None and "payload:" not in line:
+            order.has_header |= HEADER in line
             order.has_footer |= FOOTER in line
         elif (match := RECORD.match(line)) is not None:
             of_batch.append(_record(match, number, offset, batch))

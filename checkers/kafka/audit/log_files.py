@@ -11,7 +11,7 @@ from pathlib import Path
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.missing_file import did_you_mean
 from reassure.checkers.kafka.audit.batch_order import BatchOrder
-from reassure.checkers.kafka.audit.cluster_history import BrokenLog, ClusterHistory, PartitionChange
+from reassure.checkers.kafka.audit.cluster_history import BeginsEarlier, BrokenLog, ClusterHistory, PartitionChange
 from reassure.checkers.kafka.audit.dump_log import FILE, read_dump
 from reassure.checkers.kafka.audit.message_format import MalformedRecord
 from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
@@ -21,6 +21,9 @@ from reassure.spec.semantics.files import read_bytes
 
 LONGEST = 1 << 31
 """Bytes of a segment, which Kafka counts in 31 bits."""
+NAMED = "00000000000000000040-0000000001.checkpoint"
+INDEXES = (".index", ".timeindex", ".snapshot", ".txnindex")
+"""Files beside a segment, which `kafka-dump-log` prints too."""
 SEGMENT, SNAPSHOT = re.compile(r"^(\d{20})\.log$"), re.compile(r"^(\d{20})-\d{10}\.checkpoint$")
 
 
@@ -88,6 +91,11 @@ class LogPart:
     """The number of the first line."""
 
     @property
+    def words(self) -> str:
+        """The file, for people."""
+        return self.path if self.lines is None else f"{self.name} in {self.path}"
+
+    @property
     def snapshot(self) -> int | None:
         """The offset at which a snapshot ends; None of a segment."""
         found = SNAPSHOT.match(self.name)
@@ -107,7 +115,7 @@ def changes_in(files: list[LogFile], read: LogRead) -> Iterator[PartitionChange]
             try:
                 yield from _changes_in(part, read)
             except (MalformedRecord, BrokenLog) as error:
-                hint = "; does the log begin earlier? give its snapshot first" if isinstance(error, BrokenLog) else ""
+                hint = "; does the log begin earlier? give its snapshot first" * isinstance(error, BeginsEarlier)
                 raise Failure(Exit.USAGE, f"{part.path}: {error}{hint}") from None
     if read.history.pending is not None:
         read.torn.append(f"the log ends within a transaction: its {len(read.history.pending)} records do not count")
@@ -118,7 +126,7 @@ def _changes_in(part: LogPart, read: LogRead) -> Iterator[PartitionChange]:
     order = read.order
     if part.snapshot is not None:
         if order.next >= max(part.snapshot, 1):
-            read.torn.append(f"{part.path} was not read: the files before it tell what this snapshot tells")
+            read.torn.append(f"{part.words} was not read: the files before it tell what this snapshot tells")
             return
         if order.next:
             last = order.next - 1
@@ -126,12 +134,14 @@ def _changes_in(part: LogPart, read: LogRead) -> Iterator[PartitionChange]:
         order = BatchOrder()
     covered = read.order.covered if part.snapshot is None else 0
     yield from read.history.play(_noted(part.records(order, read.history.share), read, covered))
+    if part.snapshot is None and order.has_header:
+        raise MalformedRecord(f"a snapshot has the offset at which it ends in its name, as in {NAMED}")
     if part.snapshot is not None:
         if not order.has_footer:
             raise MalformedRecord("a snapshot without its footer: the file is cut, or was still being written")
         read.order = BatchOrder(next=part.snapshot, covered=part.snapshot)
     elif order.torn is not None and part.lines is not None:
-        read.torn.append(f"{part.path} ends within the batch of line {order.torn}, which was not read")
+        read.torn.append(f"{part.words} ends within the batch of line {order.torn}, which was not read")
     elif order.torn is not None:
         left = len(part.data) - order.torn
         read.torn.append(f"{part.path} ends within a batch at byte {order.torn}: {left} bytes were not read")
@@ -152,13 +162,13 @@ def _parts(file: LogFile) -> Iterator[LogPart]:
     if data[:1] == b"\0":
         yield LogPart(file.path, name, data)
         return
-    lines = tuple(_text(data, file.path).splitlines())
+    lines = tuple(line.rstrip("\r") for line in _text(data, file.path).split("\n"))  # a value may have other breaks
     begins = [number for number, line in enumerate(lines) if FILE.match(line) is not None]
     for begin, end in itertools.pairwise(dict.fromkeys([0, *begins, len(lines)])):
         found = FILE.match(lines[begin])
-        yield LogPart(
-            file.path, name if found is None else Path(found[1]).name, lines=lines[begin:end], begin=begin + 1
-        )
+        of_file = name if found is None else Path(found[1]).name
+        if found is None or not of_file.endswith(INDEXES):
+            yield LogPart(file.path, of_file, lines=lines[begin:end], begin=begin + 1)
 
 
 def _text(data: bytes, path: str) -> str:

@@ -73,7 +73,7 @@ class WireField:
     """A field of a message. type: of `FIXED`, or "bool", "string", "uuid", "ids" or "uuids" (arrays), "structures".
 
     first: the version from which it is there. tag: its number if it is tagged. default: what stands for a tagged field
-    that is left out. nullable: though it is not tagged; what is tagged always is.
+    that is left out. nullable: it may be null. Null is taken for every tagged field.
     """
 
     name: str

@@ -21,8 +21,8 @@ LENGTH_AT, SUMMED_FROM = 12, 21
 MAGIC = 2
 CODEC, CONTROL = 7, 1 << 5
 """Of a batch's attributes: how it is compressed; it is not data."""
-SNAPSHOT_FOOTER = b"\0\4"
-"""The type of the control record that ends a snapshot, in its key after the version."""
+SNAPSHOT_HEADER, SNAPSHOT_FOOTER = b"\0\3", b"\0\4"
+"""The types of the control records that begin and end a snapshot, in their keys after the version."""
 GZIP = 1
 CODECS = {2: "snappy", 3: "lz4", 4: "zstd"}
 HEAD_OF_PARTITION = struct.Struct(">bbbi16s")
@@ -58,7 +58,7 @@ def read_segment(data: bytes, order: BatchOrder, share: PartitionShare = WHOLE) 
     sums of batches are checked in turn.
     """
     at = number = 0
-    order.torn, order.has_footer = None, False
+    order.torn, order.has_header, order.has_footer = None, False, False
     while at < len(data):
         if len(data) - at < HEAD.size:
             order.torn = at
@@ -85,6 +85,7 @@ def read_segment(data: bytes, order: BatchOrder, share: PartitionShare = WHOLE) 
             if found != due:
                 raise MalformedRecord(f"at byte {at}: a record of offset {found} in place of {due}")
             if attributes & CONTROL:
+                order.has_header |= key[2:4] == SNAPSHOT_HEADER
                 order.has_footer |= key[2:4] == SNAPSHOT_FOOTER
             else:
                 yield _record(value, found, time, offset, share)

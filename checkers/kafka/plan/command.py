@@ -126,6 +126,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     running = read_assignment(args.running, cluster) if args.running else {}
     if not args.running and is_log(args.current) and (moving := len(metadata_log(args.current).running)):
         note(f"note: reassignments under way by {args.current}: {moving:,}; --running judges on top of them")
+    for path in dict.fromkeys(path for path in (args.cluster, args.current) if path and is_log(path)):
+        for line in metadata_log(path).not_read:
+            note(f"note: {line}")
     if args.generate:
         proposal = propose(
             cluster,

@@ -43,6 +43,8 @@ class MetadataLog:
         for _ in changes_in([LogFile(str(file)) for file in files_of([path])], read):
             pass
         self.history: ClusterHistory = read.history
+        self.not_read = read.torn
+        """What of the log was not read, in words."""
         self.partitions: dict[tuple[str, int], Partition] = {
             (self.history.topics[topic], number): p
             for (topic, number), p in self.history.partitions.items()

@@ -116,6 +116,37 @@ MODEL = Model.of(__name__, state=State, config=Config, deadlock=False)
 """
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    require(s.n < 1)\n", "    require(s.n < 1); require(s.n <= 3)\n"),
+        ("    require(s.n < 1)\n", "    require(some(None if s.locked else s.n, 'locked') < 1)\n"),
+        ("replace(s, n=s.n + 1)", "replace(s, n=some(s.n if s.n < 2 else None) + some(1 if s.n < 1 else None))"),
+    ],
+)
+def test_a_new_suite_is_accepted(old: str, new: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Guards within guards, and several on one line: what refuses is found by the machinery that wrote the suite."""
+    assert old in GUARDED
+    (model := tmp_path / "guarded.py").write_text(
+        GUARDED.replace(old, new).replace("replace, require", "replace, require, some")
+    )
+    folder = tmp_path / "suite"
+    assert said(capsys, "traces", str(model), "--cover=guards", f"--out={folder}", "--quiet")[0] in (0, 16)
+    code, out, _ = said(capsys, "replay", str(folder), f"--model={model}")
+    assert (code, " 0 failed" in out) == (0, True), out
+
+
+def test_another_condition_of_the_guard_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (model := tmp_path / "guarded.py").write_text(GUARDED.replace("s.n >= 0)", "s.n < 1)"))
+    folder = tmp_path / "suite"
+    said(capsys, "traces", str(model), "--cover=guards", f"--out={folder}", "--quiet")
+    words = ("replay", str(folder), f"--model={model}")
+    assert said(capsys, *words)[0] == 0
+    model.write_text(GUARDED.replace("not s.locked and s.n >= 0)", "s.n >= 0 and s.n < 1)"))
+    code, out, _ = said(capsys, *words)
+    assert code == 15 and "and the trace says by require(not s.locked)" in out
+
+
 def test_another_guard_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A suite of guards is about each of them: one that another stands in for is missed."""
     (model := tmp_path / "guarded.py").write_text(GUARDED)
@@ -140,6 +171,8 @@ def test_an_attempt_that_is_not_refused_fails(suite: Path, capsys: pytest.Captur
     code, out, _ = said(capsys, "replay", str(suite))
     assert code == 15
     assert "fence is enabled in state 0, where it was refused" in out
+    edit(suite / FIRST, lambda data: data["#meta"]["suite"]["refused"][0].update(guard=[1]))
+    assert said(capsys, "replay", str(suite / FIRST))[0] == 18
     edit(suite / FIRST, lambda data: attempt(data, "7"))
     code, out, _ = said(capsys, "replay", str(suite / FIRST))
     assert code == 18

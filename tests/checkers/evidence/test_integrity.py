@@ -191,6 +191,16 @@ def test_a_trace_of_a_model_in_a_file_is_not_executed(
     assert not Path("executed").exists()
 
 
+def test_a_sealed_trace_that_cannot_be_read(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (ran / "traces" / TRACE).write_text('{"vars": [], "states": []}')
+    sealed = ledger.read()
+    sealed.traces[TRACE] = hashlib.sha256((ran / "traces" / TRACE).read_bytes()).hexdigest()
+    ledger.write(sealed)
+    assert main(["claims", "--replay"]) == 15
+    out = capsys.readouterr().out
+    assert f"traces/{TRACE}: " in out and "K1, a search: violated; stale: its trace is missing" in out
+
+
 def test_refresh_forgets_the_trace_of_what_no_longer_is_violated(ran: Path) -> None:
     of_the_ledger(ran, lambda d: d["records"]["check die_hard"]["results"]["goal_not_reached"].update(status="holds"))
     assert main(["claims", "K2", "--refresh"]) == 0

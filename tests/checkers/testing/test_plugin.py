@@ -142,6 +142,8 @@ def test_a_model_is_checked_however_its_file_binds_it(name: str, text: str, pyte
 
 def test_a_file_given_by_name_is_checked_or_an_error_beside_good_ones(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(jugs=MODEL, nothing="LIMIT = 3\n", test_it="def test_one(): pass\n")
+    Path("checks.py").write_text("import unittest\nclass Jugs(unittest.TestCase):\n    def test_it(self): pass\n")
+    pytester.runpytest_inprocess(*ON, "--reassure", "checks.py").assert_outcomes(passed=1)
     ran = pytester.runpytest_inprocess(*ON, "--reassure", "jugs.py", "nothing.py", "test_it.py")
     ran.assert_outcomes(errors=1)
     together = pytester.runpytest_inprocess(*ON, "--reassure", "jugs.py", "test_it.py")

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from reassure.checkers.analyses.diff import command
 from reassure.checkers.analyses.diff.analysis import Diff, diff
 from reassure.checkers.analyses.diff.observation import comparable
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.check import CheckRequest
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 from tests.helpers.command import said
 from tests.helpers.raising_model import MODEL
@@ -174,6 +176,24 @@ def test_equal_steps_with_a_property_that_is_lost(tmp_path: Path, capsys: pytest
     assert "same behaviour; 1 property lost\nexpectation-mismatch (exit code 15)\n" in out
     assert said(capsys, "diff", before, after, "--no-properties")[0] == 0
     assert said(capsys, "diff", after, before)[0] == 0
+
+
+def test_a_cover_that_an_early_end_left_open_is_not_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answer is open, and so is the comparison: 5, as the page of `diff` says."""
+    before, after = pair(tmp_path, SAME["equal guards"])
+    whole = command.check
+
+    def early(request: CheckRequest, progress: Progress) -> Any:
+        if request.model == after:
+            request.options.depth = 1
+        return whole(request, progress)
+
+    monkeypatch.setattr(command, "check", early)
+    code, out, _ = said(capsys, "diff", before, after)
+    assert (code, "lost     emptied" in out) == (5, True), out
+    assert "reached -> unknown" in out
 
 
 def test_a_model_without_properties(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -168,6 +169,40 @@ def _one_more(found: re.Match[str]) -> str:
     """An offset line as a snapshot has it, after its header."""
     offset = int(found[2]) + 1
     return f"{found[1]}ffset: {offset}" + (f" lastOffset: {offset}" if found[3] else "")
+
+
+def test_what_else_a_dump_may_have(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The index of a segment; ends of lines of Windows; a value with a line break that JSON leaves as it is."""
+    text = SEGMENT.with_suffix(".txt").read_text()
+    whole = said(capsys, "audit", str(SEGMENT))[:2]
+    path = tmp_path / "dump.txt"
+    breaks = text.replace('"name":"watched"', '"name":"watc\u2028hed"', 1)
+    for other in (f"{text}Dumping 0.index\noffset: 0 position: 0\noffset: 5 position: 400\n", breaks):
+        path.write_text(other, encoding="utf-8")
+        code, out, err = said(capsys, "audit", str(path))
+        assert (code, err, out.splitlines()[:8]) == (whole[0], "", whole[1].splitlines()[:8])
+    path.write_bytes(text.replace("\n", "\r\n").encode())
+    assert said(capsys, "audit", str(path))[:2] == whole
+
+
+def test_a_snapshot_by_another_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.checkpoint"
+    path.write_bytes(snapshot_of(of(range(11))))
+    code, out, err = said(capsys, "audit", str(path))
+    assert (code, out) == (64, "") and "a snapshot has the offset at which it ends in its name, as in 0000" in err
+
+
+def test_a_partition_that_is_created_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Kafka takes the record in place of what was there: no release makes the change, which is a finding."""
+    found = cluster(1, 2, 3)
+    again = replace(found[-1], offset=len(found), batch=len(found))
+    path = tmp_path / "dump.txt"
+    path.write_text("\n".join(map(dump_line, [*found, again])))
+    assert said(capsys, "audit", str(path))[0] == 0
+    other = replace(again, data={**again.data, "replicas": [2, 3], "isr": [2], "leader": 2})
+    path.write_text("\n".join(map(dump_line, [*found, other])))
+    code, out, _ = said(capsys, "audit", str(path))
+    assert code == 12 and "no release makes this change" in out
 
 
 def test_a_time_that_no_calendar_has(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

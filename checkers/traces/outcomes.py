@@ -17,7 +17,7 @@ from reassure.checkers.base.digest import source
 from reassure.checkers.base.interpreter_hooks import patched_code
 from reassure.checkers.traces.changed_function import code_of
 from reassure.spec.frontend.guards import conjuncts
-from reassure.spec.language.vocabulary import Action, require, some
+from reassure.spec.language.vocabulary import Action, GuardRefused, require, some
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Params
 
 REPORT = "__reassure_outcome__"
@@ -112,6 +112,18 @@ class Watched(BoundModel):
         finally:
             self._actions = self._every_action
         return StateOutcomes(self._tried, taken)
+
+    def failing(self, state: Any, name: str, params: Params) -> frozenset[str] | None:
+        """The texts of the guards that fail where an action is tried, none if it is enabled; only while `watching`.
+
+        Empty where a parameter is not among the values that it is drawn from. Raises as `take` does.
+        """
+        self._last = set()
+        try:
+            self.take(state, name, params)
+        except GuardRefused:
+            return frozenset(site.text for site, value in self._last if site.kind == "guard" and not value)
+        return None
 
     def _run(self, name: str, callee: Any, positional: tuple[Any, ...], params: Params) -> Any:
         self._last = set()
