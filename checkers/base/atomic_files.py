@@ -25,11 +25,16 @@ def write_atomically(path: Path, text: str) -> None:
 def _replace(path: Path, text: str) -> None:
     """Writes a file beside this one, and renames it."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    path = path.resolve()  # of a link, what it leads to
+    try:
+        mode = path.stat().st_mode & 0o755
+    except FileNotFoundError:
+        mode = 0o644
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as out:
             out.write(text)
-        os.chmod(name, 0o644)
+        os.chmod(name, mode)
         os.replace(name, path)
     except BaseException:
         os.unlink(name)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.base.model_loader import own_file
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.run_record import RunRecord
@@ -63,7 +63,7 @@ class RunIdentity:
         """The run record without results."""
         return {
             "schema": SCHEMA,
-            "verdict": VERDICTS[code],
+            "verdict": PASS_TO_DEPTH if code is Exit.OK and stopped.reason is StopReason.DEPTH else VERDICTS[code],
             "exit_code": code.value,
             "complete": complete,
             "stop_reason": stopped.reason,

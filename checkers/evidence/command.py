@@ -15,6 +15,7 @@ from reassure.checkers.base.shared_options import JSON
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note
+from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.checkers.console.gate_kind import GateKind, Record
 from reassure.checkers.evidence import ledger, pages, verdicts
 from reassure.checkers.evidence.integrity import Integrity
@@ -57,6 +58,8 @@ KIND = GateKind(
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Prints the claims that are asked for; searches only with `--refresh`."""
+    if args.format != "text" and args.json == STANDARD_OUTPUT:
+        raise Failure(Exit.USAGE, f"--format {args.format} and --json - both write to standard output")
     try:
         every = claims.read()
     except claims.ClaimError as error:

@@ -37,6 +37,8 @@ from reassure.checkers.gate.kinds import DEFAULT_KIND, KINDS, kind_of, options, 
 from reassure.checkers.gate.values import Schema, described, fits
 from reassure.spec.semantics.files import read_bytes
 
+TO_DEPTH = ("check", "kafka conform", "kafka diff")
+"""Kinds whose searches pass to a depth."""
 VERDICT_NAMES = [*VERDICTS.values(), PASS_TO_DEPTH]
 LONGEST = 4 << 20
 """Bytes of a file. One with 1,000 checks has half a MiB."""
@@ -208,7 +210,12 @@ def _entry(path: Path, number: int, entry: dict[str, Any], engine: str | None) -
     if not fits(kind, values.one_of(list(KINDS))):
         raise Failure(Exit.USAGE, f"{where}: kind is one of {', '.join(KINDS)}, not {kind!r}")
     _must_be_of(where, kind, entry)
-    if "depth" in entry and entry["expect"] == VERDICTS[Exit.OK] and kind == "check":
+    for key, value in entry.items():
+        if isinstance(value, str) and value.startswith("-") and len(value) > 1 and key in options(kind):
+            raise Failure(Exit.USAGE, f"{where}: {key} is {value!r}, which is an option of a command")
+    if isinstance(entry.get("name"), str) and not entry["name"].isprintable():
+        raise Failure(Exit.USAGE, f"{where}: a name is one line of text, not {entry['name']!r}")
+    if "depth" in entry and entry["expect"] == VERDICTS[Exit.OK] and kind in TO_DEPTH:
         why = f'a search of {entry["depth"]} levels passes to that depth: write expect = "{PASS_TO_DEPTH}"'
         raise Failure(Exit.USAGE, f"{where}: {why}")
     _budget(where, entry)

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.result import PropertyStatus, in_a_list
+from reassure.checkers.console.gate_kind import Record
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem
 from reassure.checkers.gate.run_check import CheckOutcome
@@ -98,12 +99,21 @@ def _failure_element(case: ElementTree.Element, name: str, check: Check, outcome
         element.text = _clean("\n".join([*(p.text for p in problems), *_more(name, check, outcome)]))
         return f"{kind}s"
     record = outcome.record
-    status = {p["name"]: p["status"] for p in record["properties"]}.get(name)
-    if name in record["not_applicable"] or status == PropertyStatus.NOT_CHECKED:
-        why = "does not apply to this configuration" if name in record["not_applicable"] else "not checked"
+    if why := _undecided(name, record):
         ElementTree.SubElement(case, "skipped", message=why)
         return "skipped"
     return PASSED
+
+
+def _undecided(name: str, record: Record) -> str:
+    """Why a property or cover that is as expected has no answer, "" if it has one: what is open has not passed."""
+    if name in record["not_applicable"]:
+        return "does not apply to this configuration"
+    status = {p["name"]: p["status"] for p in record["properties"]}.get(name)
+    if status in (PropertyStatus.NOT_CHECKED, PropertyStatus.UNKNOWN):
+        return str(status).replace("_", " ")
+    is_open = not record["complete"] and any(c["name"] == name and not c["reached"] for c in record["covers"])
+    return "not reached so far" if is_open else ""
 
 
 def _case_of(problem: Problem, check: Check) -> str:

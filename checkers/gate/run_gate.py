@@ -194,7 +194,12 @@ def _update(report: GateReport, console: Console) -> bool:
     pins = {numbers[id(check)]: update.found_pins(check, outcome) for check, outcome in report.answered}
     text = update.updated(file.text, pins)
     if text == file.text:
-        console.print("--update: nothing to change: the file has the pins and trace lengths of this run", style="dim")
+        answers = [(outcome.ran, outcome.record["verdict"], check.expect) for check, outcome in report.answered]
+        other = sum(not ran or verdict != expected for ran, verdict, expected in answers)
+        kept = f"; of {other:,} with another verdict they are left as they are" if other else ""
+        console.print(
+            f"--update: nothing to change: the file has the pins and trace lengths of this run{kept}", style="dim"
+        )
         return False
     if read(file.path).text != file.text:
         raise Failure(Exit.SYSTEM, f"{file.path} was changed while its checks ran, and is left as it is: run it again")

@@ -13,6 +13,7 @@ import tomllib
 from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.stop import StopReason
 from reassure.checkers.gate.gate_file import PROPERTIES, Check
 from reassure.checkers.gate.judge import lengths, property_digest
 from reassure.checkers.gate.run_check import CheckOutcome
@@ -25,11 +26,14 @@ TEXT = r"\"[^\"\n]*\"|'[^'\n]*'"
 
 Tables = dict[str, dict[str, int | str]]
 
+CUT_SHORT = (StopReason.BUDGET, StopReason.MEMORY, StopReason.INTERRUPTED)
+"""Ends of runs whose numbers are those of this machine and day."""
+
 
 def found_pins(check: Check, outcome: CheckOutcome) -> Tables:
     """The pins that a run gives a check, by table; none if it was cut short or gave another verdict."""
     record = outcome.record
-    if not outcome.ran or record["verdict"] != check.expect:
+    if not outcome.ran or record["verdict"] != check.expect or record["stop_reason"] in CUT_SHORT:
         return {}
     pinned = check.pin or {}
     whole = any(name != PROPERTIES for name in pinned) or not (pinned or outcome.problems)

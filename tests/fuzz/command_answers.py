@@ -296,6 +296,10 @@ def _key(value: Any) -> str:
     return repr(value)
 
 
+GOOD, OPEN = ("holds", "holds_within_bounds", "reached"), ("unknown", "not_checked", "holds_to_depth")
+"""Answers of `diff` that a variant may lose, and those by which nothing is known to be lost."""
+
+
 def _differences(f: Frame, ran: Ran, graphs: tuple[Graph, Graph], facts: tuple[Facts, Facts]) -> Found:
     said = ran.record["diff"]
     if not said["whole"]:
@@ -324,8 +328,10 @@ def _differences(f: Frame, ran: Ran, graphs: tuple[Graph, Graph], facts: tuple[F
         yield "other steps", (got, want)
     clipped = any(g.clipped for g in graphs)
     code = Exit.EXPECTATION if want or want_initial else Exit.INCONCLUSIVE if clipped else Exit.OK
-    if ran.code != code:
-        yield "another exit code", (ran.code, code)
+    lost = {p["after"] for p in said["properties"] if p["before"] in GOOD and p["after"] not in (*GOOD, None)}
+    codes = [Exit.INCONCLUSIVE if after in OPEN else Exit.EXPECTATION for after in lost]
+    if ran.code != worst([code, *codes]):
+        yield "another exit code", (ran.code, code, lost)
     fallen = [
         {n for n, v in one.hits.items() if v is not None} | {n for n, v in one.runs.items() if v} for one in facts
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import keyword
+import sys
 from pathlib import Path
 
 from reassure.checkers.base.atomic_files import write_atomically
@@ -136,6 +137,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if not name.isidentifier() or keyword.iskeyword(name) or not name.isascii():
         why = "a keyword of Python" if keyword.iskeyword(name) else "not a name of a Python module"
         raise Failure(Exit.USAGE, f"{name!r} is {why}: write another name, of letters, digits and _")
+    if name == "reassure" or name in sys.stdlib_module_names:
+        raise Failure(Exit.USAGE, f"{name!r} is the name of a module that Python has: write another one")
     model, test, gate = (args.dir / file for file in (f"{name}.py", f"test_{name}.py", "gate.toml"))
     for path in (model, test):
         if path.exists():

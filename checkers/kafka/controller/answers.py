@@ -89,6 +89,8 @@ class RecordedAnswers:
             (length,) = struct.unpack_from(">i", content, len(MAGIC))
             start = len(MAGIC) + 4
             head = json.loads(content[start : start + length])
+            if head["release"] != release.version:
+                raise ValueError(f"it has the answers of Kafka {head['release']}, not of {release.version}")
             if head["driver"] != driver_digest():
                 raise Failure(Exit.DRIFT, f"the answers of Kafka {release.version} are stale: {_again(release)}")
             words = np.frombuffer(lzma.decompress(content[start + length :], lzma.FORMAT_RAW, None, _FILTERS), np.int64)

@@ -266,7 +266,8 @@ def run_replay(args: argparse.Namespace, console: Console) -> Exit:
     for kafka, traces in by_release.items():
         try:
             with Driver(fetch(kafka)) as driver:
-                codes += [_replay(path, trace, driver, console) for path, trace in traces]
+                for path, trace in traces:
+                    codes.append(_replay(path, trace, driver, console))
         except Failure as failure:
             note(f"reassure: {failure}")
             codes.append(failure.code)
@@ -274,12 +275,26 @@ def run_replay(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def _replay(path: Path, trace: ControllerTrace, driver: Driver, console: Console) -> Exit:
+    if not trace.commands:
+        note(NO_COMMAND.format(path))
+        return Exit.NOTHING
     difference = replayed(trace, driver)
     if difference is None:
         report_accepted(trace, str(path), driver.release.version, console)
         return Exit.OK
     report_difference(difference, str(path), driver.release.version, console)
     return Exit.TRACE
+
+
+NO_COMMAND = "{} has no command for the controller: nothing was executed"
+
+
+def trace_with_commands(path: Path, model: str | None) -> tuple[ControllerTrace, Release]:
+    """The commands of a trace, for the newest release that it is of; `Failure` if it has none."""
+    trace, own = controller_traces(path, model)[-1]
+    if not trace.commands:
+        raise Failure(Exit.NOTHING, NO_COMMAND.format(path))
+    return trace, own
 
 
 def controller_traces(
@@ -401,7 +416,7 @@ def _write_runs(runs: dict[str, Shown], folder: Path) -> list[str]:
 def run_test(args: argparse.Namespace, console: Console) -> Exit:
     """Prints the test, or writes it; with `--run` a test that fails gives exit code 12."""
     meta = itf(args.trace)["#meta"]
-    trace, own = controller_traces(args.trace, args.model)[-1]
+    trace, own = trace_with_commands(args.trace, args.model)
     kafka = named_release(args.release) if args.release else own
     promise = args.property or meta.get("property", "")
     if args.property and promise not in properties_of(meta):
@@ -432,7 +447,7 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
 def run_confirm(args: argparse.Namespace, console: Console) -> Exit:
     """Repeats the trace on the whole controller; exit code 18 where that does something else."""
     kafka = named_release(args.release or [r.version for r in RELEASES if r.tested][-1])
-    steps = confirm(controller_traces(args.trace, args.model)[-1][0], fetch(kafka, tests=True))
+    steps = confirm(trace_with_commands(args.trace, args.model)[0], fetch(kafka, tests=True))
     for step in steps:
         answer = "" if step.answer == "NONE" else f" -> {step.answer}"
         console.print(f"  {step.text}{answer}  (controller epoch {step.claim_epoch})")

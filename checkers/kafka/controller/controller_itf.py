@@ -193,6 +193,8 @@ def from_itf(data: dict[str, Any], name: str) -> ControllerTrace:
             about = data["states"][i]["#meta"]
             command = _command(about["action"], about["params"], brokers)
             if command is None:
+                if states[i] != states[i - 1]:
+                    raise ValueError(f"step {i}, {about['action']}, is none of the controller's, and its state changes")
                 continue
             error = str(about["answer"]).split(",")[0] or None
             commands.append(TraceCommand(i, str(command), command, states[i - 1], states[i], error))

@@ -30,6 +30,18 @@ def test_the_old_text_stays_where_the_new_one_cannot_be_written(
     assert [p.name for p in tmp_path.iterdir()] == ["kept.json"]
 
 
+def test_a_link_leads_to_the_file_that_is_written(tmp_path: Path) -> None:
+    """It stays a link. A file keeps what its user may do; others never gain the right to write it."""
+    (path := tmp_path / "real.toml").write_text("old")
+    (link := tmp_path / "link.toml").symlink_to(path)
+    path.chmod(0o600)
+    write_atomically(link, "new")
+    assert (link.is_symlink(), path.read_text(), path.stat().st_mode & 0o777) == (True, "new", 0o600)
+    path.chmod(0o666)
+    write_atomically(path, "newer")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("newer", 0o644)
+
+
 @pytest.mark.skipif(not FULL.exists(), reason="no /dev/full")
 def test_a_full_device_is_named_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = said(capsys, "check", "die_hard", "--engine", "reference", "--quiet", "--json", str(FULL))

@@ -45,7 +45,7 @@ def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert (tmp_path / "test_lease.py").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["my-idea", "class", "1st", "a.py", ""])
+@pytest.mark.parametrize("name", ["my-idea", "class", "1st", "a.py", "", "reassure", "json"])
 def test_names_that_are_none(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = said(capsys, "new", name, f"--dir={tmp_path}")
     assert (code, len(err.splitlines()), list(tmp_path.iterdir())) == (64, 1, [])

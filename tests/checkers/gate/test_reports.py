@@ -102,6 +102,37 @@ def test_junit_has_a_case_for_each_property(written: Path) -> None:
     assert "again: reassure check " in str(case[0].text)
 
 
+def test_what_a_run_left_open_has_not_passed(tmp_path: Path) -> None:
+    """Also where that is what the check expects."""
+    from reassure.checkers.cli.main import main
+
+    check = '[[check]]\nmodel = "two_phase_commit"\nengine = "reference"\nbudget = 0.001\nexpect = "inconclusive"\n'
+    (tmp_path / "gate.toml").write_text(check)
+    assert main(["gate", str(tmp_path / "gate.toml"), "-j1", f"--junit={tmp_path / 'junit'}"]) == 0
+    (suite,) = ElementTree.fromstring((tmp_path / "junit").read_text())
+    open_ones = {c.get("name"): [r.get("message") for r in c] for c in suite.iter("testcase")}
+    assert open_ones == {
+        "verdict": [], "consistent": ["unknown"], "no deadlock": ["unknown"],
+        "everybody_commits": ["not reached so far"], "everybody_aborts": ["not reached so far"],
+    }  # fmt: skip
+    assert (suite.get("tests"), suite.get("skipped")) == ("5", "4")
+
+
+@pytest.mark.parametrize(
+    ("check", "why"),
+    [
+        ('model = "--help"', "model is '--help', which is an option of a command"),
+        ('kind = "replay"\ntrace = "-h"', "trace is '-h', which is an option of a command"),
+        ('model = "die_hard"\nname = "a\\nok   b"', "a name is one line of text"),
+        ('kind = "kafka conform"\nmodel = "kraft_kafka"\nkept = true\ndepth = 1', 'write expect = "pass-to-depth"'),
+    ],
+)
+def test_checks_that_are_refused(check: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (path := tmp_path / "gate.toml").write_text(f'[[check]]\n{check}\nexpect = "pass"\n')
+    code, _, err = said(capsys, "gate", str(path), "-j1")
+    assert (code, why in err, len(err.splitlines())) == (64, True, 1), err
+
+
 def test_junit_tells_what_was_run(written: Path) -> None:
     facts = {p.get("name"): p.get("value") for p in suites(written)["die_hard"].iter("property")}
     assert {k: facts[k] for k in ("kind", "expect", "verdict", "complete", "distinct", "generated", "command")} == {

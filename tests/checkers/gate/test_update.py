@@ -50,6 +50,28 @@ properties = "22b03fd71082"
 """
 
 
+@pytest.mark.parametrize("check", ['kind = "find"\nexpression = "False"', 'kind = "simulate"\nwalks = 1_000_000'])
+def test_numbers_of_a_run_that_was_cut_short_are_no_pins(
+    check: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of the next run would be others."""
+    budget = 0.3 if "find" in check else 1.0
+    text = f'[[check]]\n{check}\nmodel = "core"\nset = {{ brokers = 6 }}\nbudget = {budget}\nexpect = "inconclusive"\n'
+    (path := tmp_path / "g.toml").write_text(text)
+    said(capsys, "gate", str(path), "--update", "-j", "1")
+    assert "pin" not in path.read_text()
+
+
+def test_a_run_with_another_verdict_is_not_what_the_pins_are_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = '[[check]]\nmodel = "die_hard"\nengine = "reference"\nexpect = "pass"\npin = { distinct = 3 }\n'
+    (path := tmp_path / "g.toml").write_text(text)
+    code, out, _ = said(capsys, "gate", str(path), "--update", "-j", "1")
+    assert (code, path.read_text()) == (15, text)
+    assert "of this run; of 1 with another verdict they are left as they are" in out
+
+
 def test_pins_are_written_where_they_stand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "g.toml"
     path.write_text(GATE)

@@ -63,6 +63,12 @@ def test_another_driver_makes_answers_stale(kept: tuple[Path, Conformance], monk
         RecordedAnswers(release("4.4.0"), kept[0])
 
 
+def test_answers_of_another_release_are_refused(kept: tuple[Path, Conformance]) -> None:
+    with pytest.raises(Failure, match=r"it has the answers of Kafka 4\.4\.0, not of 4\.3\.1$") as caught:
+        RecordedAnswers(release("4.3.1"), kept[0])
+    assert caught.value.code is Exit.SYSTEM
+
+
 @pytest.mark.parametrize("content", [b"", b"reassure answers 1\n", b"reassure answers 1\n\0\0\0\2{}abc"])
 def test_a_damaged_file_is_a_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "4.4.0.answers"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,6 +84,43 @@ def test_the_command_exits_with_18_where_kafka_refuses(
     said = capsys.readouterr().out
     assert "Kafka 3.9.0 refuses" in said and "at step 4: fence(2)" in said and "PartitionChangeRecord(" in said
     assert said.count("refuses") == 1
+
+
+def test_a_run_of_which_nothing_is_executed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What brokers do among themselves is no command, and changes no state of the controller."""
+    class_path("4.4.0")
+    run = json.loads((DEFECTS / "rollback-never-ends.itf.json").read_text())
+    run["#meta"]["kafka"]["release"] = "4.4.0"
+    renamed = json.loads(json.dumps(run))
+    for state in renamed["states"][1:]:
+        state["#meta"] |= {"action": "commit", "params": {}}
+    (path := tmp_path / "renamed.itf.json").write_text(json.dumps(renamed))
+    for words in (("replay",), ("confirm",), ("test", "--main")):
+        assert main(["kafka", *words, str(path)]) == Exit.TRACE.value
+        assert "commit, is none of the controller's, and its state changes" in capsys.readouterr().err
+    del run["states"][1:]
+    (one := tmp_path / "one.itf.json").write_text(json.dumps(run))
+    for words in (("replay",), ("confirm",), ("test", "--main")):
+        assert main(["kafka", *words, str(one)]) == Exit.NOTHING.value
+        assert "has no command for the controller: nothing was executed" in capsys.readouterr().err
+
+
+def test_a_trace_without_commands_hides_no_other(
+    bound: BoundModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = trace_of(bound, [*JOIN, ("fence", {"broker": TWO})])
+    made.meta = {"model": "kraft_kafka", "config": {}}
+    (good := tmp_path / "good.itf.json").write_text(to_itf(made, bound))
+    none = Trace(made.states[:1], made.steps[:1], made.meta)
+    (empty := tmp_path / "empty.itf.json").write_text(to_itf(none, bound))
+    partition = made.states[-1].partition
+    changed = type(partition)(**{**vars(partition), "leader_epoch": 1})
+    made.states[-1] = type(made.states[-1])(**{**vars(made.states[-1]), "partition": changed})
+    (bad := tmp_path / "bad.itf.json").write_text(to_itf(made, bound))
+    words = ["kafka", "replay", str(bad), str(empty), str(good), "--release", "3.9.0"]
+    assert main(words) == Exit.TRACE.value
+    out, err = capsys.readouterr()
+    assert "Kafka 3.9.0 refuses" in out and "Kafka 3.9.0 runs" in out and "nothing was executed" in err
 
 
 def test_a_model_of_something_else_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

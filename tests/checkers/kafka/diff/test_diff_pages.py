@@ -35,7 +35,11 @@ def test_a_gate_pins_a_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[
     gate.write_text(block("toml"))
     assert main(["gate", str(gate), "-j", "1"]) == Exit.OK.value
     assert "ok   kafka diff 4.3.0 4.3.1" in capsys.readouterr().out
-    gate.write_text(block("toml").replace("states = 664", "states = 665") + "depth = 2\n")
+    to_depth = block("toml").replace("states = 664", "states = 665") + "depth = 2\n"
+    gate.write_text(to_depth)
+    code, _, err = said(capsys, "gate", str(gate), "-j", "1")
+    assert code == Exit.USAGE.value and 'write expect = "pass-to-depth"' in err
+    gate.write_text(to_depth.replace('expect = "pass"', 'expect = "pass-to-depth"'))
     code, out, _ = said(capsys, "gate", str(gate), "-j", "1")
     assert code == Exit.DRIFT.value and "pinned 665" in out
 
