@@ -76,13 +76,15 @@ class CheckedProof:
 class Prover:
     """One model under proof.
 
-    say: reports progress, and raises when the budget is over. seconds_left: None for no limit.
+    say: reports progress, and raises when the budget is over; begin: the same of work that may take long.
+    seconds_left: None for no limit.
     """
 
     bound: BoundModel
     lowered: LoweredModel
     proof: ProofOptions
     say: Callable[[str], None]
+    begin: Callable[[str], None]
     seconds_left: Callable[[], float | None]
     digest: str
     config: dict[str, object]
@@ -145,7 +147,7 @@ class Prover:
     def _auto(self, claims: Claims, depth: int) -> None:
         """Induction over the model's own invariants; for what is left a short search for violations, then induction
         with further lemmas, then Spacer if there is a budget."""
-        self.say("induction over the properties")
+        self.begin("induction over the properties")
         self._induction(claims, [], TOGETHER)
         self.keep(search_sums=False)
         not_inductive = self._open(claims)
@@ -208,7 +210,7 @@ class Prover:
             )
         self.other_lemmas, self.houdini = self.lemmas(), None
         for name, f in claims.states.items():
-            self.say(f"{name}: Spacer")
+            self.begin(f"{name}: Spacer")
             result = pdr(self.machine, f, self.invariants(), self.seconds_left())
             if result.status is PropertyStatus.VIOLATED:
                 self.results[name] = ProofResult(PropertyStatus.UNKNOWN, f"{result.note}, by a run that was not found")
@@ -316,8 +318,8 @@ def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof:
 
     clock = ProofClock(options.budget, progress)
     prepare_z3(proof.seed)
-    prover = Prover(bound, lowered, proof, clock.say, clock.seconds_left, prepared.sha256, prepared.config,
-                    options.wants, other_invariants)  # fmt: skip
+    prover = Prover(bound, lowered, proof, clock.say, clock.begin, clock.seconds_left, prepared.sha256,
+                    prepared.config, options.wants, other_invariants)  # fmt: skip
     names = [p.name for p in bound.properties if not p.temporal and options.wants(p.name)]
     covers: list[CoverResult] = []
     finished = False

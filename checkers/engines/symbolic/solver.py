@@ -119,6 +119,11 @@ class ProofClock:
         self.progress.proof(what)
         self.look()
 
+    def begin(self, what: str) -> None:
+        """As `say`, of work that may take long: told at once, since the progress before it would stand there."""
+        self.progress.ready(what)
+        self.look()
+
     def look(self) -> None:
         """Raises `Interrupted` when the budget is over, or Ctrl-C has ended the work."""
         polled_interrupts.look()
