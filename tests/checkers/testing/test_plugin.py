@@ -124,14 +124,14 @@ def test_a_wrong_file_is_one_error(name: str, text: str, says: str, pytester: py
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("branch.py", "if True:\n    from jugs import MODEL as given\n    MODEL = given\n"),
-        ("tried.py", "try:\n    import jugs\nfinally:\n    MODEL, other = jugs.MODEL, 3\n"),
-        ("alias.py", "from jugs import MODEL\n"),
+        ("branch.py", "if True:\n    from base_of_branch import MODEL as given\n    MODEL = given\n"),
+        ("tried.py", "try:\n    import base_of_tried as base\nfinally:\n    MODEL, other = base.MODEL, 3\n"),
+        ("alias.py", "from base_of_alias import MODEL\n"),
     ],
 )
 def test_a_model_is_checked_however_its_file_binds_it(name: str, text: str, pytester: pytest.Pytester) -> None:
     Path("models").mkdir()
-    Path("models/jugs.py").write_text(MODEL)
+    Path(f"models/base_of_{name}").write_text(MODEL)  # a name that no other test of the process has
     Path("models", name).write_text(text)
     by_name = pytester.runpytest_inprocess(*ON, "--reassure", f"models/{name}")
     by_name.assert_outcomes(passed=3, failed=3, skipped=1)
