@@ -16,10 +16,8 @@ from rich.text import Text
 from reassure.checkers.base.exit_codes import UsageFailure
 from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.base.terminal import Console
-from reassure.checkers.engines.spark.run_directory import RunDirectory
+from reassure.checkers.engines.spark.run_directory import DATASETS, RunDirectory
 from reassure.checkers.engines.spark.session import JobFailed, failed, start
-
-TABLES = ("states", "edges", "levels", "properties")
 
 
 class QueryError(UsageFailure):
@@ -55,7 +53,7 @@ def query(place: str, sql: str, cluster: SparkOptions, limit: int) -> QueryAnswe
         context = spark.context
         session = SparkSession(context)
         session.conf.set("spark.sql.shuffle.partitions", str(2 * context.defaultParallelism))
-        for name in TABLES:
+        for name in DATASETS:
             if not re.search(rf"\b{name}\b", sql, re.IGNORECASE):
                 continue  # to look at a table's files is a job of Spark, which may take seconds
             _frame(session, directory, name).createOrReplaceTempView(name)
