@@ -34,7 +34,7 @@ class ExplorerJob:
         with self._lock:
             self._status = {"state": "running", "text": "preparing", "expression": expression}
             self._process = process
-        _start_deaf(process)
+        start_deaf(process)
         sending.close()
         threading.Thread(target=self._listen, args=(receiving, process), daemon=True).start()
 
@@ -73,7 +73,7 @@ class ExplorerJob:
                 self._status = {"expression": self._status.get("expression", ""), **message}
 
 
-def _start_deaf(process: Any) -> None:
+def start_deaf(process: Any) -> None:
     """Starts a process that Ctrl-C in the terminal does not reach: the explorer ends it itself."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

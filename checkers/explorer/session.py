@@ -8,6 +8,7 @@ from typing import Any
 
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.explorer.evaluation import Evaluator
 from reassure.checkers.explorer.export import FORMS, Exported, describe, export
 from reassure.checkers.explorer.jobs import ExplorerJob
 from reassure.checkers.explorer.loaded import Loaded, ModelSource
@@ -15,7 +16,6 @@ from reassure.checkers.explorer.neighbourhood import neighbourhood
 from reassure.checkers.explorer.view import starts, view
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.traces.named_path import NamedStep, follow, from_text, to_text
-from reassure.checkers.traces.values_along import values_along
 from reassure.spec.semantics.interpreter import ModelError
 from reassure.spec.semantics.trace import Trace, TraceError
 
@@ -34,6 +34,7 @@ class ExplorerSession:
         self.source = source
         self.search = ExplorerJob(source.model, source.settings, options)
         self.find = ExplorerJob(source.model, source.settings, options)
+        self.evaluator = Evaluator(source)
         self._lock = threading.Lock()
         self.questions: dict[str, Callable[[Query], dict[str, Any]]] = {
             "about": self._about,
@@ -75,6 +76,7 @@ class ExplorerSession:
         """Ends what runs."""
         self.search.stop(wait=True)
         self.find.stop(wait=True)
+        self.evaluator.stop()
 
     def _about(self, query: Query) -> dict[str, Any]:
         loaded = self.source.loaded()
@@ -110,9 +112,9 @@ class ExplorerSession:
         if not expression or len(expression) > LONGEST_EXPRESSION:
             raise BadRequest(f"an expression has 1 to {LONGEST_EXPRESSION:,} characters")
         loaded = self.source.loaded()
-        trace, _ = self._trace(loaded, query)
+        _, path = self._trace(loaded, query)
         try:
-            return {"expression": expression, "values": values_along(trace, loaded.bound, expression)}
+            return {"expression": expression, "values": self.evaluator.values(to_text(path), expression)}
         except Failure as failure:
             raise BadRequest(str(failure)) from None
 

@@ -32,6 +32,9 @@ KIND = GateKind(
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Searches, reports, and writes what is asked for."""
+    if args.json and (args.follow or args.dump_kernel):
+        option = "--follow" if args.follow else "--dump-kernel"
+        raise Failure(Exit.USAGE, f"{option} writes no record: leave out --json")
     if args.follow:
         from reassure.checkers.console.follow import follow
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import keyword
 import sys
+import tomllib
 from pathlib import Path
 
 from reassure.checkers.base.atomic_files import write_atomically
@@ -143,11 +144,22 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     for path in (model, test):
         if path.exists():
             raise Failure(Exit.USAGE, f"{path} exists; nothing was written")
-    checks = gate.read_text(encoding="utf-8") if gate.exists() else "# What `reassure gate` expects of these models.\n"
+    checks = _with_entry(gate, name)
     for path, text in ((model, MODEL), (test, TEST)):
         write_atomically(path, text.format(name=name))
-    write_atomically(gate, checks + GATE.format(name=name))
+    write_atomically(gate, checks)
     console.print(f"{model}: the model\n{test}: its test\n{gate}: an entry")
     for command in (f"reassure check {model}", f"pytest {test}", f"reassure gate {gate}"):
         console.print(f"  {command}", style="cyan")
     return Exit.OK
+
+
+def _with_entry(gate: Path, name: str) -> str:
+    """The text of a gate file with an entry for the model; `Failure` if it would not be TOML."""
+    try:
+        checks = gate.read_bytes() if gate.exists() else b"# What `reassure gate` expects of these models.\n"
+        text = checks.decode() + GATE.format(name=name)
+        tomllib.loads(text)
+    except ValueError as error:
+        raise Failure(Exit.USAGE, f"{gate} cannot take an entry: {error}; nothing was written") from None
+    return text

@@ -161,7 +161,7 @@ class ClusterHistory:
             assert before is not None
             after = _changed(before, data)
         counts = {zero.get(topic, 0), len(self.partitions[topic, 0].replicas) if (topic, 0) in self.partitions else 0}
-        name = self.topics.get(topic, topic)
+        name = self.topics[topic]
         change = PartitionChange(
             offset=record.offset, timestamp=record.timestamp, topic=name, partition=key[1], before=before, after=after,
             registered=frozenset(self.brokers),

@@ -16,6 +16,7 @@ from reassure.checkers.base.shared_options import JSON
 from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note
+from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.checkers.console.gate_kind import GateKind, Record
 from reassure.checkers.kafka.plan.evaluate import PROTOCOLS, UNLIMITED, PlanLimits, judge, propose
 from reassure.checkers.kafka.plan.kafka_json import (
@@ -117,6 +118,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     protocol = args.protocol or "kraft"
     if not protocol.startswith("batching") and _given(args, BATCHING):
         raise Failure(Exit.USAGE, f"{_given(args, BATCHING)[0]} is a limit of --protocol batching")
+    if args.generate and args.json == STANDARD_OUTPUT:
+        raise Failure(Exit.USAGE, "--generate and --json - both write to standard output")
     if (args.size is None) != (args.throttle is None):
         raise Failure(Exit.USAGE, "--size and --throttle go together")
     cluster = read_cluster(args.cluster)

@@ -45,6 +45,16 @@ def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert (tmp_path / "test_lease.py").read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    "text", [b"checks: none\n", b"check = []\n", b"name = '''", b"\xff"], ids=["no TOML", "a list", "open", "no text"]
+)
+def test_a_gate_file_that_cannot_take_an_entry(text: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "gate.toml").write_bytes(text)
+    code, _, err = said(capsys, "new", "lease", f"--dir={tmp_path}")
+    assert (code, "gate.toml cannot take an entry: " in err, len(err.splitlines())) == (64, True, 1)
+    assert [p.read_bytes() for p in tmp_path.iterdir()] == [text]
+
+
 @pytest.mark.parametrize("name", ["my-idea", "class", "1st", "a.py", "", "reassure", "json"])
 def test_names_that_are_none(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = said(capsys, "new", name, f"--dir={tmp_path}")

@@ -30,6 +30,14 @@ class Lines:
         self.lines.append(text[10:] if text[2:3] == ":" else text)
 
 
+@pytest.mark.parametrize("option", ["--follow", "--dump-kernel"])
+def test_what_writes_no_record(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "record.json"
+    code, out, err = said(capsys, "check", "die_hard", option, f"--json={record}")
+    assert (code, out, err) == (64, "", f"reassure: {option} writes no record: leave out --json\n")
+    assert json.loads(record.read_text())["exit_code"] == 64
+
+
 def test_the_verdict_on_each_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     file, console = tmp_path / "lease.py", Lines()

@@ -263,6 +263,12 @@ WRONG = [
 ]
 
 
+def test_a_proposal_and_a_record_are_not_mixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, *files(tmp_path)[:4], "--generate", "--json", "-")
+    assert (code, json.loads(out)["exit_code"]) == (64, 64)
+    assert err == "reassure: --generate and --json - both write to standard output\n"
+
+
 @pytest.mark.parametrize(("words", "code", "message"), WRONG, ids=[" ".join(w) for w, _, _ in WRONG])
 def test_bad_options(
     words: list[str], code: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
