@@ -42,12 +42,23 @@ class RunWithFixes:
     test: str
 
     @property
-    def wrong(self) -> str:
-        """What is not as it has to be; "" if the fixes change the run and keep its promise."""
+    def words(self) -> str:
+        """What came of it, where nothing is wrong."""
+        if self.release_step:
+            return f"it is none of Kafka {self.build}, which takes step {self.release_step} otherwise"
+        return "the fixes keep the promise"
+
+    def wrong(self, reason: str) -> str:
+        """What is not as it has to be; "" if the fixes change the run and keep its promise.
+
+        reason: a part of the message with which the test of a release fails that breaks the promise.
+        """
         if self.release_step:
             return ""
         if not self.release_test:
             return f"Kafka {self.build} takes its run, and keeps the promise"
+        if reason not in self.release_test:
+            return f"its test fails on Kafka {self.build} for another reason: {self.release_test}"
         if not self.step:
             return f"Kafka {self.build} with the fixes takes every step of its run"
         return f"its run breaks the promise with the fixes: {self.test}" if self.test else ""

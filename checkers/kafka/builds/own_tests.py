@@ -20,6 +20,7 @@ TESTED_CLASSES = (
 )
 """Classes of the controller whose tests are run, each by `...Test`."""
 SECONDS = 600
+COUNT = re.compile(r"\[\s*(\d+) (tests|containers) (successful|failed|found|skipped)\s*\]")
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class OwnTests:
 
 
 def run_own_tests(build: PatchedBuild, classes: Sequence[str] = TESTED_CLASSES) -> OwnTests:
-    """Runs the tests of some classes; `SystemFailure` if the release has no jars of its tests, or JUnit runs none."""
+    """Runs the tests of some classes; `SystemFailure` if the release has no jars of its tests, or one is not run."""
     jars = fetch(build.release, tests=True).jars
     own = {path.name: path for path in build.folder.glob("*.jar")}
     path = os.pathsep.join(str(own.get(jar.name, jar)) for jar in jars)
@@ -48,10 +49,15 @@ def run_own_tests(build: PatchedBuild, classes: Sequence[str] = TESTED_CLASSES) 
 
 
 def outcome_of(output: str) -> OwnTests:
-    """The outcome as JUnit's console launcher prints it."""
-    counts = {name: int(n) for n, name in re.findall(r"\[\s*(\d+) tests (successful|failed|found)", output)}
-    if not counts.get("found"):
+    """The outcome as JUnit's console launcher prints it; a class whose tests cannot begin counts as a failed test."""
+    counts = {(what, name): int(n) for n, what, name in COUNT.findall(output)}
+    passed, failed = (counts.get(("tests", name), 0) for name in ("successful", "failed"))
+    if not passed + failed:
         lines = [line for line in output.splitlines() if line.strip()]
         raise SystemFailure(f"JUnit ran no test of Kafka's: {(lines or ['it printed nothing'])[0]}")
-    failed = [f"{name}: {why.strip()}" for name, why in re.findall(r"-- (.+?) \[X\] ?(.*)", output)]
-    return OwnTests(counts["successful"], tuple(failed[-counts["failed"] :] if counts["failed"] else ()))
+    failed += counts.get(("containers", "failed"), 0)
+    left = counts["tests", "found"] - counts["tests", "skipped"] - passed - counts["tests", "failed"]
+    if left and not failed:
+        raise SystemFailure(f"JUnit did not run {left} of {counts['tests', 'found']} tests of Kafka's to their end")
+    names = [f"{name}: {why.strip()}" for name, why in re.findall(r"-- (.+?) \[X\] ?(.*)", output)]
+    return OwnTests(passed, tuple(names[-failed:] if failed else ()))

@@ -1,9 +1,10 @@
 """A build of Kafka from a release's published sources and patches: a folder of jars, as any build is.
 
-Maven brings the sources of `kafka-metadata` (classifier `sources`), javac compiles the changed files against the
-release's jars, and the folder holds all jars of the release, that of `kafka-metadata` with the new classes in it, the
-changed sources and a file that names release, patches and classes. Patches are of three kinds: `source_patch`,
-`unified_diff`, and a whole edited source file; all refer to the text of the release, so that several add up.
+Maven brings the sources of `kafka-metadata` (classifier `sources`), javac compiles the changed files, and those into
+which it copies a changed constant, against the release's jars, and the folder holds all jars of the release, that of
+`kafka-metadata` with the new classes in it, the changed sources and a file that names release, patches and classes.
+Patches are of three kinds: `source_patch`, `unified_diff`, and a whole edited source file; all refer to the text of the
+release, so that several add up.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,18 +31,25 @@ NEWEST_WITH_SOURCES = "4.3.1"
 """4.4.0 is published without its sources."""
 BUILD = "build.json"
 """The file that describes a build, in its folder."""
+CONSTANT = re.compile(r'\b([A-Z][A-Z0-9_]*)\s*=(?!=)\s*((?:"(?:[^"\\\n]|\\.)*"|[^;"])+);')
+"""Of Java; a field by any other name is none in Kafka's style."""
 SOURCES = "sources"
 """The folder of the changed sources, in that of the build."""
 
 
 @dataclass(frozen=True)
 class PatchedBuild:
-    """A build in a folder. files: the changed sources, by path within the jar. classes: all that were compiled."""
+    """A build in a folder. files: the changed sources, by path within the jar. classes: all that were compiled.
+
+    digests: SHA-256 of each patch. comment: of the patches.
+    """
 
     folder: Path
     release: Release
     files: tuple[str, ...]
     classes: tuple[str, ...]
+    digests: tuple[str, ...]
+    comment: str
 
 
 class ReleaseSources:
@@ -55,6 +63,10 @@ class ReleaseSources:
     def text(self, path: str) -> str:
         """A file's text; "" if the release has no such file."""
         return self.texts.get(path, b"").decode()
+
+    def decoded(self) -> dict[str, str]:
+        """All files."""
+        return {path: content.decode() for path, content in self.texts.items()}
 
     def path(self, *names: str) -> str:
         """The path within the jar of a file that a patch names, such as `metadata/src/main/java/org/apache/...`.
@@ -156,21 +168,24 @@ def make_build(patches: Sequence[Path], release: Release, folder: Path) -> Patch
     if folder.exists() and not (folder / BUILD).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageFailure(f"{folder} exists and does not hold a build; name a new folder")
     release_sources = sources(release)
-    texts = edited_texts([read_patch(path, release_sources) for path in patches], release_sources)
+    digests = tuple(_digest_of(path) for path in patches)
+    read = [read_patch(path, release_sources) for path in patches]
+    texts = edited_texts(read, release_sources)
     jars = fetch(release).jars
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as temporary:
         built, classes = Path(temporary) / "build", Path(temporary) / "classes"
-        compiled(tool("javac"), list(jars), texts, classes)
+        compiled_texts = texts | users_of_constants(texts, release_sources.decoded())
+        compiled(tool("javac"), list(jars), compiled_texts, classes)
         built.mkdir()
-        _link_jars(jars, texts, classes, built)
+        _link_jars(jars, compiled_texts, classes, built)
         for name, text in texts.items():
             (built / SOURCES / name).parent.mkdir(parents=True, exist_ok=True)
             (built / SOURCES / name).write_text(text, encoding="utf-8")
         names = tuple(sorted(str(path.relative_to(classes)) for path in classes.rglob("*.class")))
         description = {
             "release": release.version,
-            "patches": [{"name": p.name, "sha256": hashlib.sha256(p.read_bytes()).hexdigest()} for p in patches],
+            "patches": [{"name": p.name, "sha256": sha256} for p, sha256 in zip(patches, digests, strict=True)],
             "files": sorted(texts),
             "classes": names,
         }
@@ -178,19 +193,56 @@ def make_build(patches: Sequence[Path], release: Release, folder: Path) -> Patch
         if folder.exists():
             shutil.rmtree(folder)
         built.rename(folder)
-    return PatchedBuild(folder, release, tuple(sorted(texts)), names)
+    comment = "\n\n".join(patch.comment for patch in read if patch.comment)
+    return PatchedBuild(folder, release, tuple(sorted(texts)), names, digests, comment)
+
+
+def _digest_of(path: Path) -> str:
+    """SHA-256 of a file; "" for one that cannot be read, which `read_patch` refuses."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def users_of_constants(texts: Mapping[str, str], originals: Mapping[str, str]) -> dict[str, str]:
+    """The unchanged files into whose classes javac copies a constant that is changed, by path.
+
+    texts: the changed files. originals: all files of the release. A class that names the one of a changed constant
+    counts as one with a changed constant.
+    """
+    changed = [name for name, text in texts.items() if not _constants(originals.get(name, "")) <= _constants(text)]
+    users: dict[str, str] = {}
+    while changed:
+        word = re.compile(rf"\b{re.escape(Path(changed.pop()).stem)}\b")
+        new = {n: t for n, t in originals.items() if n not in texts and n not in users and word.search(t)}
+        users |= new
+        changed += [name for name, text in new.items() if _constants(text)]
+    return users
+
+
+def _constants(text: str) -> set[tuple[str, str]]:
+    """Names and values of what may be a constant of a class."""
+    return {(name, "".join(value.split())) for name, value in CONSTANT.findall(text)}
 
 
 def _link_jars(jars: Sequence[Path], texts: dict[str, str], classes: Path, folder: Path) -> None:
-    """All jars in a folder, `kafka-metadata` with the new classes; the others are links where the disk allows them."""
+    """All jars in a folder, `kafka-metadata` with the new classes; the others are links where the disk allows them.
+
+    `SystemFailure` if no jar is that of `kafka-metadata`: the build would be the release as it is.
+    """
+    replaced = False
     for jar in jars:
         if re.fullmatch(r"kafka-metadata-[\d.]+\.jar", jar.name):
             _replace_classes(jar, texts, classes, folder / jar.name)
+            replaced = True
             continue
         try:
             os.link(jar, folder / jar.name)
         except OSError:
             shutil.copy2(jar, folder / jar.name)
+    if not replaced:
+        raise SystemFailure("the release has no jar of kafka-metadata by its version, which the changed classes are of")
 
 
 def _replace_classes(jar: Path, texts: dict[str, str], classes: Path, out: Path) -> None:

@@ -19,6 +19,7 @@ from reassure.spec.kafka.partition import NOBODY
 
 WHOLE = "WholeController.java"
 SECONDS = 180
+RESIGNS = "the controller resigns"
 FIELDS = ("replicas", "ISR", "ELR", "adding", "removing", "leader")
 
 
@@ -47,7 +48,9 @@ def confirm(trace: ControllerTrace, class_path: ClassPath) -> list[ConfirmedStep
         resigned = int(claimed) > epoch
         # An event at which the controller resigns comes back as an exception, after the broker's session has expired.
         if step.resigns:
-            differs = [] if resigned else [("answer", "the controller resigns", answer)]
+            differs = [] if resigned else [("answer", RESIGNS, answer)]
+        elif resigned:
+            differs.insert(0, ("answer", expected, RESIGNS))
         elif answer != expected:
             differs.insert(0, ("answer", expected, answer))
         steps.append(ConfirmedStep(step.text, answer, int(claimed), tuple(differs)))

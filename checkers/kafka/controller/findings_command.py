@@ -72,11 +72,10 @@ def run_findings(args: argparse.Namespace, console: Console) -> Exit:
         with_fixes = runs_with_fixes(broken, args.fixed)
     for digest, run in with_fixes.items():
         case = broken[digest]
-        codes.append(Exit.TRACE if run.wrong else Exit.OK)
-        console.print(
-            f"claim {case.headline.claim}, run of {case.release}: {run.wrong or 'the fixes keep the promise'}",
-            style="red" if run.wrong else "green",
-        )
+        wrong = run.wrong(REASONS[case.headline.property])
+        codes.append(Exit.TRACE if wrong else Exit.OK)
+        said = wrong or run.words + ("" if args.fixed is not None else " (as recorded; --fixed DIR executes it)")
+        console.print(f"claim {case.headline.claim}, run of {case.release}: {said}", style="red" if wrong else "green")
     fixed_runs = finding_tests.written(with_fixes)
     data = {"runs": notes, "tests": finding_tests.written(tests), "with_fixes": fixed_runs}
     write_atomically(args.out, json.dumps(data, indent=1, sort_keys=True) + "\n")
@@ -109,19 +108,21 @@ def _executed(case: Case, name: str, console: Console) -> tuple[list[str], Exit]
     if difference is not None:
         report_difference(difference, name, kafka.version, console)
         return [], Exit.TRACE
-    by = [PART]
-    if kafka.tested and _whole_controller_does_it(commands, kafka, console):
-        by.append(WHOLE)
-    return by, Exit.OK
-
-
-def _whole_controller_does_it(commands: ControllerTrace, kafka: Release, console: Console) -> bool:
-    """Not every run can be repeated there: which one cannot is told."""
+    if not kafka.tested:
+        return [PART], Exit.OK
     try:
-        return not any(step.differs for step in confirm(commands, fetch(kafka, tests=True)))
+        steps = confirm(commands, fetch(kafka, tests=True))
     except Failure as failure:
+        if failure.code is not Exit.USAGE:  # of a run that cannot be repeated there
+            raise
         console.print(f"not on the whole controller of Kafka {kafka.version}: {failure}", style="dim")
-        return False
+        return [PART], Exit.OK
+    if other := next((step for step in steps if step.differs), None):
+        field, of_run, of_kafka = other.differs[0]
+        text = f"{name}: {WHOLE} takes {other.text} otherwise: {field} {of_kafka}, not {of_run}"
+        console.print(text, style="red")
+        return [PART], Exit.TRACE
+    return [PART, WHOLE], Exit.OK
 
 
 # -- tests ------------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ The release is explored once for each scope. A patch without a difference in one
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.kafka.builds.own_tests import OwnTests, run_own_tests
-from reassure.checkers.kafka.builds.patched_build import make_build, read_patch, sources
+from reassure.checkers.kafka.builds.patched_build import make_build, sources
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore
@@ -29,15 +28,17 @@ from reassure.checkers.kafka.diff.runs import RunOfBoth, run_of_both
 
 @dataclass(frozen=True)
 class PatchOutcome:
-    """The comparison of a release with a build of it. paths: of its patches; comment: their own, or "".
+    """The comparison of a release with a build of it.
 
-    scope: the last that was tried. states: of the patched build. differences: their names, those with the shortest runs
-    first. run: the commands of the shortest; groups: all differences with their runs, and prices: `prices` with theirs,
-    if they were asked for. head_breaks, base_breaks: promises that only one of the two breaks.
+    paths: of its patches; digests: their SHA-256; comment: their own, or "". scope: the last that was tried; complete:
+    each that was tried was searched to its end. states: of the patched build. differences: their names, those with the
+    shortest runs first. run: the commands of the shortest; groups: all differences with their runs, and prices:
+    `prices` with theirs, if they were asked for. head_breaks, base_breaks: promises that only one of the two breaks.
     own_tests: Kafka's own, if they were run. seconds: building and exploring, in all scopes that were tried.
     """
 
     paths: tuple[Path, ...]
+    digests: tuple[str, ...]
     comment: str
     scope: Scope
     states: int
@@ -62,7 +63,7 @@ class PatchOutcome:
         """The outcome as data, with the digest of the patch."""
         row: dict[str, Any] = {
             "patch": self.name,
-            "sha256": [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.paths],
+            "sha256": list(self.digests),
             "comment": self.comment,
             "brokers": self.scope.brokers,
             "unclean": ["on" if unclean else "off" for unclean in self.scope.unclean],
@@ -107,7 +108,7 @@ class PatchJudge:
     ) -> None:
         self.kafka, self.scopes, self.jvms, self.limits = kafka, scopes, jvms, limits
         self.own_tests, self.groups = own_tests, groups
-        self.sources = sources(kafka)
+        sources(kafka)  # what cannot be built is told before anything is explored
         self.base = fetch(kafka)
         self.explored: dict[Scope, ControllerExploration] = {}
 
@@ -121,13 +122,14 @@ class PatchJudge:
     def _outcome(self, patches: Sequence[Path], folder: Path, driver: Driver, progress: Progress) -> PatchOutcome:
         began = time.monotonic()
         build = make_build(patches, self.kafka, folder)
-        head = fetch(release(str(folder)))
+        head, complete = fetch(release(str(folder))), True
         for scope in self.scopes:
             began -= time.monotonic()
             base = self._explored(scope, progress)  # not counted: it is explored once for all patches
             began += time.monotonic()
             comparison = BuildComparison(base, self._explore(head, scope, progress))
             differences = comparison.differences()
+            complete = complete and comparison.complete
             if differences:
                 break
         with Driver(head) as other:
@@ -138,7 +140,8 @@ class PatchJudge:
         seconds = time.monotonic() - began
         return PatchOutcome(
             tuple(patches),
-            "\n\n".join(filter(None, (read_patch(patch, self.sources).comment for patch in patches))),
+            build.digests,
+            build.comment,
             scope,
             len(comparison.graphs[HEAD].states),
             comparison.steps,
@@ -147,7 +150,7 @@ class PatchJudge:
             tuple(str(command) for command in (*first.before, first.last)) if first else (),
             tuple(promises.only[HEAD]),
             tuple(promises.only[BASE]),
-            comparison.complete,
+            complete,
             run_own_tests(build) if self.own_tests else None,
             seconds,
             groups,

@@ -60,7 +60,10 @@ SUBCOMMANDS = {
 
 
 def run_patches(args: argparse.Namespace, console: Console) -> Exit:
-    """Compares, and prints a line for each patch; exit code 15 if one differs, 5 if a comparison was not finished."""
+    """Compares, and prints a line for each patch.
+
+    Exit code 15 if one differs, 12 if one of Kafka's own tests fails, 5 if a comparison was not finished.
+    """
     if not 2 <= args.fewest_brokers <= args.brokers:
         raise UsageFailure(
             f"--fewest-brokers {args.fewest_brokers} is not from 2 to --brokers, which is {args.brokers}"
@@ -89,6 +92,7 @@ def run_patches(args: argparse.Namespace, console: Console) -> Exit:
     code = worst(
         [
             *(Exit.EXPECTATION for o in outcomes if o.differences),
+            *(Exit.SAFETY for o in outcomes if o.own_tests is not None and o.own_tests.failed),
             *(Exit.INCONCLUSIVE for o in outcomes if not o.complete),
         ]
     )

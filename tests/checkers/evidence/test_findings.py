@@ -175,11 +175,17 @@ FIXED_RUN = RunWithFixes("4.3.1", 0, 2, "retarget({1, 2})", (("adding", "{3}", "
         (replace(FIXED_RUN, step=0), "Kafka 4.3.1 with the fixes takes every step of its run"),
         (replace(FIXED_RUN, test="it goes on"), "its run breaks the promise with the fixes: it goes on"),
         (replace(FIXED_RUN, release_test=""), "Kafka 4.3.1 takes its run, and keeps the promise"),
+        (replace(FIXED_RUN, release_test="NPE"), "its test fails on Kafka 4.3.1 for another reason: NPE"),
         (replace(FIXED_RUN, release_step=1, test="another error"), ""),
     ],
 )
 def test_what_is_wrong_with_a_run_on_both_builds(run: RunWithFixes, wrong: str) -> None:
-    assert run.wrong == wrong
+    assert run.wrong("goes on") == wrong
+
+
+def test_a_run_that_the_release_does_not_take_is_not_called_kept() -> None:
+    assert FIXED_RUN.words == "the fixes keep the promise"
+    assert replace(FIXED_RUN, release_step=1).words == "it is none of Kafka 4.3.1, which takes step 1 otherwise"
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,48 @@ def test_a_release_without_sources_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert refused.value.code is Exit.SYSTEM
 
 
+A = 'package a; class A { static final int MOST = 5; static final String END = "a;b"; int most() { return MOST; } }'
+B = "package a; class B { static final int TWICE = 2 * A.MOST; }"
+C = "package a; class C { int c() { return B.TWICE; } }"
+D = "package a; class D { int d() { return new Aa().d(); } }"
+ORIGINALS = {"a/A.java": A, "a/B.java": B, "a/C.java": C, "a/D.java": D}
+
+
+@pytest.mark.parametrize(
+    ("text", "users"),
+    [
+        (A.replace("5;", "6;"), ["a/B.java", "a/C.java"]),
+        (A.replace("static final int MOST = 5;", "static int most = 5;"), ["a/B.java", "a/C.java"]),
+        (A.replace(";b", ";c"), ["a/B.java", "a/C.java"]),
+        (A.replace("= 5", "=\n  5"), []),
+        (A.replace("return MOST", "return MOST + 1"), []),
+        (A.replace("int most", "static final int LEAST = 1; int most"), []),
+    ],
+    ids=["another value", "no constant now", "another string", "another layout", "another method", "a new one"],
+)
+def test_what_has_a_copy_of_a_changed_constant_is_compiled_anew(text: str, users: list[str]) -> None:
+    assert sorted(module.users_of_constants({"a/A.java": text}, ORIGINALS)) == users
+
+
+def test_a_changed_constant_is_changed_wherever_kafka_has_a_copy(tmp_path: Path) -> None:
+    """javac has copied it: a build of the changed file alone would act as the release does."""
+    node = "org/apache/kafka/image/node"
+    path = tmp_path / "ScramImageNode.java"
+    path.write_text(kafka_sources("4.3.1").text(f"{node}/{path.name}").replace('NAME = "scram"', 'NAME = "other"'))
+    build = make_build([path], release("4.3.1"), tmp_path / "build")
+    assert build.files == (f"{node}/ScramImageNode.java",)
+    with zipfile.ZipFile(tmp_path / "build" / "kafka-metadata-4.3.1.jar") as jar:
+        assert b"other" in jar.read(f"{node}/MetadataImageNode.class")
+
+
+def test_a_release_whose_jar_has_another_name_gives_no_build(tmp_path: Path) -> None:
+    jar = tmp_path / "kafka-metadata-4.3.1-rc1.jar"
+    jar.write_bytes(b"")
+    (tmp_path / "build").mkdir()
+    with pytest.raises(Failure, match="the release has no jar of kafka-metadata by its version"):
+        module._link_jars([jar], {}, tmp_path, tmp_path / "build")
+
+
 @pytest.mark.parametrize("path", PATCHES, ids=lambda path: path.stem)
 def test_committed_patches_fit_and_hold_no_line_of_kafkas(path: Path) -> None:
     release_sources = kafka_sources("4.3.1")
