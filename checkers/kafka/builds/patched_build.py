@@ -116,16 +116,19 @@ def read_patch(path: Path, release_sources: ReleaseSources) -> SourcePatch:
     if not is_unified_diff(text):
         patch = parsed(text, str(path))
         return SourcePatch(patch.comment, {release_sources.path(name): hunks for name, hunks in patch.files.items()})
-    files: dict[str, tuple[Hunk, ...]] = {}
+    texts: dict[str, str] = {}
     for diff in file_diffs(text, str(path)):
         if "/src/test/" in f"/{diff.path}":  # classes of tests are not part of a build
             continue
         name = release_sources.path(diff.path, diff.old_path)
-        if not diff.created:
+        if not diff.created and name not in texts:
             _must_be_there(name, release_sources)
-        files |= _change(name, patched(release_sources.text(name), diff), release_sources)
-    if not files:
+        texts[name] = patched(texts.get(name, release_sources.text(name)), diff)  # a file may have several changes
+    if not texts:
         raise UsageFailure(f"{path} changes nothing but tests")
+    files: dict[str, tuple[Hunk, ...]] = {}
+    for name, edited in texts.items():
+        files |= _change(name, edited, release_sources)
     return SourcePatch("", files)
 
 

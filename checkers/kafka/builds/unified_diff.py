@@ -14,6 +14,8 @@ from reassure.checkers.base.exit_codes import SystemFailure, UsageFailure
 
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 NOWHERE = "/dev/null"
+SIGNATURE = "--"
+"""Git ends a patch by mail with this line, and its version below."""
 
 
 @dataclass
@@ -48,9 +50,13 @@ def file_diffs(text: str, name: str) -> list[FileDiff]:
     """The files of a diff, in order; `UsageFailure` with name and line of what cannot be read."""
     files: list[FileDiff] = []
     lines = iter(enumerate(text.splitlines(), 1))
-    old_path = ""
+    old_path, after_hunk = "", False
     for number, line in lines:
         where = f"{name}:{number}"
+        is_header = line.startswith(("--- ", "+++ ", "@@ "))
+        if after_hunk and not is_header and line[:1] in (" ", "+", "-") and line.strip() != SIGNATURE:
+            raise UsageFailure(f"{where}: a line behind the end of a hunk, whose header counts fewer lines")
+        after_hunk = line.startswith("@@ ")
         if line.startswith("--- "):
             old_path = _path(line[4:])
         elif line.startswith("+++ "):

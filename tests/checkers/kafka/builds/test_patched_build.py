@@ -80,6 +80,20 @@ def test_a_patch_is_printed_without_kafkas_text(tmp_path: Path, capsys: pytest.C
     assert read_patch(tmp_path / "p", kafka_sources("4.3.1")) == read_patch(diff, kafka_sources("4.3.1"))
 
 
+def test_two_changes_of_one_file_in_a_diff_are_both_made(tmp_path: Path) -> None:
+    text = kafka_sources("4.3.1").text(CHANGED)
+    first = text.replace("class", "/* one */ class", 1)
+    second = first.replace("return unclean;", "return !unclean;")
+    path = tmp_path / "series.diff"
+    parts = [
+        "\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), f"a/{CHANGED}", f"b/{CHANGED}", lineterm=""))
+        for old, new in ((text, first), (first, second))
+    ]
+    path.write_text("\n".join(parts) + "\n")
+    patch = read_patch(path, kafka_sources("4.3.1"))
+    assert module.edited_texts([patch], kafka_sources("4.3.1")) == {CHANGED: second}
+
+
 def test_tests_in_a_diff_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "d.diff"
     of_test = "--- a/metadata/src/test/java/A.java\n+++ b/metadata/src/test/java/A.java\n@@ -1 +1 @@\n-a\n+b\n"

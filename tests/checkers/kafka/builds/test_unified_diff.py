@@ -48,6 +48,13 @@ def test_a_file_that_is_added() -> None:
     assert diff.created and patched("", diff) == TEXT
 
 
+def test_a_patch_by_mail_ends_with_a_signature() -> None:
+    mail = f"Subject: x\n\n A.java | 2 +-\n{diff_of(OLD, NEW, 3)}-- \n2.39\n\n"
+    first, second = file_diffs(mail + mail.replace("A.java", "B.java"), "d")
+    assert (first.path[-6:], second.path[-6:]) == ("A.java", "B.java")
+    assert patched(TEXT, first) == patched(TEXT, second) == "\n".join(NEW) + "\n"
+
+
 def test_lines_that_are_not_there_are_refused() -> None:
     (diff,) = file_diffs(diff_of(OLD, NEW, 1), "d")
     with pytest.raises(
@@ -65,6 +72,9 @@ def test_lines_that_are_not_there_are_refused() -> None:
         ("--- a/A.java\n+++ b/A.java\n@@ x\n", "d:3: '@@ x' is not a header of a hunk"),
         ("@@ -1 +1 @@\n-x\n+y\n", "d:1: a hunk of no file"),
         ("rename from A.java\n", "d:1: rename is not supported"),
+        ("--- a/A.java\n+++ b/A.java\n@@ -1 +1 @@\n-x\n+y\n+z\n", "d:6: a line behind the end of a hunk"),
+        ("--- a/A.java\n+++ b/A.java\n@@ -1 +1 @@\n-x\n+y\n-z\n", "d:6: a line behind the end of a hunk"),
+        ("--- a/A.java\n+++ b/A.java\n@@ -1 +1 @@\n-x\n+y\n z\n", "d:6: a line behind the end of a hunk"),
     ],
 )
 def test_what_is_no_change_of_text_is_refused(text: str, message: str) -> None:
