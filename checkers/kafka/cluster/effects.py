@@ -1,10 +1,14 @@
-"""The effect of each finding on a cluster: a property that the run violates, and a measurement that shows it there."""
+"""The effect of each finding on a cluster: a property that the run violates, and a measurement that shows it there.
+
+A measurement that cannot be made is a `Failure`: it shows neither that the effect is there nor that it is not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.cluster.client import RequestRefused
 from reassure.checkers.kafka.cluster.execute import Execution, Executor
 from reassure.checkers.kafka.cluster.schedule import Schedule
@@ -26,13 +30,20 @@ Measure = Callable[[Executor, Schedule, Execution], Outcome]
 
 def lost_records(executor: Executor, plan: Schedule, execution: Execution) -> Outcome:
     """Acknowledged records are gone when every broker is back."""
+    text = _lost(executor, execution)
+    if execution.records is None or not execution.records.acknowledged:
+        raise Failure(Exit.INCONCLUSIVE, text)
+    return Outcome(execution.records.lost > 0, text)
+
+
+def _lost(executor: Executor, execution: Execution) -> str:
+    """Brings every broker back, and reads the records: how many are lost, in words."""
     whole = executor.recover()
     executor.read(execution)
     if execution.records is None:
-        return Outcome(False, f"the records could not be read: {execution.why_not}")
-    lost = execution.records.lost
-    text = f"{lost:,} of {execution.records.acknowledged:,} acknowledged records are lost"
-    return Outcome(lost > 0, text if whole else f"{text}; not every replica came back into the ISR")
+        return f"the records could not be read: {execution.why_not}"
+    text = f"{execution.records.lost:,} of {execution.records.acknowledged:,} acknowledged records are lost"
+    return text if whole else f"{text}; not every replica came back into the ISR"
 
 
 def never_ends(executor: Executor, plan: Schedule, execution: Execution) -> Outcome:
@@ -46,8 +57,10 @@ def never_ends(executor: Executor, plan: Schedule, execution: Execution) -> Outc
         executor.client.cancel(executor.topic)
         executor.rest(executor.waits.settle)
         text += "; a cancellation ends it" if not executor.client.listed(executor.topic) else "; a cancellation too"
+    if listed and not whole:
+        raise Failure(Exit.INCONCLUSIVE, "the reassignment goes on, but not every replica came back into the ISR")
     executor.read(execution)
-    return Outcome(listed and whole, text)
+    return Outcome(listed, text)
 
 
 def other_replicas(executor: Executor, plan: Schedule, execution: Execution) -> Outcome:
@@ -58,14 +71,15 @@ def other_replicas(executor: Executor, plan: Schedule, execution: Execution) -> 
         state = executor.watch.state()
         return state is not None and not state.partition.adding | state.partition.removing
 
-    done = executor.until(ended, executor.waits.step)
+    if not executor.until(ended, executor.waits.step):
+        raise Failure(Exit.INCONCLUSIVE, f"the reassignment goes on after {executor.waits.step:g} s")
     executor.rest(executor.waits.settle)
     state = executor.watch.state()
     replicas = [int(b) for b in state.partition.replicas] if state is not None else []
     executor.read(execution)
     target = list(plan.targets[-1])
     text = f"asked for {target}, which was answered NONE, the replicas end as {replicas}"
-    return Outcome(done and sorted(replicas) != sorted(target), text)
+    return Outcome(sorted(replicas) != sorted(target), text)
 
 
 def offline(executor: Executor, plan: Schedule, execution: Execution) -> Outcome:
@@ -74,8 +88,10 @@ def offline(executor: Executor, plan: Schedule, execution: Execution) -> Outcome
     executor.bring_up()
     executor.rest(executor.waits.rest)
     state = executor.watch.state()
-    leaderless = state is not None and state.partition.leader is None
-    text = f"broker {int(state.partition.leader or 0)} was elected" if state is not None and not leaderless else ""
+    if state is None:
+        raise Failure(Exit.INCONCLUSIVE, "the metadata log has no such partition")
+    leaderless = state.partition.leader is None
+    text = f"broker {int(state.partition.leader or 0)} was elected"
     if leaderless:
         text = f"{executor.waits.rest:g} s after every broker is back the partition has no leader"
         try:
@@ -105,8 +121,7 @@ def resignations(executor: Executor, plan: Schedule, execution: Execution) -> Ou
 
 def nothing_more(executor: Executor, plan: Schedule, execution: Execution) -> Outcome:
     """Of a run without a measured effect: its steps, and the records."""
-    lost = lost_records(executor, plan, execution)
-    return Outcome(None, lost.text)
+    return Outcome(None, _lost(executor, execution))
 
 
 EFFECTS: dict[str, Measure] = {

@@ -16,7 +16,14 @@ from reassure.checkers.base.terminal import printed
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.cluster.client import RecordCounts, RequestRefused
 from reassure.checkers.kafka.cluster.distribution import distribution
-from reassure.checkers.kafka.cluster.effects import Outcome, lost_records, other_replicas
+from reassure.checkers.kafka.cluster.effects import (
+    Outcome,
+    lost_records,
+    never_ends,
+    nothing_more,
+    offline,
+    other_replicas,
+)
 from reassure.checkers.kafka.cluster.execute import Execution, Executor, Waits, Workload
 from reassure.checkers.kafka.cluster.observed import SeenState
 from reassure.checkers.kafka.cluster.report import cluster_record, logs_text, report_cluster
@@ -44,8 +51,8 @@ class PlayedWatch:
     def poll(self) -> None:
         pass
 
-    def state(self) -> ControllerState:
-        return self.states[-1].state
+    def state(self) -> ControllerState | None:
+        return self.states[-1].state if self.states else None
 
     def unfenced(self) -> frozenset[int]:
         return frozenset({1, 2, 3})
@@ -60,6 +67,7 @@ class PlayedCluster:
         self.answers: dict[str, str] = {}
         self.metadata = Path()
         self.counts = RecordCounts(100, 40, 60, 0, 40)
+        self.listing = False
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def act(*values: Any) -> Any:
@@ -67,7 +75,7 @@ class PlayedCluster:
             self.watch.states += [SeenState(0, state) for state in self.effects.get(name, [])]
             if name in self.answers:
                 raise RequestRefused(self.answers[name], "no")
-            return {"consume": self.counts, "stop": (101, 100, 1)}.get(name)
+            return {"consume": self.counts, "stop": (101, 100, 1), "listed": self.listing}.get(name)
 
         return act
 
@@ -176,6 +184,35 @@ def test_replicas_that_nobody_asked_for(played: tuple[Executor, PlayedCluster], 
     assert other_replicas(executor, plan, execution) == Outcome(
         True, "asked for [1, 2], which was answered NONE, the replicas end as [2, 3]"
     )
+
+
+def test_what_cannot_be_measured_is_neither_there_nor_not(
+    played: tuple[Executor, PlayedCluster], plan: Schedule
+) -> None:
+    """With the fixes a run has to show no effect: one that cannot be seen would count as none."""
+    executor, cluster = played
+    execution = executor.begin("run-1", plan, Workload(0, 200, 0))
+    cluster.counts = RecordCounts(0, 0, 0, 0, 0)
+    with pytest.raises(Failure, match=r"^0 of 0 acknowledged records are lost$") as nothing:
+        lost_records(executor, plan, execution)
+    cluster.answers["consume"] = "TIMEOUT"
+    unread = Execution()
+    with pytest.raises(Failure, match=r"^the records could not be read: TIMEOUT: no$"):
+        lost_records(executor, plan, unread)
+    assert nothing_more(executor, plan, unread) == Outcome(None, "the records could not be read: TIMEOUT: no")
+    going_on = replace(
+        plan.start, partition=replace(plan.start.partition, isr=frozenset({1}), adding=frozenset({3}))  # type: ignore[arg-type]
+    )  # fmt: skip
+    cluster.watch.states.append(SeenState(1, going_on))
+    with pytest.raises(Failure, match=r"^the reassignment goes on after 0 s$"):
+        other_replicas(executor, plan, execution)
+    cluster.listing = True
+    with pytest.raises(Failure, match=r"^the reassignment goes on, but not every replica came back into the ISR$"):
+        never_ends(executor, plan, execution)
+    cluster.watch.states.clear()
+    with pytest.raises(Failure, match=r"^the metadata log has no such partition$"):
+        offline(executor, plan, execution)
+    assert nothing.value.code is Exit.INCONCLUSIVE
 
 
 # -- the report --------------------------------------------------------------------------------------------------

@@ -49,7 +49,12 @@ def test_a_release_without_findings() -> None:
 
 
 @pytest.fixture
-def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
+def lost_with_fixes() -> int:
+    return 0
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch, lost_with_fixes: int) -> list[tuple[str, list[str]]]:
     """Clusters that are not started: the release and the runs of each. Loss is observed but on a build."""
     started: list[tuple[str, list[str]]] = []
 
@@ -57,7 +62,9 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
         version = kafka.release.version
         started.append((version, [run.name for run in runs]))
         outcome = Outcome(not kafka.release.build, "text")
-        execution = Execution(records=RecordCounts(10, 4, 6, 0, 4))
+        execution = Execution(records=RecordCounts(10, 10, lost_with_fixes, 0, 10))
+        if not kafka.release.build:
+            execution = Execution(records=RecordCounts(10, 4, 6, 0, 4))
         yield from (ClusterResult(run, version, execution, outcome, 3.4) for run in runs)
 
     monkeypatch.setattr(command, "distribution", lambda kafka: Distribution(kafka, ()))
@@ -98,6 +105,16 @@ def test_a_build_with_the_fixes_has_to_show_nothing(
     assert {m.release for m in fixed} == {"4.3.1"}
     assert [m.claim for m in fixed] == ["K14", "K18", "K20", "K21", "K23", "K24"]
     assert {m.seen for m in fixed} == {0}
+
+
+@pytest.mark.parametrize("lost_with_fixes", [1])
+def test_a_build_with_the_fixes_has_to_lose_nothing(
+    played: list[tuple[str, list[str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = replace(release("4.3.1"), version="4.3.1+build-0123456789ab", build="/build")
+    monkeypatch.setattr(command, "release", lambda text: build)
+    words = ["kafka", "cluster", "--findings", "--release", "3.9.2", "--fixed", "build", "--quiet"]
+    assert main([*words, "--out", str(tmp_path / "measured.json")]) == 18
 
 
 @pytest.mark.parametrize(
