@@ -34,6 +34,8 @@ RENAMED = (86, 109, 117, 242, 327, 397)
 """Models of which ids can be renamed: with one sort and two, with relations between ids, with clipped steps."""
 FORGOTTEN = (7, 39, 177)
 """Models whose actions read the order of ids that are alike but for that; the second one raises."""
+RAISES_AT_ONCE = 1_910_001_564
+"""A model whose initial function raises in every configuration."""
 MOST_REFUSED = 0.2
 """Of all models."""
 
@@ -76,6 +78,13 @@ def test_fixed(number: int, folder: Path) -> None:
 )
 def test_proved(number: int, folder: Path) -> None:
     said = answer(generate(number, LANGUAGE), number, ["prove"], folder)
+    assert (said.differences, said.refused) == ((), "")
+
+
+def test_a_model_that_raises_at_once_is_judged_for_any_number_too(folder: Path) -> None:
+    source = generate(RAISES_AT_ONCE, LANGUAGE, alike=True, in_order=True)
+    assert "max((n8 for n8 in every(A, c) if (n8 != n8)))" in str(source)
+    said = answer(source, RAISES_AT_ONCE, ["any-number"], folder)
     assert (said.differences, said.refused) == ((), "")
 
 
