@@ -61,7 +61,10 @@ class Measurement:
 
     @property
     def seen(self) -> int:
-        """Executions with the effect that took every step as the run has it."""
+        """Executions with the effect that took every step as the run has it; with the fixes, which change steps, those
+        with the effect, or a loss."""
+        if self.fixed:
+            return sum(run.observed or bool(run.lost) for run in self.runs)
         return sum(run.observed and run.as_in_run for run in self.runs)
 
 

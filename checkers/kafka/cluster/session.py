@@ -22,11 +22,15 @@ WAITS = Waits()
 
 @dataclass(frozen=True)
 class ClusterRun:
-    """A run to execute. name: of its file. promise: the property that it violates, or ""."""
+    """A run to execute. name: of its file. promise: the property that it violates, or "".
+
+    fixed: the build has the fixes, with which the run has to show no effect, and to lose nothing.
+    """
 
     name: str
     promise: str
     plan: Schedule
+    fixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,9 +46,14 @@ class ClusterResult:
 
     @property
     def code(self) -> Exit:
-        """0 the effect was observed, 18 the cluster did something else, else the failure's."""
+        """0 the effect was observed, 18 the cluster did something else, else the failure's; with the fixes 18 if it was
+        observed, or a record is lost or read with another content."""
         if self.failure is not None:
             return self.failure.code
+        if self.run.fixed and self.outcome is not None:
+            records = self.execution.records
+            broken = records is not None and (records.lost or records.different)
+            return Exit.TRACE if self.outcome.observed or broken else Exit.OK
         seen = self.outcome is not None and self.outcome.observed is not False
         return Exit.OK if seen and self.execution.difference is None else Exit.TRACE
 

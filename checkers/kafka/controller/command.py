@@ -424,7 +424,7 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
     name = promise or args.trace.name.split(".")[0]
     program = reproduction(trace, kafka, name, promise) if args.main else None
     text = program.text if program is not None else junit_method(trace, kafka, name, promise)
-    if promise and not fails_without_it(promise):
+    if promise and not fails_without_it(promise, trace):
         note(f"note: there is no assertion of {promise}: the test asserts the state after the last step, and passes")
     if args.out is not None:
         write_atomically(args.out, text)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.controller_properties import (
     ANSWER_PROPERTIES,
     CAN_END,
@@ -195,13 +196,20 @@ def _distinct_steps(graph: ControllerExploration) -> Iterator[tuple[int, int, in
     def keys(number: int, places: Words | slice) -> Words:
         """Of steps: a number for what is read of each, with the brokers numbered in one way."""
         view, kind = views[number], kinds[number]
-        partitions = (view[before[places]] << 22 | view[after[places]]) << 8 | rises[places]
+        partitions = _pairs(view[before[places]], view[after[places]], len(distinct)) << 8 | rises[places]
         return np.asarray(partitions << 9 | refused[places].astype(np.int64) << 8 | kind[command[places]])
 
     _, first = np.unique(keys(0, slice(None)), return_index=True)
     first.sort()
     for k, count in _classes(first, [keys(number, first) for number in range(len(views))]):
         yield int(before[k]), int(command[k]), int(after[k]), int(rises[k]), bool(refused[k]), count
+
+
+def _pairs(before: Words, after: Words, views: int) -> Words:
+    """A number of 46 bits for each pair of views. Raises `Failure` where there are too many to number."""
+    if views * views >= 1 << 46:
+        raise Failure(Exit.INCONCLUSIVE, f"{views:,} views of a partition are too many to tell their steps apart")
+    return before * views + after
 
 
 def _kinds(graph: ControllerExploration) -> list[Words]:

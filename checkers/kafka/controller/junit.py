@@ -33,6 +33,8 @@ LOST = "has deleted its log, and leads without what was committed"
 GOES_ON = "the reassignment goes on although every replica is in sync"
 ELSEWHERE = "the reassignment leads elsewhere than it was asked to"
 NOT_ELECTED = "an eligible replica is back, and nobody leads"
+NO_REPLICA_ELIGIBLE = "an eligible leader is no replica"
+NO_REPLICA_IN_SYNC = "a member of the ISR is no replica"
 NOBODY_LEADS = "brokers with every committed record are back, and nobody leads"
 REASONS = {
     "nothing_lost_by_a_completion": LOST,
@@ -71,8 +73,8 @@ def body(trace: ControllerTrace, release: Release, promise: str, elr: bool = Tru
         lines += call(step, number, expected, release, shift)
         if emptied is not None and emptied.number == number:
             lines += _left_the_replicas(emptied)
-    if promise in _PROMISES and trace.commands:
-        lines += ["", *_PROMISES[promise](trace)]
+    if asserted := _assertion(promise, trace):
+        lines += ["", *asserted]
     elif promise not in _SHOWN_BY_A_STEP and trace.commands and not trace.commands[-1].resigns:
         lines += ["", *_last_state(trace.commands[-1])]
     return "\n".join(INDENT + line if line else "" for line in lines)
@@ -94,8 +96,14 @@ def beginning(trace: ControllerTrace, elr: bool = True) -> list[str]:
     start, p = trace.start, trace.start.partition
     everybody = frozenset(Broker(b) for b in range(1, trace.brokers + 1))
     usual = start.unfenced == everybody and not any(start.incarnations) and p.leader == p.replicas[0]
+    usual &= not start.shutting_down | start.cordoned | start.unregistered and not p.recovering
+    usual &= start.min_isr in (0, trace.min_isr) and p.last_known_leader is None
     if not usual or p.elr != NOBODY or p.adding | p.removing != NOBODY or trace.setup.replicas_of_partition_zero:
         raise Failure(Exit.USAGE, "the trace starts in a state that Kafka's test context does not make")
+    if trace.setup.company or trace.setup.metadata_version:
+        more = "a second partition" if trace.setup.company else f"the metadata version {trace.setup.metadata_version}"
+        raise Failure(Exit.USAGE, f"the trace has {more}, which Kafka's test context does not make here")
+    elr = elr and trace.setup.elr
     ids = ", ".join(str(b) for b in range(1, trace.brokers + 1))
     lines = [
         "ReplicationControlTestContext ctx = new ReplicationControlTestContext.Builder().",
@@ -155,16 +163,33 @@ def _last_state(step: TraceCommand) -> list[str]:
 # -- what should be so at the end ------------------------------------------------------------------------------------
 
 
-def fails_without_it(promise: str) -> bool:
-    """Whether a method has an assertion of this property, or a step that shows it."""
-    return promise in _PROMISES or promise in _SHOWN_BY_A_STEP
+def fails_without_it(promise: str, trace: ControllerTrace) -> bool:
+    """Whether the method of a run has an assertion of this property, or a step that shows it."""
+    return bool(_assertion(promise, trace)) or promise in _SHOWN_BY_A_STEP
+
+
+def _assertion(promise: str, trace: ControllerTrace) -> list[str]:
+    """The statements that assert a property at the end of a run; none if there are none for such a run."""
+    return _PROMISES[promise](trace) if promise in _PROMISES and trace.commands else []
 
 
 def _subset(field: str, why: str) -> Callable[[ControllerTrace], list[str]]:
-    return lambda trace: [
-        f"PartitionRegistration end = {PARTITION};",
+    return lambda trace: [f"PartitionRegistration end = {PARTITION};", *_within_replicas(field, why)]
+
+
+def _within_replicas(field: str, why: str) -> list[str]:
+    return [
         f"assertTrue(Replicas.toList(end.replicas).containsAll(Replicas.toList(end.{field})),",
         f'    "{why}: " + end);',
+    ]
+
+
+def _leads_in_sync() -> list[str]:
+    return [
+        f"PartitionRegistration end = {PARTITION};",
+        "assertTrue(end.leader == -1 || Replicas.toList(end.isr).contains(end.leader)",
+        "    && Replicas.toList(end.replicas).contains(end.leader),",
+        '    "the leader is not in sync: " + end);',
     ]
 
 
@@ -294,7 +319,8 @@ def _leads_to_the_target(trace: ControllerTrace) -> list[str]:
 def _enough_in_sync(trace: ControllerTrace) -> list[str]:
     return [
         f"PartitionRegistration end = {PARTITION};",
-        f"assertTrue(end.isr.length >= Math.min({trace.min_isr}, end.replicas.length),",
+        f"assertTrue(end.isr.length >= Math.min({trace.commands[-1].after.min_isr or trace.min_isr}, "
+        "end.replicas.length),",
         '    "fewer in sync than producers wait for: " + end);',
     ]
 
@@ -322,8 +348,11 @@ _PROMISES: dict[str, Callable[[ControllerTrace], list[str]]] = {
     "somebody_may_still_lead": lambda trace: _somebody_is_eligible(),
     "directories_are_not_about_who_may_lead": _eligible_replicas_lead,
     "deleted_topics_are_forgotten": _deleted_topic_is_forgotten,
-    "elr_within_replicas": _subset("elr", "an eligible leader is no replica"),
-    "completion_trims_isr_and_elr": _subset("elr", "an eligible leader is no replica"),
-    "isr_within_replicas": _subset("isr", "a member of the ISR is no replica"),
-    "leader_is_in_sync": _subset("isr", "a member of the ISR is no replica"),
+    "elr_within_replicas": _subset("elr", NO_REPLICA_ELIGIBLE),
+    "completion_trims_isr_and_elr": lambda trace: [
+        *_subset("elr", NO_REPLICA_ELIGIBLE)(trace),
+        *_within_replicas("isr", NO_REPLICA_IN_SYNC),
+    ],
+    "isr_within_replicas": _subset("isr", NO_REPLICA_IN_SYNC),
+    "leader_is_in_sync": lambda trace: _leads_in_sync(),
 } | dict.fromkeys(_OF_LOST_RECORDS, _keeps_committed)

@@ -41,8 +41,8 @@ def promise_method(diff: BuildDiff, release: Release) -> str:
     """The test of the first promise that one build alone breaks, if it has an assertion; else `Failure`."""
     names = [(name, shown) for side in (HEAD, BASE) for name, shown in diff.promises.only[side].items()]
     for name, shown in names:
-        if fails_without_it(name):
-            trace, keeper = _trace(shown.run), _trace(diff.promises.keepers[name])
+        trace, keeper = _trace(shown.run), _trace(diff.promises.keepers[name])
+        if fails_without_it(name, trace):
             steps = zip(trace.commands, keeper.commands, strict=True)  # with the answers of the build that keeps it
             commands = tuple(replace(step, error=kept.error, resigns=kept.resigns) for step, kept in steps)
             return junit_method(replace(trace, commands=commands), release, name, name)

@@ -14,7 +14,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.cli.main import main
 from reassure.checkers.evidence.headlines import HEADLINES
-from reassure.checkers.kafka.controller import junit
+from reassure.checkers.kafka.controller import findings_command, junit
 from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller, to_itf
 from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name
 from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome, run_methods, with_methods
@@ -127,8 +127,61 @@ def test_a_release_without_the_defect_passes() -> None:
         assert ran[name].passed or why in ran[name].message, name
 
 
+ONE = frozenset({Broker(1)})
+
+
 def test_every_finding_has_an_assertion() -> None:
-    assert [headline.property for headline in HEADLINES if not fails_without_it(headline.property)] == []
+    cases = [case for case in findings_command._cases() if case.counts]
+    assert {case.headline for case in cases} == set(HEADLINES)
+    for case in cases:
+        assert fails_without_it(case.headline.property, findings_command.method_of(case, cases)[0]), case.key
+
+
+def test_a_promise_of_another_last_step_is_not_asserted(tmp_path: Path) -> None:
+    """A run that ends with a cancellation shows nothing of where a request leads: a note says so."""
+    class_path("4.3.0")
+    trace = runs_of("4.3.0", tmp_path)["a_led_reassignment_can_end"]
+    assert trace.commands[-1].command.kind is Kind.REASSIGN
+    assert fails_without_it("leads_where_it_was_asked_to", trace)
+    cancelled = replace(trace.commands[-1], command=Command(Kind.CANCEL))
+    other = replace(trace, commands=(*trace.commands[:-1], cancelled))
+    assert not fails_without_it("leads_where_it_was_asked_to", other)
+    text = junit_method(other, release("4.3.0"), "x", "leads_where_it_was_asked_to")
+    assert "PartitionRegistration end" in text and "leads elsewhere" not in text
+
+
+@pytest.mark.parametrize(
+    ("promise", "lines"),
+    [
+        ("leader_is_in_sync", ["end.leader == -1 || Replicas.toList(end.isr).contains(end.leader)"]),
+        ("completion_trims_isr_and_elr", ["Replicas.toList(end.elr)", "Replicas.toList(end.isr)"]),
+        ("cancelling_keeps_min_isr", ["end.isr.length >= Math.min(1, end.replicas.length)"]),
+    ],
+)
+def test_what_a_promise_says_is_asserted_whole(promise: str, lines: list[str], tmp_path: Path) -> None:
+    class_path("4.3.0")
+    trace = runs_of("4.3.0", tmp_path)["a_led_reassignment_can_end"]
+    last = trace.commands[-1]
+    changed = replace(trace, commands=(*trace.commands[:-1], replace(last, after=replace(last.after, min_isr=1))))
+    text = junit_method(changed, release("4.3.0"), "x", promise)
+    assert all(line in text for line in lines), text
+
+
+def test_a_test_is_of_the_cluster_that_the_run_is_of(tmp_path: Path) -> None:
+    class_path("4.3.0")
+    trace = runs_of("4.3.0", tmp_path)["elr_within_replicas"]
+    assert "setIsElrEnabled(true)" in junit_method(trace, release("4.3.0"), "x")
+    without = replace(trace, setup=replace(trace.setup, elr=False))
+    assert "setIsElrEnabled(false)" in junit_method(without, release("4.3.0"), "x")
+    others = [replace(trace, setup=replace(trace.setup, company=True))]
+    others += [replace(trace, setup=replace(trace.setup, metadata_version="3.9-IV0"))]
+    others += [
+        replace(trace, start=replace(trace.start, **changed))
+        for changed in ({"min_isr": trace.min_isr + 1}, {"cordoned": ONE}, {"shutting_down": ONE})
+    ]
+    for other in others:
+        with pytest.raises(Failure, match=r"which Kafka's test context does not make|that Kafka's test context does"):
+            junit_method(other, release("4.3.0"), "x")
 
 
 def test_a_property_without_an_assertion_is_told(capsys: pytest.CaptureFixture[str]) -> None:
