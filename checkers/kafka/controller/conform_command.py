@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,8 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
                 raise Failure(Exit.NOTHING, f"{compared.bound.model.name} has no step of the controller")
             records.append({**compared.identity.fields(), **conformance_record(conformance, source)})
             if args.trace_dir:
-                name_traces(list(_disagreements(compared, args.trace_dir)), console)
+                label = "-".join(re.findall(r"[\w.]+", " ".join(setting))) if args.gate is not None else ""
+                name_traces(list(_disagreements(compared, args.trace_dir, label)), console)
     code = worst(codes)
     if args.json:
         record = RunIdentity(args.model, None, {}, "kafka", args.repro).record(code, stopped is COMPARED, stopped)
@@ -134,12 +136,13 @@ def _by_spark(
     return conform_by_spark(task, source, spark_settings(args), progress)
 
 
-def _disagreements(compared: Compared, folder: Path) -> Iterator[str]:
-    """Writes a shortest trace for each group of disagreements."""
+def _disagreements(compared: Compared, folder: Path, label: str) -> Iterator[str]:
+    """Writes a shortest trace for each group of disagreements. label: of one of several configurations."""
+    of_it = f"--{label}" if label else ""
     name, version = compared.bound.model.name, compared.conformance.version
     for number, group in enumerate(compared.conformance.disagreements, 1):
         trace = compared.source.trace(group.first)
         trace.meta = {**compared.identity.fields(), "disagrees_with": f"Kafka {version}", "cause": group.cause}
-        path = folder / f"{name}--kafka-{version}-{number}.itf.json"
+        path = folder / f"{name}{of_it}--kafka-{version}-{number}.itf.json"
         write_atomically(path, to_itf(trace, compared.bound))
         yield str(path)

@@ -8,6 +8,7 @@ libraries are taken from a folder `build/dependant-libs*`, which Gradle's task `
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -40,6 +41,7 @@ BINDING = re.compile(r"^(slf4j-(log4j12|reload4j|simple|jdk14)|log4j-slf4j\d?-im
 """Jars that would make the controller log a line for each record."""
 OF_KAFKA = ("kafka-", "kafka_", "connect-", "trogdor-")
 NO_CLASSES = re.compile(r"-(test|tests|sources|test-sources|javadoc|scaladoc)\.jar$")
+CONTROLLER_CLASSES = ("org/apache/kafka/controller/", "org/apache/kafka/metadata/")
 OF_A_RELEASE = re.compile(r"^kafka-[a-z-]+-(\d+\.\d+\.\d+(-SNAPSHOT)?)\.jar$")
 """The name of a jar of Kafka that states its version."""
 VERSION_FILE = "kafka/kafka-version.properties"
@@ -219,8 +221,22 @@ def _parts(path: Path) -> list[ClassPathPart]:
     for folder in (path, path / "libs"):
         jars = [jar for jar in sorted(folder.glob("*.jar")) if not NO_CLASSES.search(jar.name)]
         if jars:
+            _must_have_each_class_once(jars)
             return [ClassPathPart(jar.name, (jar,)) for jar in jars if not BINDING.match(jar.name)]
     raise SystemFailure(f"{path} has no jars, no classes (a folder `org`) and no checkout of Kafka (`metadata/build`)")
+
+
+def _must_have_each_class_once(jars: list[Path]) -> None:
+    """`SystemFailure` for jars of a folder, two of which have one class of the controller: which one counts."""
+    having: dict[str, Path] = {}
+    for jar in jars:
+        with contextlib.suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(jar) as archive:
+            for name in archive.namelist():
+                is_ours = name.startswith(CONTROLLER_CLASSES) and name.endswith(".class")
+                if is_ours and having.setdefault(name, jar) != jar:
+                    raise SystemFailure(
+                        f"{jar.parent} has {having[name].name} and {jar.name}, and both have {name}: remove one of them"
+                    )
 
 
 def _is_checkout(path: Path) -> bool:

@@ -23,19 +23,26 @@ class PromiseComparison:
     """The promises by who breaks them. only: by build, those that it alone breaks, each with a shortest run.
 
     kept: neither breaks them, as far as they were explored. undecided: promises that the states explored do not decide,
-    with the build that breaks them, or "". keepers: the commands of those runs, by the build that keeps the promise.
+    with the build that breaks them, or "". not_applicable: those that are about nothing within these bounds. asked: not
+    all promises were, but some by name. keepers: the commands of those runs, by the build that keeps the promise.
     """
 
     only: tuple[dict[str, Shown], dict[str, Shown]] = field(default_factory=lambda: ({}, {}))
     both: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     undecided: dict[str, str] = field(default_factory=dict)
+    not_applicable: list[str] = field(default_factory=list)
+    asked: bool = False
     keepers: dict[str, ControllerRun] = field(default_factory=dict)
 
     @property
     def exit(self) -> Exit:
-        """12 or 13 if HEAD breaks a promise that BASE keeps."""
+        """12 or 13 if HEAD breaks a promise that BASE keeps; of promises by name 5 if one is not decided, and 6 if none
+        applies."""
         broken = self.only[HEAD]
+        if not broken and self.asked:
+            judged = self.only[BASE] or self.both or self.kept
+            return Exit.INCONCLUSIVE if self.undecided else Exit.OK if judged else Exit.NOTHING
         if not broken:
             return Exit.OK
         return Exit.LIVENESS if set(broken) == {CAN_END} else Exit.SAFETY
@@ -49,10 +56,13 @@ def compare_promises(
     losses = [look_for_loss(graph, f) for graph, f in zip(comparison.graphs, findings, strict=True)]
     without = set(findings[BASE].not_applicable)
     without |= set() if comparison.graphs[BASE].scope.follows_logs else {KEEPS_COMMITTED}
-    result = PromiseComparison()
+    result = PromiseComparison(asked=bool(patterns))
     broken_by_one: tuple[list[str], list[str]] = ([], [])
     for name in names_of_promises():
-        if name in without or (patterns and not any(fnmatchcase(name, pattern) for pattern in patterns)):
+        if patterns and not any(fnmatchcase(name, pattern) for pattern in patterns):
+            continue
+        if name in without:
+            result.not_applicable.append(name)
             continue
         broken = [name in f.violated for f in findings]
         if all(broken):

@@ -84,6 +84,8 @@ def _report_promises(promises: PromiseComparison, console: Console) -> None:
     if promises.both:
         console.print(f"  both break {len(promises.both)}: {', '.join(promises.both)}", style="dim")
     console.print(f"  both keep {len(promises.kept)}")
+    if promises.asked and promises.not_applicable:
+        console.print(f"  within these bounds about nothing: {', '.join(promises.not_applicable)}", style="yellow")
 
 
 def report_broken(name: str, side: int, shown: Shown, console: Console) -> None:
@@ -108,6 +110,7 @@ def diff_record(
     by_side = dict(zip(("base", "head"), comparison.only, strict=True))
     return {
         "properties": rows,
+        "not_applicable": promises.not_applicable,
         "diff": {
             "builds": builds,
             "same_classes": same,

@@ -29,7 +29,8 @@ class BuildDiff:
 
     @property
     def exit(self) -> Exit:
-        """15 if the builds differ; 12 or 13 if HEAD breaks a promise that BASE keeps; 5 if one was not finished."""
+        """15 if the builds differ; 12 or 13 if HEAD breaks a promise that BASE keeps; 5 if one was not finished, or a
+        promise that was asked for by name is not decided; 6 if none of those applies."""
         finished = self.stop.reason in (StopReason.COMPLETE, StopReason.DEPTH)
         codes = (Exit.EXPECTATION if self.runs else Exit.OK, self.promises.exit)
         return worst([*codes, Exit.OK if finished else Exit.INCONCLUSIVE])

@@ -24,6 +24,7 @@ from reassure.checkers.kafka.plan.kafka_json import (
     out_of_sync,
     read_assignment,
     read_cluster,
+    under_way,
     write_assignment,
 )
 from reassure.checkers.kafka.plan.metadata_log import is_log, metadata_log
@@ -127,7 +128,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.running and (args.generate or protocol != "kraft"):
         raise Failure(Exit.USAGE, "--running is for --proposed and --protocol kraft")
     running = read_assignment(args.running, cluster) if args.running else {}
-    if not args.running and is_log(args.current) and (moving := len(metadata_log(args.current).running)):
+    if not cluster.described and (strange := sorted(cluster.topics.keys() - {topic for topic, _ in current})):
+        note(f"note: of {', '.join(strange[:3])} the cluster file has a setting, and {args.current} no partition")
+    if not args.running and (moving := under_way(args.current)):
         note(f"note: reassignments under way by {args.current}: {moving:,}; --running judges on top of them")
     for path in dict.fromkeys(path for path in (args.cluster, args.current) if path and is_log(path)):
         for line in metadata_log(path).not_read:
@@ -164,6 +167,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         disks, out_of_sync([args.cluster, args.current]),
     )  # fmt: skip
     if args.json:
-        inputs: dict[str, Path] = {n: getattr(args, n) for n in ("cluster", "current", "proposed")}
+        inputs: dict[str, Path] = {
+            n: getattr(args, n) for n in ("cluster", "current", "proposed", "running") if getattr(args, n)
+        }
         write_record(args.json, plan_record(judged, protocol, limits, copying, inputs, args.repro))
     return judged.exit()

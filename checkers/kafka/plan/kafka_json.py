@@ -217,7 +217,8 @@ def read_assignment(path: Path, cluster: ClusterFile, part: str = "proposed") ->
         return {p: _replicas(path, list(replicas), name(p), cluster) for p, replicas in found.items()}
     text = _text(path)
     if (topics_of := _described(path, text)) is not None:
-        return {p: _replicas(path, replicas, name(p), cluster) for p, replicas in topics_of.replicas.items()}
+        own_replicas = topics_of.before if part == "current" else topics_of.targets
+        return {p: _replicas(path, replicas, name(p), cluster) for p, replicas in own_replicas.items()}
     own = _generated(path, text, part)
     if own == "":
         _wrong(path, f"it has no {part} assignment")
@@ -255,6 +256,14 @@ def named_disks(path: Path) -> int:
     own = _generated(path, _text(path), "proposed")
     data = _json(path, own)
     return sum(any(disk != "any" for disk in entry.get("log_dirs", [])) for entry in data["partitions"])
+
+
+def under_way(path: Path) -> int:
+    """The reassignments under way by a metadata log, or by what `kafka-topics --describe` prints."""
+    if is_log(path):
+        return len(metadata_log(path).running)
+    topics_of = _described(path, _text(path))
+    return topics_of.running if topics_of is not None else 0
 
 
 def out_of_sync(paths: Iterable[Path]) -> list[str]:

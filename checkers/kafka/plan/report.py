@@ -179,7 +179,7 @@ def _verdict(promise: Promise, count: int) -> str:
         text = f"violated for {partitions:,} partition{'s' * (partitions != 1)}"
     if promise.before:
         already = f"{promise.before:,} broke it before the move"
-        every = promise.before == count
+        every = promise.broken_before(count)
         text = "not applicable: every partition that moves broke it before" if every else f"{text} ({already})"
     return text
 
@@ -203,10 +203,14 @@ def plan_record(
         **RunIdentity(f"plan:{protocol}", None, config, "plan", repro).record(
             judged.exit(), judged.complete, JUDGED if judged.complete else NOT_ALL
         ),
-        "not_applicable": judged.not_applicable,
+        "not_applicable": [
+            *judged.not_applicable,
+            *(p.name for p in judged.promises.values() if p.broken_before(len(judged.paths))),
+        ],
         "properties": [
             {"name": p.name, "kind": p.kind, "status": p.status, "trace": None, "depth": None}
             for p in judged.promises.values()
+            if not p.broken_before(len(judged.paths))
         ],
         "plan": {
             "inputs": {k: {"file": str(p), "sha256": _digest(p)} for k, p in inputs.items()},

@@ -12,9 +12,12 @@ HEADS = {
 """The lines of `kafka-reassign-partitions --generate` before each of its two objects."""
 PARTITION_BEGINS = re.compile(r"^\s*Topic:\s*(\S+)\s+Partition:[ \t]*(\S*)", re.M)
 PARTITION = re.compile(
-    r"^\s*Topic:\s*(\S+)\s+Partition:\s*(\d+)\s+Leader:\s*\S+\s+Replicas:\s*([\d,\s]+?)\s+Isr:[ ]*([\d, ]*)", re.M
+    r"^\s*Topic:\s*(\S+)\s+Partition:\s*(\d+)\s+Leader:\s*\S+\s+Replicas:\s*([\d,\s]+?)\s+Isr:[ ]*([\d, ]*)(.*)$",
+    re.M,
 )
-TOPIC = re.compile(r"^Topic:\s*(\S+)\s.*\bConfigs:\s*(\S*)", re.M)
+MOVING = re.compile(r"\b(Adding|Removing) Replicas:[ ]*([\d, ]*)")
+"""Of a partition that a reassignment is under way of."""
+TOPIC = re.compile(r"^[ \t]*Topic:\s*(\S+)\s.*\bConfigs:\s*(\S*)", re.M)
 
 
 @dataclass
@@ -22,10 +25,28 @@ class Described:
     """What `kafka-topics --describe` says."""
 
     replicas: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    adding: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    removing: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    """Of partitions that a reassignment is under way of."""
     min_isr: dict[str, int] = field(default_factory=dict)
     """By topic, where its configuration has one."""
     out_of_sync: list[tuple[str, int]] = field(default_factory=list)
-    """Partitions with a replica that is not in the ISR."""
+    """Partitions with a replica that is not in the ISR, and is not being added."""
+
+    @property
+    def before(self) -> dict[tuple[str, int], list[int]]:
+        """The replicas of each partition, without those that a reassignment under way adds."""
+        return {key: [b for b in own if b not in self.adding.get(key, ())] for key, own in self.replicas.items()}
+
+    @property
+    def targets(self) -> dict[tuple[str, int], list[int]]:
+        """The replicas of each partition, without those that a reassignment under way removes."""
+        return {key: [b for b in own if b not in self.removing.get(key, ())] for key, own in self.replicas.items()}
+
+    @property
+    def running(self) -> int:
+        """Reassignments under way."""
+        return len(self.adding.keys() | self.removing.keys())
 
 
 def generated(text: str, part: str) -> str | None:
@@ -49,11 +70,15 @@ def described(text: str) -> Described | None:
     `ValueError` for a partition that is cut off, or that stands there with two lists of replicas.
     """
     found = Described()
-    for topic, number, replicas, in_sync in PARTITION.findall(text):
+    for topic, number, replicas, in_sync, more in PARTITION.findall(text):
         partition, brokers = (topic, int(number)), _ids(replicas)
         if found.replicas.setdefault(partition, brokers) != brokers:
             raise ValueError(f"{topic}-{number} is described twice, with other replicas")
-        found.out_of_sync += [partition] * (not {*brokers} <= {*_ids(in_sync)})
+        for kind, moving in MOVING.findall(more):
+            if _ids(moving):
+                (found.adding if kind == "Adding" else found.removing)[partition] = _ids(moving)
+        settled = {*brokers} - {*found.adding.get(partition, ())}
+        found.out_of_sync += [partition] * (not settled <= {*_ids(in_sync)})
     for topic, number in PARTITION_BEGINS.findall(text):
         if not number.isdecimal() or (topic, int(number)) not in found.replicas:
             raise ValueError(f"the line of {topic}-{number} is not what kafka-topics prints: no list of replicas")

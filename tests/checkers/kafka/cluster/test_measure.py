@@ -12,7 +12,7 @@ import pytest
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.cli.main import main
-from reassure.checkers.evidence.measurements import MeasuredRun, measured
+from reassure.checkers.evidence.measurements import MeasuredRun, Measurement, measured
 from reassure.checkers.evidence.random_record import recorded_random_runs
 from reassure.checkers.kafka.cluster import command
 from reassure.checkers.kafka.cluster.client import RecordCounts
@@ -23,6 +23,7 @@ from reassure.checkers.kafka.cluster.measure import cases_of, run_of
 from reassure.checkers.kafka.cluster.random_runs import RandomRun
 from reassure.checkers.kafka.cluster.session import ClusterResult, ClusterRun
 from reassure.checkers.kafka.controller.releases import Release, release
+from tests.helpers.committed_traces import committed_file
 
 
 @pytest.mark.parametrize(
@@ -105,6 +106,32 @@ def test_a_build_with_the_fixes_has_to_show_nothing(
     assert {m.release for m in fixed} == {"4.3.1"}
     assert [m.claim for m in fixed] == ["K14", "K18", "K20", "K21", "K23", "K24"]
     assert {m.seen for m in fixed} == {0}
+
+
+def test_with_the_fixes_an_effect_counts_whatever_its_steps() -> None:
+    """The fixes change a step of nearly every run."""
+    run = MeasuredRun(observed=True, as_in_run=False, acknowledged=10, lost=0, effect="text", seconds=1)
+    measurement = Measurement("K20", "4.3.1", True, "ab", (run, replace(run, observed=False, lost=6)))
+    assert (measurement.seen, replace(measurement, fixed=False).seen) == (2, 0)
+    assert replace(measurement, runs=(replace(run, observed=False),)).seen == 0
+
+
+def test_a_build_of_ones_own_is_not_measured_as_a_release_or_as_fixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build = replace(release("4.3.1"), version="4.3.1+build-0123456789ab", build="/build")
+    monkeypatch.setattr(command, "named_release", lambda text: build)
+    assert main(["kafka", "cluster", "--findings", "--release", "build", "--out", str(tmp_path / "m.json")]) == 64
+    assert "a build of the fixes is given by --fixed" in capsys.readouterr().err
+
+
+def test_a_run_without_a_step_is_executed_by_no_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = json.loads(committed_file("kraft_kafka_racks", "rolling_back_ends").read_text())
+    data["states"] = data["states"][:1]
+    path = tmp_path / "start.itf.json"
+    path.write_text(json.dumps(data))
+    assert main(["kafka", "cluster", str(path)]) == 6
+    assert "has no step for a cluster to take: nothing would be executed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("lost_with_fixes", [1])

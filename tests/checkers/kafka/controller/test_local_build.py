@@ -94,6 +94,19 @@ def test_jars_in_a_folder_or_in_a_list_are_a_build(tmp_path: Path) -> None:
     assert listed.name == whole.name == local_build(str(tmp_path / "libs")).name
 
 
+def test_a_folder_with_a_class_of_the_controller_twice_is_refused(tmp_path: Path) -> None:
+    """By the names of the jars one of them would count, and a changed class may be in the other."""
+    for jar in class_path("4.3.1").jars:
+        (tmp_path / jar.name).symlink_to(jar)
+    name = "org/apache/kafka/controller/ReplicationControlManager.class"
+    with zipfile.ZipFile(tmp_path / "metadata-patched.jar", "w") as patched:
+        patched.writestr(name, b"")
+    why = f"{tmp_path} has kafka-metadata-4.3.1.jar and metadata-patched.jar, and both have {name}: remove one of them"
+    with pytest.raises(Failure) as refused:
+        local_build(str(tmp_path))
+    assert (str(refused.value), refused.value.code) == (why, Exit.SYSTEM)
+
+
 def test_classes_before_jars(checkout: Path, tmp_path: Path) -> None:
     """A patch as a folder of classes, before the jars of a release."""
     classes = checkout / "metadata" / "build" / "classes" / "java" / "main"

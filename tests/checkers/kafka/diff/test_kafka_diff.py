@@ -28,7 +28,7 @@ from reassure.checkers.kafka.diff.analysis import BuildComparison
 from reassure.checkers.kafka.diff.command import _scope
 from reassure.checkers.kafka.diff.explore_both import SharedLimits, explore_both
 from reassure.checkers.kafka.diff.prices import prices
-from reassure.checkers.kafka.diff.promises import compare_promises
+from reassure.checkers.kafka.diff.promises import PromiseComparison, compare_promises
 from reassure.checkers.kafka.diff.runs import run_of_both
 from reassure.spec.kafka.partition import reassigning
 from tests.helpers.command import interrupted
@@ -66,6 +66,30 @@ def test_the_rules_that_changed_with_4_3_are_printed() -> None:
         ("leader epoch", "2", "1"),
     ]
     assert all(text.startswith("PartitionChangeRecord(") for text in run.texts)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "code", "idle"),
+    [
+        ([], Exit.OK, True),
+        (["isr_within_replicas"], Exit.OK, False),
+        (["cordoned_replicas_may_stay"], Exit.NOTHING, True),
+        (["leaders_hold_what_was_committed"], Exit.OK, False),
+        (["isr_within_replicas", "cordoned_replicas_may_stay"], Exit.OK, True),
+    ],
+)
+def test_a_promise_asked_for_by_name_that_is_about_nothing_is_no_pass(
+    patterns: list[str], code: Exit, idle: bool
+) -> None:
+    drivers = (shared_driver("4.3.0"), shared_driver("4.3.0"))
+    promises = compare_promises(comparison("4.3.0", "4.3.0"), patterns, drivers)
+    assert (promises.exit, bool(promises.not_applicable)) == (code, idle)
+
+
+def test_a_promise_asked_for_by_name_that_is_not_decided_is_no_pass() -> None:
+    undecided = PromiseComparison(kept=["b"], undecided={"a": ""})
+    assert undecided.exit is Exit.OK
+    assert replace(undecided, asked=True).exit is Exit.INCONCLUSIVE
 
 
 def test_every_difference_is_executed_again() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
 from reassure.checkers.kafka.plan.kafka_json import read_cluster
+from reassure.checkers.kafka.plan.shell_output import described
 from tests.helpers.command import said
 from tests.helpers.metadata_log_text import dump_line, record
 
@@ -77,6 +79,54 @@ def test_no_partition_of_a_file_is_left_out(file: str, text: str, why: str, caps
     Path(file).write_text(text)
     code, _, err = said(capsys, "plan", "--cluster=cluster.json", f"--current={file}", "--proposed=generate.txt")
     assert (code, why in err) == (151, True), err
+
+
+MOVING = (
+    "Topic: orders\tTopicId: abc\tPartitionCount: 1\tReplicationFactor: 6\tConfigs: min.insync.replicas=2\n"
+    "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 4,5,6,1,2,3\tIsr: 1,2,3\tAdding Replicas: 4,5,6\t"
+    "Removing Replicas: 1,2,3\tElr: \tLastKnownElr: \n"
+)
+
+
+def test_what_is_under_way_by_describe_is_not_there_yet(capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise the target would be in place, with no replica in sync, and every promise would hold."""
+    Path("moving.txt").write_text(MOVING)
+    Path("p.txt").write_text(assignment([[4, 5, 6]]))
+    words = ["plan", "--cluster=cluster.json", "--current=moving.txt"]
+    code, out, err = said(capsys, *words, "--proposed=p.txt", "--json=r.json")
+    assert "note: reassignments under way by moving.txt: 1; --running judges on top of them\n" in err
+    moving = described(MOVING)
+    assert moving is not None and moving.out_of_sync == [], "those that are being added are not there yet"
+    plan = json.loads(Path("r.json").read_text())["plan"]
+    assert (plan["replicas_copied"], plan["paths"][0]["stages"][0]["replicas"]) == (3, [1, 2, 3])
+    assert set(plan["inputs"]) == {"cluster", "current", "proposed"}
+    code, out, _ = said(capsys, *words, "--generate")
+    assert len(json.loads(out)["partitions"][0]["replicas"]) == 3
+
+
+def test_an_indented_description_has_its_settings_too(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("indented.txt").write_text("".join(f"  {line}\n" for line in DESCRIBED.splitlines()))
+    Path("few.txt").write_text(assignment([[1]]))
+    _, out, _ = said(capsys, "plan", "--cluster=indented.txt", "--current=indented.txt", "--proposed=few.txt")
+    assert "own_steps_keep_min_isr          violated for 1 partition" in out
+
+
+def test_a_setting_of_a_topic_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("cluster.json").write_text(json.dumps({**CLUSTER, "topics": {"ordres": {"min.insync.replicas": 2}}}))
+    _, _, err = said(capsys, "plan", "--cluster=cluster.json", "--current=generate.txt", "--proposed=generate.txt")
+    assert err == "note: of ordres the cluster file has a setting, and generate.txt no partition\n"
+
+
+def test_a_promise_that_every_partition_broke_before_is_not_said_to_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    """The record says what the report says: it is about none of them."""
+    Path("one.txt").write_text(assignment([[1]]))
+    Path("other.txt").write_text(assignment([[2]]))
+    words = ["plan", "--cluster=cluster.json", "--current=one.txt", "--proposed=other.txt", "--json=r.json"]
+    _, out, _ = said(capsys, *words)
+    record = json.loads(Path("r.json").read_text())
+    idle = re.findall(r"^  (\w+) +not applicable", out, re.MULTILINE)
+    assert idle and set(idle) <= set(record["not_applicable"])
+    assert not set(idle) & {p["name"] for p in record["properties"]}
 
 
 def test_a_topic_may_be_described_twice(capsys: pytest.CaptureFixture[str]) -> None:
