@@ -15,7 +15,7 @@ Jugs(small=0, big=5)
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -163,6 +163,16 @@ def walk(model: LoadedModel | str | Path, initial: str, /, **params: Any) -> Wal
     return Walk(loaded, NamedStep(initial, params))
 
 
+def loaded_with(model: str | Path | LoadedModel, settings: Mapping[str, Any]) -> LoadedModel:
+    """A model that may be loaded already; `Failure` for settings of one that is: it has its own."""
+    if not isinstance(model, LoadedModel):
+        return load(model, **settings)
+    if settings:
+        names = ", ".join(settings)
+        raise Failure(Exit.USAGE, f"{names}: {model.name} is loaded already; give its settings to reassure.load")
+    return model
+
+
 def load(model: str | Path, **settings: Any) -> LoadedModel:
     """The model of a name (`kraft`) or a path, with configuration fields set.
 
@@ -208,7 +218,7 @@ def check(
     Raises:
         Failure: the model or what is asked for is wrong, or an engine cannot run.
     """
-    loaded = model if isinstance(model, LoadedModel) else load(model, **settings)
+    loaded = loaded_with(model, settings)
     options = SearchOptions(
         properties=list(properties), depth=depth, budget=budget, memory=memory, fail_fast=fail_fast, witness=witness,
         symmetry=symmetry,

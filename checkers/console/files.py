@@ -27,9 +27,14 @@ def outputs_must_be_writable(args: argparse.Namespace, made: list[Path]) -> None
 
     made: takes the folders that are made for outputs, a folder before those in it.
     """
+    flags: dict[Path, str] = {}
     for option in options_of(args.command):
         path = getattr(args, option.name)
         if option.output and isinstance(path, Path) and path != STANDARD_OUTPUT:
+            if path.is_file() or not path.exists():
+                other = flags.setdefault(path.resolve(), option.flag)
+                if other != option.flag and option.metavar != "DIR":
+                    raise Failure(Exit.USAGE, f"{other} and {option.flag} both write {path}")
             _must_be_writable(path, option, made)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.model_loader import find
 from reassure.checkers.base.run_record import RunRecord
 from reassure.checkers.base.terminal import Console
@@ -25,9 +26,9 @@ def follow(model: str, words: list[str], console: Console, wait: Callable[[], No
     """Runs the command, and again whenever a Python file in the folder of the model changes, until it is interrupted.
 
     words: the command line without `reassure`. wait: until the next look, by default `BEAT`. The exit code of the last
-    run.
+    run, 5 if none has ended.
     """
-    path, code = find(model), 0
+    path, code = find(model), Exit.INCONCLUSIVE.value  # until a run has ended
     last: RunRecord | None = None
     seen: Stamp = {}
     try:

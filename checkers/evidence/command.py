@@ -104,9 +104,9 @@ def _integrity(
     if args.sample and not result.confirmed:
         with Progress() as progress:
             result.add_sample(run_again(needed, recorded, note, progress))
-    if every is None and result.unseen and not args.sample:  # of the whole ledger it is a verdict
+    result.whole = every is not None or bool(args.sample)
+    if result.unseen and not result.whole:
         note(f"note: {result.unseen}")
-        result.confirmed = True
     if args.replay:
         result.replay(recorded, entries, whole=every is not None)
     return result

@@ -369,6 +369,7 @@ def _runs(broken: list[Case]) -> list[list[Case]]:
 def _searched(several: list[Case]) -> str:
     """The bounds within which every reading was decided, with the fewest steps there."""
     by_bounds: dict[str, list[tuple[str, str]]] = {}
+    open_ones: list[str] = []
     name = several[0].headline.property
     for case in several:
         for answer in (case.answer, *case.others):
@@ -377,12 +378,17 @@ def _searched(several: list[Case]) -> str:
             bounds = ", ".join(f"{k}={v}" for k, v in sorted(answer.reading.set.items()) if k != "release")
             steps = (answer.results[name].states or 1) - 1 if name in answer.traces else 0
             states = answer.record.stats.get("distinct", 0)
-            verdict = f"{steps} steps" if steps else "no run"
+            decided = answer.verdict in (ReadingVerdict.HOLDS, ReadingVerdict.VIOLATED)
+            verdict = f"{steps} steps" if steps else "no run" if decided else answer.verdict.words
+            open_ones += [] if decided else [case.release]
             by_bounds.setdefault(f"`{answer.run.subject} ({bounds})`", []).append(
                 (case.release, f"{verdict} ({states:,} states)")
             )
     parts = [f"{run}: {'; '.join(_spans(cells))}." for run, cells in by_bounds.items()]
-    return f"All states within these bounds were visited; the shortest runs there have as many steps. {' '.join(parts)}"
+    visited = "All states within these bounds were visited; the shortest runs there have as many steps."
+    if open_ones:
+        visited = f"Not decided for {', '.join(dict.fromkeys(open_ones))}."
+    return f"{visited} {' '.join(parts)}"
 
 
 def _spans(cells: list[tuple[str, str]]) -> list[str]:

@@ -38,6 +38,8 @@ class Integrity:
     """The runs of the sample that was repeated here."""
     replayed: int | None = None
     """Traces that plain Python executed here."""
+    whole: bool = True
+    """Of the whole ledger: what no sample shows is a verdict then, and else a note."""
 
     @property
     def unseen(self) -> str:
@@ -52,7 +54,9 @@ class Integrity:
     @property
     def code(self) -> Exit:
         """17 where something differs; 15 if another version of the engines decided readings, and no sample was run."""
-        return worst([Exit.DRIFT if self.differences else Exit.OK, Exit.EXPECTATION if self.unseen else Exit.OK])
+        return worst(
+            [Exit.DRIFT if self.differences else Exit.OK, Exit.EXPECTATION if self.unseen and self.whole else Exit.OK]
+        )
 
     @staticmethod
     def of(

@@ -59,6 +59,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     except Failure as failure:
         if args.junit:
             write_atomically(args.junit, junit_of_failure(args.file.name, failure))
+        for earlier in (args.sarif, args.html):  # that of another run would be taken for this one's
+            if earlier is not None and earlier.is_file():
+                earlier.unlink()
         raise
     write_record(args.json, report.record())
     for path, written in ((args.junit, junit), (args.sarif, sarif), (args.html, html_page)):

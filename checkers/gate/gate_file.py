@@ -37,7 +37,7 @@ from reassure.checkers.gate.kinds import DEFAULT_KIND, KINDS, kind_of, options, 
 from reassure.checkers.gate.values import Schema, described, fits
 from reassure.spec.semantics.files import read_bytes
 
-TO_DEPTH = ("check", "kafka conform", "kafka diff")
+TO_DEPTH = ("check", "sweep", "kafka conform", "kafka diff")
 """Kinds whose searches pass to a depth."""
 VERDICT_NAMES = [*VERDICTS.values(), PASS_TO_DEPTH]
 LONGEST = 4 << 20

@@ -32,6 +32,8 @@ class Problem:
     code: Exit
     text: str
     about: str = ""
+    of_pin: bool = False
+    """It concerns a pin, and no property of that name."""
 
 
 def judge(check: Check, record: RunRecord) -> list[Problem]:
@@ -191,16 +193,16 @@ def _judge_pins(check: Check, record: RunRecord) -> list[Problem]:
         if name == PROPERTIES:
             digest = property_digest(record)
             if not _property_names(record):
-                problems.append(Problem(Exit.DRIFT, f"no property is reported, pinned {pinned}", name))
+                problems.append(Problem(Exit.DRIFT, f"no property is reported, pinned {pinned}", name, True))
             elif digest != pinned:
                 has = ", ".join(_property_names(record))
                 text = f"the properties, or their texts, are not as pinned: digest {digest}, pinned {pinned}"
                 text += f"; there are {has}"
-                problems.append(Problem(Exit.DRIFT, text, name))
+                problems.append(Problem(Exit.DRIFT, text, name, True))
         elif name not in figures:
-            problems.append(Problem(Exit.DRIFT, f"{name} is not known, pinned {pinned:,}", name))
+            problems.append(Problem(Exit.DRIFT, f"{name} is not known, pinned {pinned:,}", name, True))
         elif figures[name] != pinned:
-            problems.append(Problem(Exit.DRIFT, f"{name} {figures[name]:,}, pinned {pinned:,}", name))
+            problems.append(Problem(Exit.DRIFT, f"{name} {figures[name]:,}, pinned {pinned:,}", name, True))
     return problems
 
 

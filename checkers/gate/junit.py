@@ -82,7 +82,7 @@ def _cases(check: Check, outcome: CheckOutcome | None) -> list[str]:
     record = outcome.record
     names = [p["name"] for p in [*record["properties"], *record["covers"]]] + list(record["not_applicable"])
     names += [f"pin {name}" for name in check.pin]
-    others = [p.about for p in outcome.problems if p.about and p.about not in names and p.about not in check.pin]
+    others = [p.about for p in outcome.problems if p.about and p.about not in names and not p.of_pin]
     return list(dict.fromkeys([VERDICT_CASE, *names, *others]))
 
 
@@ -91,7 +91,7 @@ def _failure_element(case: ElementTree.Element, name: str, check: Check, outcome
     if outcome is None or outcome.interrupted or not outcome.ran:
         ElementTree.SubElement(case, "skipped", message="not run" if outcome is None else outcome.problems[0].text)
         return "skipped"
-    problems = [p for p in outcome.problems if _case_of(p, check) == name]
+    problems = [p for p in outcome.problems if _case_of(p) == name]
     if problems:
         first = problems[0]
         kind = "failure" if first.code in FAILURES else "error"
@@ -116,8 +116,8 @@ def _undecided(name: str, record: Record) -> str:
     return "not reached so far" if is_open else ""
 
 
-def _case_of(problem: Problem, check: Check) -> str:
-    return f"pin {problem.about}" if problem.about in check.pin else problem.about or VERDICT_CASE
+def _case_of(problem: Problem) -> str:
+    return f"pin {problem.about}" if problem.of_pin else problem.about or VERDICT_CASE
 
 
 def _more(name: str, check: Check, outcome: CheckOutcome) -> list[str]:

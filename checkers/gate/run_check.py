@@ -100,7 +100,7 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
     may_execute(check.named)
     forget_files()  # of other checks that ran in this process
     remaining = None if deadline is None else deadline - time.monotonic()
-    if remaining is not None and remaining <= 0:
+    if remaining is not None and remaining < SHORTEST:
         return unanswered(check, Exit.INCONCLUSIVE, NO_TIME)
     with temporary_folder("gate") as folder:
         key = _key(check)
@@ -130,6 +130,8 @@ def _key(check: Check, ran: str | None = None) -> str | None:
         return answer_key(check, ran)
 
 
+SHORTEST = 0.001
+"""Seconds: the least budget of a command."""
 NO_TIME = Stop(StopReason.NOT_STARTED, "not run: the budget of the gate is spent")
 KILLED = Stop(StopReason.LOST, "a process of the gate was killed before this check had an answer")
 

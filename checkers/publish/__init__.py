@@ -12,6 +12,7 @@ import io
 from pathlib import Path
 
 from reassure.checkers.analyses.mutants import record as mutant_record
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.evidence import (
     broker_page,
     bug_reports,
@@ -88,6 +89,8 @@ def kafka_test(name: str, case: findings.Case, record: findings.FindingsRecord) 
     options = ["--property", case.headline.property, "--release", record.tests[case.key].build]
     with contextlib.redirect_stderr(io.StringIO()):
         text = sessions.output(["kafka", "test", str(case.path), *options])
+    if not text.strip():
+        raise Failure(Exit.SYSTEM, f"reassure kafka test {case.path} prints no test")
     return {FINDINGS.parent / "findings" / name: f"{text}\n"}
 
 
@@ -131,8 +134,11 @@ def traces_of_checks(ran: list[GateRun]) -> TraceStore:
 
 
 def entries() -> list[verdicts.Entry]:
-    """Every claim with what the ledger says."""
-    return verdicts.entries(claims.read(), ledger.read())
+    """Every claim with what the ledger says; `Failure` for a ledger that does not say what is so now."""
+    found = verdicts.entries(claims.read(), ledger.read())
+    if (code := verdicts.exit_code(found)) is not Exit.OK:
+        raise Failure(code, "the ledger is stale or has other verdicts than expected: `reassure claims` says where")
+    return found
 
 
 def differing(made: dict[Path, str]) -> list[Path]:

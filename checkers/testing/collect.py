@@ -156,6 +156,8 @@ class GateTests(pytest.File):
             file = read(self.path, self.config.getoption("reassure_engine"))
         except Failure as failure:
             raise self.CollectError(str(failure)) from None
+        if not file.checks:
+            raise self.CollectError(f"{self.path} has no [[check]]")
         for one in file.checks:
             yield GateTest.from_parent(self, name=one.name, check=one)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.api import LoadedModel, check, load
+from reassure.checkers.api import LoadedModel, check, loaded_with
 from reassure.checkers.base.engine_results import CoverResult
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import DEFAULT_ENGINE
@@ -74,7 +74,7 @@ class Expecting:
         """
         __tracebackhide__ = True
         try:
-            loaded = model if isinstance(model, LoadedModel) else load(self._path(model), **settings)
+            loaded = loaded_with(model if isinstance(model, LoadedModel) else self._path(model), settings)
             result = check(loaded, engine=self.engine, properties=properties, budget=budget)
         except Failure as failure:
             raise ModelCheckFailed(str(failure)) from None

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.api import LoadedModel, StepTaken, load
+from reassure.checkers.api import LoadedModel, StepTaken, loaded_with
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.render import call_text
@@ -40,7 +40,7 @@ def state_machine(
         from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
     except ImportError:
         raise Failure(Exit.SYSTEM, "a state machine needs hypothesis: pip install hypothesis") from None
-    loaded = model if isinstance(model, LoadedModel) else load(model, **settings)
+    loaded = loaded_with(model, settings)
     starts = loaded.initial_states()
 
     class Machine(RuleBasedStateMachine):

@@ -13,6 +13,7 @@ import reassure
 from reassure.checkers import api
 from reassure.checkers.base.options import DEFAULT_ENGINE, ENGINE_NAMES, EXHAUSTIVE_ENGINES
 from reassure.checkers.check import ENGINES, CheckRequest, run
+from reassure.checkers.testing.state_machine import state_machine
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import ModelError
 
@@ -74,6 +75,22 @@ def test_every_engine_that_an_option_names_is_there() -> None:
     """The names stand below the engines, in `base/options.py`: a name without an engine would show only in a run."""
     assert set(EXHAUSTIVE_ENGINES) <= set(ENGINE_NAMES) <= set(ENGINES)
     assert DEFAULT_ENGINE in EXHAUSTIVE_ENGINES
+
+
+def test_settings_of_a_loaded_model_are_refused() -> None:
+    """They would be passed over: a search would be of another configuration than the one asked for."""
+    loaded = reassure.load("die_hard", goal=3)
+    for call in (
+        lambda: reassure.check(loaded, goal=4),
+        lambda: reassure.check(loaded, dept=2),
+        lambda: state_machine(loaded, lambda state: state, lambda tested: {}, goal=4),
+    ):
+        with pytest.raises(
+            reassure.Failure, match=r"is loaded already; give its settings to reassure\.load"
+        ) as refused:
+            call()
+        assert refused.value.code is reassure.Exit.USAGE
+    assert reassure.check(loaded).exit() is reassure.Exit.SAFETY
 
 
 def test_a_result_is_neither_true_nor_false() -> None:

@@ -26,7 +26,7 @@ from reassure.checkers.base.shared_options import (
     SPARK,
     SYMMETRY,
 )
-from reassure.checkers.base.stop import BY_USER, Stop, StopReason
+from reassure.checkers.base.stop import BY_USER, Stop, StopReason, depth_reached
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options, spark_settings
 from reassure.checkers.console.gate_kind import GateKind, Record
@@ -116,9 +116,12 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     not_run = points[len(records) :]
     interrupted = bool(not_run) or any(r.get("stop_reason") == StopReason.INTERRUPTED for r in records)
     code = worst([worst_of(records), *([Exit.INCONCLUSIVE] if interrupted else [])]) if records else Exit.INCONCLUSIVE
-    report_sweep(args.model, keys, records, excluded, len(good), len(not_run), code, console)
     stopped = BY_USER if interrupted else Stop(StopReason.COMPLETE, "every configuration was checked")
-    about = RunIdentity(args.model, None, {}, "sweep", args.repro).record(code, not interrupted, stopped)
+    if not interrupted and any(r.get("stop_reason") == StopReason.DEPTH for r in records):
+        stopped = depth_reached(args.depth)
+    whole = stopped.reason is StopReason.COMPLETE
+    about = RunIdentity(args.model, None, {}, "sweep", args.repro).record(code, whole, stopped)
+    report_sweep(args.model, keys, records, excluded, len(good), len(not_run), code, about["verdict"], console)
     left_out = [{"point": dict(point), "why": why} for point, why in excluded.items()]
     answer = {"configurations": records, "excluded": left_out, "not_run": [dict(point) for point in not_run]}
     write_record(args.json, {**about, **answer})

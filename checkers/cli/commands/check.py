@@ -50,14 +50,14 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         args.model, args.set, args.engine, search_options(args), args.accept_clipping, cluster=spark_settings(args),
         second_opinion=args.second_opinion, jar=args.jar,
     )  # fmt: skip
+    if args.jar and not args.second_opinion:
+        raise Failure(Exit.USAGE, "--jar is for --second-opinion")
     if args.invariant or args.step:
         return check_expressions(request, args, console)
     if args.second_opinion:
         if args.symmetry != "off":
             raise Failure(Exit.USAGE, "--second-opinion compares whole searches: leave out --symmetry")
         return check_twice(request, args, console)
-    if args.jar:
-        raise Failure(Exit.USAGE, "--jar is for --second-opinion")
     return run_and_report(request, args, console).exit()
 
 

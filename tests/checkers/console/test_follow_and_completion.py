@@ -30,6 +30,30 @@ class Lines:
         self.lines.append(text[10:] if text[2:3] == ":" else text)
 
 
+def test_an_interrupt_before_the_first_answer_is_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupts(words: list[str]) -> Any:
+        raise KeyboardInterrupt
+
+    (tmp_path / "lease.py").write_text(LEASE)
+    monkeypatch.setattr("reassure.checkers.console.follow._run", interrupts)
+    console: Any = Lines()
+    assert follow(str(tmp_path / "lease.py"), ["check"], console) == 5
+
+
+def test_two_outputs_are_not_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "gate.toml").write_text('[[check]]\nmodel = "die_hard"\nexpect = "safety-violation"\n')
+    out = tmp_path / "out"
+    words = ["gate", str(tmp_path / "gate.toml"), f"--junit={out}", f"--sarif={tmp_path / '.' / 'out'}"]
+    code, _, err = said(capsys, *words)
+    assert (code, err) == (64, f"reassure: --junit and --sarif both write {out}\n")
+    assert not out.exists()
+
+
+def test_a_jar_is_for_a_second_opinion(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, "check", "die_hard", "--invariant", "s.big < 9", "--jar", "x.jar")
+    assert (code, err) == (64, "reassure: --jar is for --second-opinion\n")
+
+
 @pytest.mark.parametrize("option", ["--follow", "--dump-kernel"])
 def test_what_writes_no_record(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = tmp_path / "record.json"

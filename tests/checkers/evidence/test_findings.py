@@ -159,6 +159,15 @@ def test_a_run_is_told_by_its_release_and_its_states(
     assert findings.run_digest(case) != digest
 
 
+def test_a_reading_that_is_not_decided_is_not_said_to_have_no_run(entries: list[verdicts.Entry]) -> None:
+    cases = findings.cases(entries, (ROLLBACK,))
+    assert findings._searched(cases).startswith("All states within these bounds were visited; ")
+    open_case = next(case for case in cases if not case.violated)
+    undecided = replace(open_case.answer, verdict=verdicts.ReadingVerdict.UNDECIDED)
+    said = findings._searched([replace(open_case, answer=undecided, others=())])
+    assert said.startswith(f"Not decided for {open_case.release}. ") and "undecided" in said and "no run" not in said
+
+
 def test_a_finding_of_no_reading_is_refused(entries: list[verdicts.Entry]) -> None:
     with pytest.raises(Failure, match=r"^claim K1 has no reading 'large' of Kafka by release$") as caught:
         findings.cases(entries, (replace(ROLLBACK, readings=("large",)),))

@@ -224,6 +224,7 @@ def test_files_that_are_missing_or_additional(ran: Path, capsys: pytest.CaptureF
         "confirmed": True,
         "repeated": [],
         "replayed": None,
+        "whole": True,
         "engines": engines_version.engines_version(),
     }
     assert main(["claims", "K1"]) == 0  # the sealed trace is still there
@@ -284,8 +285,10 @@ def test_engines_that_changed(ran: Path, capsys: pytest.CaptureFixture[str]) -> 
     said += "--sample repeats one, and --refresh records it"
     assert main(["claims"]) == 15
     assert f"{said}\n" in capsys.readouterr().out
-    assert main(["claims", "K1"]) == 0
+    assert main(["claims", "K1", "--json", str(ran / "one.json")]) == 0
     assert f"note: {said.replace('2 readings', '1 readings')}\n" in capsys.readouterr().err
+    integrity = json.loads((ran / "one.json").read_text(encoding="utf-8"))["integrity"]
+    assert (integrity["by_others"], integrity["confirmed"], integrity["whole"]) == (1, False, False)
     assert main(["claims", "--sample"]) == 0
     out, err = capsys.readouterr()
     assert "these engines repeated 2 runs of another version, with the results of the ledger\n" in out

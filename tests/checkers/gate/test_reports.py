@@ -13,6 +13,7 @@ import pytest
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.stop import BY_USER
 from tests.helpers.command import said
+from tests.helpers.lease_model import LEASE
 
 MODEL = '''
 from reassure import cover, invariant
@@ -131,6 +132,28 @@ def test_checks_that_are_refused(check: str, why: str, tmp_path: Path, capsys: p
     (path := tmp_path / "gate.toml").write_text(f'[[check]]\n{check}\nexpect = "pass"\n')
     code, _, err = said(capsys, "gate", str(path), "-j1")
     assert (code, why in err, len(err.splitlines())) == (64, True, 1), err
+
+
+def test_a_property_named_like_a_pin_has_its_own_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`depth` is a pin, too."""
+    text = LEASE.replace("def some_are_left", "def depth").replace("s.given <= 2", "s.given < 2")
+    (tmp_path / "lease.py").write_text(text)
+    gate, report = tmp_path / "gate.toml", tmp_path / "r.xml"
+    gate.write_text('[[check]]\nmodel = "lease.py"\nexpect = "pass"\npin = { depth = 4 }\n')
+    assert said(capsys, "gate", str(gate), "-j1", f"--junit={report}")[0] == 15
+    cases = {case.get("name"): len(case) for case in ElementTree.parse(report).iter("testcase")}
+    assert cases["depth"] == 1, cases
+
+
+def test_what_an_earlier_gate_reported_is_not_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gate = tmp_path / "gate.toml"
+    gate.write_text('[[check]]\nmodel = "die_hard"\nexpect = "safety-violation"\n')
+    reports = [f"--{kind}={tmp_path / kind}" for kind in ("junit", "sarif", "html")]
+    assert said(capsys, "gate", str(gate), "-j1", *reports)[0] == 0
+    gate.write_text("[[check]\n")
+    assert said(capsys, "gate", str(gate), "-j1", *reports)[0] == 64
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gate.toml", "junit"]
+    assert 'errors="1"' in (tmp_path / "junit").read_text()
 
 
 def test_junit_tells_what_was_run(written: Path) -> None:

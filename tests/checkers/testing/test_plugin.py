@@ -88,6 +88,14 @@ def test_a_gate_is_a_file_of_tests(pytester: pytest.Pytester) -> None:
     ran.stdout.fnmatch_lines(["PASSED gate.toml::as it is", "FAILED gate.toml::as it should be*"])
 
 
+def test_a_gate_without_checks_is_an_error(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_one="def test_one(): pass\n")
+    (pytester.path / "gate.toml").write_text("# [[check]]\n")
+    ran = pytester.runpytest_inprocess(*ON, "--reassure")
+    ran.assert_outcomes(passed=0, errors=1)
+    ran.stdout.fnmatch_lines(["*gate.toml has no*check*"])
+
+
 def test_nothing_is_collected_unasked(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(jugs=MODEL, test_one="def test_one(): pass\n")
     Path("gate.toml").write_text(GATE)

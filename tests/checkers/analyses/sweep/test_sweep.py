@@ -19,6 +19,7 @@ from reassure.checkers.engines.native.model.model_kernel import model_kernel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.command import said
+from tests.helpers.lease_model import LEASE
 
 MODEL = '''
 from dataclasses import dataclass
@@ -108,6 +109,25 @@ def test_a_grid(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     trace = record["configurations"][2]["properties"][0]["trace"]
     assert trace == str(tmp_path / "t" / "counter--least-0-most-5--below_four.itf.json")
     assert said(capsys, "replay", trace, f"--model={model}")[0] == 0
+
+
+def test_a_sweep_to_a_depth_passes_to_that_depth(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("lease.py").write_text(LEASE)
+    code, out, _ = said(capsys, "sweep", "lease.py", "--set=clients=1,2", "--depth=2", "--jobs=1", "--json=r.json")
+    assert (code, out.splitlines()[-1]) == (0, "pass-to-depth (exit code 0)")
+    record = json.loads(Path("r.json").read_text())
+    assert [record[key] for key in ("verdict", "complete", "stop_reason")] == ["pass-to-depth", False, "depth"]
+    check = '[[check]]\nkind = "sweep"\nmodel = "lease.py"\nset = { clients = "1,2" }\ndepth = 2\nexpect = "pass"\n'
+    Path("gate.toml").write_text(check)
+    code, _, err = said(capsys, "gate", "-j1")
+    assert (code, 'write expect = "pass-to-depth"' in err) == (64, True)
+    Path("gate.toml").write_text(check.replace('"pass"', '"pass-to-depth"'))
+    assert said(capsys, "gate", "-j1")[0] == 0
+    said(capsys, "sweep", "lease.py", "--set=clients=1,2", "--depth=9", "--jobs=1", "--json=r.json")
+    assert json.loads(Path("r.json").read_text())["verdict"] == "pass"
 
 
 def test_processes_say_what_one_says(model: str, capsys: pytest.CaptureFixture[str]) -> None:

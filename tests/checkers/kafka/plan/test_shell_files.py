@@ -100,7 +100,7 @@ def test_what_is_under_way_by_describe_is_not_there_yet(capsys: pytest.CaptureFi
     plan = json.loads(Path("r.json").read_text())["plan"]
     assert (plan["replicas_copied"], plan["paths"][0]["stages"][0]["replicas"]) == (3, [1, 2, 3])
     assert set(plan["inputs"]) == {"cluster", "current", "proposed"}
-    code, out, _ = said(capsys, *words, "--generate")
+    _, out, _ = said(capsys, *words, "--generate")
     assert len(json.loads(out)["partitions"][0]["replicas"]) == 3
 
 
