@@ -6,6 +6,7 @@ Each conjunct of a `require`, each `some` and each condition of an `if` reports 
 from __future__ import annotations
 
 import ast
+import dis
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -69,6 +70,8 @@ class Watched(BoundModel):
         self._last: set[Outcome] = set()
         self._tried: dict[Outcome, tuple[str, Params]] = {}
         self._patches: list[tuple[FunctionType, CodeType]] = []
+        self.unread: list[FunctionType] = []
+        """Functions whose text cannot be found, so that what their conditions come to is not reported."""
         self.reached_by: dict[Site, frozenset[str]] = {}
         """By condition: the actions that may come to it."""
         self._every_action = self._actions
@@ -78,6 +81,8 @@ class Watched(BoundModel):
                 callers.setdefault(function, set()).add(action.name)
         for function, names in callers.items():
             before = len(self.sites)
+            if _definition(function) is None:
+                self.unread.append(function)
             code = _instrumented(function, self.sites)
             if code is not None:
                 self._patches.append((function, code))
@@ -173,9 +178,21 @@ def _named_in(function: FunctionType) -> Iterator[Any]:
 
 def _instrumented(function: FunctionType, sites: list[Site]) -> CodeType | None:
     """The code of a function that reports; None if it has no condition, or cannot be read. Adds to the sites."""
+    definition = _definition(function)
+    if definition is None:
+        return None
+    before = len(sites)
+    marked = _Marked(function, sites).visit(definition)
+    return code_of(function, marked) if len(sites) > before else None
+
+
+def _definition(function: FunctionType) -> ast.FunctionDef | None:
+    """The text of a function of a module's top level that reads no variable of another one; None for others."""
+    if function.__code__.co_freevars:
+        return None
     tree = ast.parse(source(function.__module__) or "")
     first = function.__code__.co_firstlineno
-    definition = next(
+    return next(
         (
             node
             for node in tree.body
@@ -185,11 +202,16 @@ def _instrumented(function: FunctionType, sites: list[Site]) -> CodeType | None:
         ),
         None,
     )
-    if definition is None or function.__code__.co_freevars:
-        return None
-    before = len(sites)
-    marked = _Marked(function, sites).visit(definition)
-    return code_of(function, marked) if len(sites) > before else None
+
+
+def has_conditions(function: FunctionType, kind: str) -> bool:
+    """Whether the code of a function may come to a condition of a kind, "guard" or "branch"."""
+    codes = [function.__code__]
+    for code in codes:
+        codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+    if kind == "guard":
+        return any({"require", "some"} & {*code.co_names, *code.co_freevars} for code in codes)
+    return any("POP_JUMP" in operation.opname for code in codes for operation in dis.get_instructions(code))
 
 
 class _Marked(ast.NodeTransformer):

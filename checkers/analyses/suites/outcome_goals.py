@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from reassure.checkers.analyses.suites.goals import Attempt, CoverageGoal, Path, StepGoals, as_far, path_along
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import BY_USER, Interrupted
 from reassure.checkers.engines.native.search import Clock
 from reassure.checkers.engines.native.state_graph import StateGraph
-from reassure.checkers.traces.outcomes import Outcome, StateOutcomes, Watched
+from reassure.checkers.traces.outcomes import Outcome, StateOutcomes, Watched, has_conditions
 from reassure.checkers.traces.values_along import names_for_expressions
 from reassure.spec.language.vocabulary import LanguageError
 
@@ -27,6 +28,11 @@ class Outcomes:
         """kind: "guard" or "branch". Where the options' time ends, `graph` is said to have ended early."""
         self.graph, self.kind = graph, kind
         self.watched = Watched(graph.bound)
+        if odd := [function.__qualname__ for function in self.watched.unread if has_conditions(function, kind)]:
+            names = ", ".join(odd)
+            raise Failure(
+                Exit.USAGE, f"--cover sees the conditions of functions at a module's top level, not of {names}"
+            )
         self.wanted = [(s, v) for s in sorted(self.watched.sites) if s.kind == kind for v in (True, False)]
         self.numbers = {outcome: number for number, outcome in enumerate(self.wanted)}
         self.known: dict[int, StateOutcomes] = {}

@@ -93,7 +93,7 @@ def test_what_is_under_way_by_describe_is_not_there_yet(capsys: pytest.CaptureFi
     Path("moving.txt").write_text(MOVING)
     Path("p.txt").write_text(assignment([[4, 5, 6]]))
     words = ["plan", "--cluster=cluster.json", "--current=moving.txt"]
-    code, out, err = said(capsys, *words, "--proposed=p.txt", "--json=r.json")
+    _, _, err = said(capsys, *words, "--proposed=p.txt", "--json=r.json")
     assert "note: reassignments under way by moving.txt: 1; --running judges on top of them\n" in err
     moving = described(MOVING)
     assert moving is not None and moving.out_of_sync == [], "those that are being added are not there yet"
