@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers import publish
-from reassure.checkers.evidence import findings, release_matrix
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.evidence import findings, measurements, release_matrix
 from reassure.checkers.evidence.verdicts import Entry
 from reassure.checkers.kafka.controller import findings_command
 from reassure.checkers.publish import front_page
@@ -39,6 +40,28 @@ def test_every_run_was_executed_by_kafkas_classes(entries: list[Entry]) -> None:
     cases = [c for c in findings.cases(entries) if c.counts]
     assert len(cases) == 28
     assert [c.key for c in cases if not runs.get(findings.run_digest(c))] == []
+
+
+def test_what_was_measured_is_of_the_runs_of_the_page(entries: list[Entry]) -> None:
+    """A run that has changed is to be measured anew: `reassure kafka cluster --findings`."""
+    runs = {(c.headline.claim, findings.run_digest(c)) for c in findings.cases(entries) if c.counts}
+    measured = measurements.measured()
+    assert len(measured) > 20
+    assert [m.key for m in measured if (m.claim, m.run) not in runs] == []
+
+
+def test_nothing_is_published_of_a_ledger_that_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pages would say "holds", or that no release does it, of what nobody has decided."""
+    monkeypatch.setattr(publish.verdicts, "exit_code", lambda found: Exit.EXPECTATION)
+    with pytest.raises(Failure, match="the ledger is stale or has other verdicts than expected"):
+        publish.entries()
+
+
+def test_a_test_that_is_not_printed_is_not_published(entries: list[Entry], monkeypatch: pytest.MonkeyPatch) -> None:
+    case = next(c for c in findings.cases(entries) if c.counts)
+    monkeypatch.setattr(publish.sessions, "output", lambda words: "")
+    with pytest.raises(Failure, match=r"prints no test$"):
+        publish.kafka_test("x.java", case, findings.recorded())
 
 
 def test_every_test_was_run_as_it_is_printed(entries: list[Entry]) -> None:
