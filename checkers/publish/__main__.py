@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.terminal import Console
+from reassure.checkers.console.arguments import note
 from reassure.checkers.publish import (
     ROOT,
     differing,
@@ -28,7 +30,14 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing: name what is stale, and exit with 1")
     parser.add_argument("--pages", action="store_true", help="only the pages, which need no run of the gate")
     args = parser.parse_args(words)
-    console = Console()
+    try:
+        return _write_or_check(args, Console())
+    except Failure as failure:
+        note(f"publish: {failure}")
+        return failure.code.value
+
+
+def _write_or_check(args: argparse.Namespace, console: Console) -> int:
     if args.pages:
         texts = session_pages() | pages(entries())
         wrong = differing(texts)

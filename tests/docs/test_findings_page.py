@@ -14,6 +14,7 @@ from reassure.checkers.evidence import findings, measurements, release_matrix
 from reassure.checkers.evidence.verdicts import Entry
 from reassure.checkers.kafka.controller import findings_command
 from reassure.checkers.publish import front_page
+from reassure.checkers.publish.__main__ import main as publish_main
 from tests.helpers.ledger_entries import ledger_entries
 
 ROOT = publish.ROOT
@@ -50,11 +51,16 @@ def test_what_was_measured_is_of_the_runs_of_the_page(entries: list[Entry]) -> N
     assert [m.key for m in measured if (m.claim, m.run) not in runs] == []
 
 
-def test_nothing_is_published_of_a_ledger_that_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_published_of_a_ledger_that_is_stale(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The pages would say "holds", or that no release does it, of what nobody has decided."""
     monkeypatch.setattr(publish.verdicts, "exit_code", lambda found: Exit.EXPECTATION)
+    monkeypatch.setattr("reassure.checkers.publish.__main__.session_pages", dict)
     with pytest.raises(Failure, match="the ledger is stale or has other verdicts than expected"):
         publish.entries()
+    assert publish_main(["--pages"]) == 15
+    assert capsys.readouterr().err.startswith("publish: the ledger is stale")
 
 
 def test_a_test_that_is_not_printed_is_not_published(entries: list[Entry], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,7 +128,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.running and (args.generate or protocol != "kraft"):
         raise Failure(Exit.USAGE, "--running is for --proposed and --protocol kraft")
     running = read_assignment(args.running, cluster) if args.running else {}
-    if not cluster.described and (strange := sorted(cluster.topics.keys() - {topic for topic, _ in current})):
+    of_file = not cluster.described and not is_log(args.cluster)
+    if of_file and (strange := sorted(cluster.topics.keys() - {topic for topic, _ in current})):
         note(f"note: of {', '.join(strange[:3])} the cluster file has a setting, and {args.current} no partition")
     if not args.running and (moving := under_way(args.current)):
         note(f"note: reassignments under way by {args.current}: {moving:,}; --running judges on top of them")
