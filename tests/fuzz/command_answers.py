@@ -242,6 +242,9 @@ def sweep(f: Frame) -> Found:
             yield "another answer", (flag, limit, rows, record["stats"], want)
     if got:
         yield "another configuration", list(got)
+    cut = any(record["stop_reason"] == "depth" for record in ran.record["configurations"])
+    if (ran.record["stop_reason"], ran.record["complete"]) != (("depth", False) if cut else ("complete", True)):
+        yield "another end of the whole", (cut, ran.record["stop_reason"])
     if ran.code != worst(codes) and codes:
         yield "another exit code", (ran.code, codes)
 

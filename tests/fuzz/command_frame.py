@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
+from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, worst
 from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.cli.main import main
 from tests.fuzz.brute import Graph, deadlock, declared_fairness, first_hit, violated_by_a_fair_run
@@ -77,7 +77,8 @@ class Frame:
         if code in FAULTS:
             raise Wrong(f"{code.name}: {err.getvalue()[-300:]}")
         data = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-        if record and (not data or data["exit_code"] != code.value or VERDICTS[code] != data["verdict"]):
+        verdict = PASS_TO_DEPTH if code is Exit.OK and data.get("stop_reason") == "depth" else VERDICTS[code]
+        if record and (not data or data["exit_code"] != code.value or verdict != data["verdict"]):
             raise Wrong(f"ends with {code}, its record says {data.get('exit_code')}, {data.get('verdict')}")
         return Ran(code, data, out.getvalue(), err.getvalue())
 
