@@ -230,10 +230,6 @@ class Promise:
     before: int = 0
     checked: bool = True
 
-    def broken_before(self, partitions: int) -> bool:
-        """Whether each of the partitions that move broke it before the move already: it is about none of them."""
-        return self.checked and not self.breaks and 0 < self.before == partitions
-
     @property
     def status(self) -> str:
         return "violated" if self.breaks else "holds" if self.checked else "not_checked"

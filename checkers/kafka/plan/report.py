@@ -170,6 +170,11 @@ def _about(stage: Stage, number: int) -> str:
     return "   (" + "; ".join(parts) + ")"
 
 
+def _broken_before(promise: Promise, partitions: int) -> bool:
+    """Whether each of the partitions that move broke a promise before the move already: it is about none of them."""
+    return promise.checked and not promise.breaks and 0 < promise.before == partitions
+
+
 def _verdict(promise: Promise, count: int) -> str:
     if not promise.checked:
         return "not checked"
@@ -179,7 +184,7 @@ def _verdict(promise: Promise, count: int) -> str:
         text = f"violated for {partitions:,} partition{'s' * (partitions != 1)}"
     if promise.before:
         already = f"{promise.before:,} broke it before the move"
-        every = promise.broken_before(count)
+        every = _broken_before(promise, count)
         text = "not applicable: every partition that moves broke it before" if every else f"{text} ({already})"
     return text
 
@@ -205,12 +210,12 @@ def plan_record(
         ),
         "not_applicable": [
             *judged.not_applicable,
-            *(p.name for p in judged.promises.values() if p.broken_before(len(judged.paths))),
+            *(p.name for p in judged.promises.values() if _broken_before(p, len(judged.paths))),
         ],
         "properties": [
             {"name": p.name, "kind": p.kind, "status": p.status, "trace": None, "depth": None}
             for p in judged.promises.values()
-            if not p.broken_before(len(judged.paths))
+            if not _broken_before(p, len(judged.paths))
         ],
         "plan": {
             "inputs": {k: {"file": str(p), "sha256": _digest(p)} for k, p in inputs.items()},

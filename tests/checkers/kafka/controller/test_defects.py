@@ -26,7 +26,7 @@ REASONS = {
     "cordoned-replica-may-not-stay": "AssertionError: expected: <0> but was: <39>",
     "deleted-topic-is-looked-up": "RuntimeException: Topic ID AAAAAAAAAAEAAAAAAAAAAQ existed in isrMembers, but not in",
     "new-directory-empties-the-elr": "AssertionError: an eligible replica is back, and nobody leads",
-    "leader-is-no-replica": "AssertionError: a member of the ISR is no replica: PartitionRegistration(replicas=[1]",
+    "leader-is-no-replica": "AssertionError: the leader is not in sync: PartitionRegistration(replicas=[1]",
 }
 
 
