@@ -26,7 +26,7 @@ class Evaluator:
         self._connection: Connection | None = None
 
     def values(self, path: str, expression: str) -> list[str]:
-        """The value in each state of a path that the model has; `Failure` for what has none."""
+        """The value in each state of a path; `Failure` for what has none, and for a path that the model has not."""
         if self._connection is None:
             self._start()
         assert self._connection is not None
@@ -73,9 +73,10 @@ def _answer(source: ModelSource, path: str, expression: str) -> tuple[list[str],
     """The values, or why there are none."""
     try:
         bound = source.loaded().bound
-        trace = follow(from_text(path), bound).trace
-        if trace is None:
-            return [], "the model does not have this path"
-        return values_along(trace, bound, expression), ""
+        followed = follow(from_text(path), bound)
+        if followed.problem is not None or followed.trace is None:
+            why = followed.problem.reason if followed.problem is not None else ""
+            return [], f"the model does not have this path: {why}"
+        return values_along(followed.trace, bound, expression), ""
     except Failure as failure:
         return [], str(failure)

@@ -111,10 +111,10 @@ class ExplorerSession:
         expression = query.get("expression", "").strip()
         if not expression or len(expression) > LONGEST_EXPRESSION:
             raise BadRequest(f"an expression has 1 to {LONGEST_EXPRESSION:,} characters")
-        loaded = self.source.loaded()
-        _, path = self._trace(loaded, query)
+        self.source.loaded()  # what cannot be loaded is told as of every question
+        path = to_text(_path(query))
         try:
-            return {"expression": expression, "values": self.evaluator.values(to_text(path), expression)}
+            return {"expression": expression, "values": self.evaluator.values(path, expression)}
         except Failure as failure:
             raise BadRequest(str(failure)) from None
 

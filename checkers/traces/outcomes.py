@@ -80,10 +80,11 @@ class Watched(BoundModel):
             for function in functions_of(action):
                 callers.setdefault(function, set()).add(action.name)
         for function, names in callers.items():
-            before = len(self.sites)
-            if _definition(function) is None:
+            before, definition = len(self.sites), _definition(function)
+            if definition is None:
                 self.unread.append(function)
-            code = _instrumented(function, self.sites)
+                continue
+            code = _instrumented(function, definition, self.sites)
             if code is not None:
                 self._patches.append((function, code))
             self.reached_by |= dict.fromkeys(self.sites[before:], frozenset(names))
@@ -176,11 +177,8 @@ def _named_in(function: FunctionType) -> Iterator[Any]:
             yield value
 
 
-def _instrumented(function: FunctionType, sites: list[Site]) -> CodeType | None:
-    """The code of a function that reports; None if it has no condition, or cannot be read. Adds to the sites."""
-    definition = _definition(function)
-    if definition is None:
-        return None
+def _instrumented(function: FunctionType, definition: ast.FunctionDef, sites: list[Site]) -> CodeType | None:
+    """The code of a function that reports; None if it has no condition. Adds to the sites."""
     before = len(sites)
     marked = _Marked(function, sites).visit(definition)
     return code_of(function, marked) if len(sites) > before else None

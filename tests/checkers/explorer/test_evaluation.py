@@ -31,6 +31,7 @@ def test_a_value_of_each_state(server: ExplorerServer) -> None:
     [
         ("s.big +", "'s.big +' is not a Python expression: invalid syntax"),
         ("t.big", "'t.big': name 't' is not defined; `s` is a state, `c` is the configuration"),
+        ("s.big if", "'s.big if' is not a Python expression: invalid syntax"),
         ("exit()", "'exit()' ended the process that evaluates it"),
         ("__import__('os')._exit(0)", "\"__import__('os')._exit(0)\" ended the process that evaluates it"),
     ],
@@ -38,6 +39,11 @@ def test_a_value_of_each_state(server: ExplorerServer) -> None:
 def test_an_expression_without_values_is_told(expression: str, why: str, server: ExplorerServer) -> None:
     assert asked(server, "values", path=PATH, expression=expression) == {"error": why}
     assert asked(server, "values", **PARTS)["values"] == ["0", "5", "5"]
+
+
+def test_a_path_that_the_model_has_not(server: ExplorerServer) -> None:
+    said = asked(server, "values", path="empty/fly", expression="s.big")
+    assert said["error"].startswith("the model does not have this path: ")
 
 
 def test_an_expression_that_does_not_end_is_given_up(server: ExplorerServer, monkeypatch: pytest.MonkeyPatch) -> None:

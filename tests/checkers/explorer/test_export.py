@@ -10,7 +10,7 @@ import pytest
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.explorer.session import ExplorerSession
-from reassure.models.examples import die_hard
+from reassure.models.examples import core, die_hard
 from tests.helpers.command import said
 
 SOLUTION = "empty/fill_big/big_to_small/empty_small/big_to_small/fill_big/big_to_small"
@@ -83,7 +83,8 @@ pytest_plugins = ["pytester"]
 
 
 def test_the_test_passes_and_fails_where_the_model_changes(pytester: pytest.Pytester) -> None:
-    name, text = exported("test", CORE, "core")
+    """`core` is imported above, before pytester, which forgets what is imported in its runs."""
+    name, text = exported("test", CORE, core.MODEL.name)
     assert 'walk.take("reassign", target=[0, 1])  # admin' in text
     pytester.makepyfile(**{name.removesuffix(".py"): text})
     pytester.makepyfile(test_other=text.replace("broker=2", "broker=7"))

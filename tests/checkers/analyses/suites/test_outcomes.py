@@ -12,6 +12,7 @@ from reassure.checkers.base.prepare import plain
 from reassure.checkers.traces.outcomes import Watched
 from reassure.spec.semantics.trace import from_itf, read_itf, replay
 from tests.helpers.command import model_file, said
+from tests.helpers.lease_model import LEASE
 
 MODEL = """
 from dataclasses import dataclass
@@ -65,36 +66,6 @@ def index_of(folder: Path) -> dict[str, Any]:
     return found
 
 
-COUNTING = """
-from dataclasses import dataclass
-from typing import Annotated
-from reassure import Model, Range, action, initial, invariant, replace, require
-
-@dataclass(frozen=True)
-class Config:
-    pass
-
-@dataclass(frozen=True)
-class State:
-    n: Annotated[int, Range(0, 9)]
-
-@initial
-def start() -> State:
-    return State(0)
-
-@action(who="x")
-def up(s: State) -> State:
-    require(s.n < 4)
-    return replace(s, n=s.n + 1 if s.n < 2 else s.n + 2)
-
-@invariant
-def small(s: State) -> bool:
-    return s.n < 9
-
-MODEL = Model.of(__name__, state=State, config=Config)
-"""
-
-
 def test_guards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = model_file(tmp_path, MODEL)
     code, out, _ = said(capsys, "traces", path, "--cover=guards", f"--out={tmp_path / 'o'}", "--quiet")
@@ -132,22 +103,22 @@ ODD = """
 def other(by: int):
     @action(who="x")
     def jump(s: State) -> State:
-        require(s.n + by < 4)
-        return replace(s, n=s.n + by if s.n > 1 else s.n)
+        require(s.given + by < 2)
+        return replace(s, given=s.given + by if s.holder is None else s.given)
     return jump
 
-jump = other(2)
+jump = other(1)
 """
 
 
 @pytest.mark.parametrize(
-    ("odd", "kind"), [(ODD, "guards"), (ODD, "branches"), (ODD.replace("require(s.n + by < 4)", "pass"), "guards")]
+    ("odd", "kind"), [(ODD, "guards"), (ODD, "branches"), (ODD.replace("require(s.given + by < 2)", "pass"), "guards")]
 )
 def test_conditions_that_cannot_be_watched_are_refused(
     odd: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Otherwise all of the others are 100 %."""
-    (tmp_path / "odd.py").write_text(COUNTING.replace("MODEL =", f"{odd}\nMODEL ="))
+    (tmp_path / "odd.py").write_text(LEASE.replace("MODEL =", f"{odd}\nMODEL ="))
     words = ["traces", str(tmp_path / "odd.py"), f"--cover={kind}", f"--out={tmp_path / 'o'}", "--quiet"]
     code, _, err = said(capsys, *words)
     refused = "require" in odd or kind == "branches"
