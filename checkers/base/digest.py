@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import cast
 
 from reassure.spec.language.vocabulary import Model
@@ -68,7 +68,7 @@ def digest_of_files(folders: Iterable[Path], files: Iterable[Path] = ()) -> str:
 
 def words_of(nodes: Sequence[ast.AST]) -> str:
     """Syntax trees, such as those of statements, as text without docstrings, comments and formatting."""
-    return " ".join(_word(part) for node in nodes if not _is_text_only(node) for part in _tree(node, []))
+    return " ".join(_word(part) for node in nodes if not _is_text_only(node) for part in _tree(node, [], []))
 
 
 def _word(part: str | ast.Import | ast.ImportFrom) -> str:
@@ -116,15 +116,51 @@ class _ModuleDigests:
                 yield f"(from {self.of(base)} {alias.name} {alias.asname or alias.name})"
 
 
-@functools.lru_cache(maxsize=1024)
-def _parts(text: str) -> tuple[str | ast.Import | ast.ImportFrom, ...]:
-    """The syntax tree of a module as words, and its imports where they stand: what those mean is another text's.
+def place_in_text(text: str, code: CodeType) -> str | None:
+    """The place of a function in the text that its code is from, by which two functions of one name differ.
 
-    Kept for each text: a process that loads many models reads most of their modules again and again.
+    That is a digest of the text without its imports, and the number of the definition in it. None if it is not there.
     """
+    module = _parsed(text)
+    for number, node in module.definitions.get((code.co_name, code.co_firstlineno), ()):
+        if not isinstance(node, ast.Lambda) or _is_within(code, node.body):
+            return f"{module.sha256} {number}"
+    return None
+
+
+def _is_within(code: CodeType, body: ast.expr) -> bool:
+    """Whether all instructions of a lambda come from within a body."""
+    start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
+    places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
+    return all(start <= place <= end for place in places)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Parsed:
+    """The syntax tree of a module as words, and its imports where they stand: what those mean is another text's."""
+
+    parts: tuple[str | ast.Import | ast.ImportFrom, ...]
+    definitions: dict[tuple[str, int], list[tuple[int, _Definition]]]
+    """By name and first line: its functions and lambdas, the inner ones first, each with its number."""
+
+    @functools.cached_property
+    def sha256(self) -> str:
+        """Of the words, without the imports."""
+        return _sha256(" ".join(part for part in self.parts if isinstance(part, str)))
+
+
+def _parts(text: str) -> tuple[str | ast.Import | ast.ImportFrom, ...]:
+    """The words and imports of a text."""
+    return _parsed(text).parts
+
+
+@functools.lru_cache(maxsize=1024)
+def _parsed(text: str) -> _Parsed:
+    """Kept for each text: a process that loads many models reads most of their modules again and again."""
     parts: list[str | ast.Import | ast.ImportFrom] = []
     words: list[str] = []
-    for word in _tree(ast.parse(text), []):
+    definitions: list[_Definition] = []
+    for word in _tree(ast.parse(text), [], definitions):
         if isinstance(word, str):
             words.append(word)
             continue
@@ -132,20 +168,37 @@ def _parts(text: str) -> tuple[str | ast.Import | ast.ImportFrom, ...]:
             parts.append(" ".join(words))
         parts.append(word)
         words = []
-    return (*parts, " ".join(words))
+    numbered: dict[tuple[str, int], list[tuple[int, _Definition]]] = {}
+    for number, node in reversed(list(enumerate(definitions))):
+        numbered.setdefault(_as_in_code(node), []).append((number, node))
+    return _Parsed((*parts, " ".join(words)), numbered)
 
 
+def _as_in_code(node: _Definition) -> tuple[str, int]:
+    """The name and the first line of a definition, as its code object has them."""
+    if isinstance(node, ast.Lambda):
+        return "<lambda>", node.lineno
+    return node.name, min((d.lineno for d in node.decorator_list), default=node.lineno)
+
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _Words = list[str | ast.Import | ast.ImportFrom]
 _FIELDS: dict[type[ast.AST], tuple[tuple[str, str, bool], ...]] = {}
 """Of a kind of node, as far as its fields count: a field, its word, and whether None in it is a value."""
 
 
-def _tree(node: ast.AST, words: _Words) -> _Words:
-    """The tree as words. Empty fields are left out: Python versions differ in which they have."""
+def _tree(node: ast.AST, words: _Words, definitions: list[_Definition]) -> _Words:
+    """The tree as words. Empty fields are left out: Python versions differ in which they have.
+
+    definitions: gets the functions and lambdas of the tree, the outer ones first.
+    """
     kind = type(node)
     if kind is ast.ImportFrom or kind is ast.Import:
         words.append(node)  # type: ignore[arg-type]
         return words
+    if kind in _DEFINITIONS:
+        definitions.append(node)  # type: ignore[arg-type]
     fields = _FIELDS.get(kind)
     if fields is None:
         counted = [f for f in kind._fields if f not in ("kind", "type_comment")]
@@ -158,13 +211,13 @@ def _tree(node: ast.AST, words: _Words) -> _Words:
             continue
         words.append(word)
         if isinstance(value, ast.AST):
-            _tree(value, words)
+            _tree(value, words, definitions)
         elif isinstance(value, list):
             words.append("[")
             for item in value:
                 if isinstance(item, ast.AST):
                     if not _is_text_only(item):
-                        _tree(item, words)
+                        _tree(item, words, definitions)
                 else:
                     words.append(f"{type(item).__name__}:{item!r}")
             words.append("]")
@@ -184,15 +237,20 @@ def source(name: str) -> str | None:
     if module is None:
         spec = _spec(name)
         loader, path = (spec.loader, spec.origin) if spec is not None else (None, None)
-    if path is None:
-        return None
-    if name.split(".")[0] != OURS and (path.startswith(STANDARD_LIBRARY) or "site-packages" in path):
+    if path is None or not is_text(name, path):
         return None
     read = getattr(loader, "get_source", None)
     if read is not None:
         return cast(str | None, read(name))
     # pytest imports the modules of a plugin's package by a loader of its own, which gives no text
     return Path(path).read_text(encoding="utf-8") if path.endswith(".py") and Path(path).is_file() else None
+
+
+def is_text(name: str, path: str | None) -> bool:
+    """Whether a module of a name, from a file, is ours or of a model, rather than of a library."""
+    if path is None:
+        return False
+    return name.split(".")[0] == OURS or not (path.startswith(STANDARD_LIBRARY) or "site-packages" in path)
 
 
 def _spec(name: str) -> ModuleSpec | None:

@@ -13,6 +13,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.import_file import changed_since_import
 from reassure.checkers.base.model_loader import config_values, load, settings
 from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.outside_values import values_digest
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError, TooLarge
@@ -43,6 +44,11 @@ class Prepared:
     def lowered(self) -> LoweredModel:
         """The model in the form that engines translate. Raises `SubsetError` if it is outside of the language."""
         return lower_model(self.bound) if self.restricted is None else self.restricted
+
+    @cached_property
+    def values_sha256(self) -> str:
+        """The digest of the values that the model reaches: its text does not say those from outside of it."""
+        return values_digest(self.bound)
 
     @property
     def config(self) -> dict[str, Any]:
