@@ -17,7 +17,7 @@ from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.own_files import own_folder, read_own
 from reassure.checkers.base.stop import StopReason
 from reassure.checkers.engines.native.translator import object_cache
-from reassure.checkers.gate.answer_key import answer_key
+from reassure.checkers.gate.answer_key import Known, answer_key
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import judge
 from reassure.checkers.gate.run_check import CheckOutcome
@@ -33,9 +33,12 @@ def folder() -> Path:
     return object_cache.folder() / "gate"
 
 
-def last(check: Check) -> CheckOutcome | None:
-    """The answer of an earlier run, if nothing has changed since and it is still what is expected."""
-    name = answer_key(check)
+def last(check: Check, known: Known) -> CheckOutcome | None:
+    """The answer of an earlier run, if nothing has changed since and it is still what is expected.
+
+    known: as `answer_key` takes it.
+    """
+    name = answer_key(check, known=known)
     if name is None:
         return None
     if not own_folder(folder()):

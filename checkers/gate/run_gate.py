@@ -21,6 +21,7 @@ from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.processes import in_processes
 from reassure.checkers.gate import last_records, update
+from reassure.checkers.gate.answer_key import Known
 from reassure.checkers.gate.gate_file import Check, GateFile, read
 from reassure.checkers.gate.judge import judge
 from reassure.checkers.gate.kinds import DEFAULT_KIND
@@ -113,7 +114,8 @@ def run_gate(path: Path, options: GateOptions, console: Console) -> GateReport:
         raise Failure(Exit.NOTHING, f"{path} has no [[check]]")
     checks = _selected_checks(file, options.only)
     report = GateReport(file, checks, [])
-    earlier = [last_records.last(check) if options.changed else None for check in checks]
+    models: Known = {}
+    earlier = [last_records.last(check, models) if options.changed else None for check in checks]
     with Progress() as progress:
         for check, outcome in zip(checks, _outcomes(checks, earlier, file, options), strict=False):
             progress.done()

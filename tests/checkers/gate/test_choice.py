@@ -17,6 +17,7 @@ from reassure.checkers.gate import last_records, run_check, run_gate
 from reassure.checkers.gate.answer_key import _of_file, answer_key
 from reassure.checkers.gate.gate_file import Check, read
 from tests.helpers.command import said
+from tests.helpers.outside_models import COUNTER, SOURCES, counter, set_step
 
 GATE = """
 [[check]]
@@ -147,6 +148,41 @@ def test_an_answer_during_which_a_model_changes_is_not_kept(
     monkeypatch.setenv("REASSURE_CACHE", str(Path(gate).with_name("cache")))
     code, out, _ = said(capsys, "gate", gate, "--only", "mine.py", "--changed", "-j", "1")
     assert (code, "generated 81, pinned 97" in out) == (17, True), out
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_value_from_outside_that_has_changed_runs(
+    source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The text is the same, and the answer is another: `--changed` says what a full run says."""
+    monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "g.toml"
+    path.write_text(f'[[check]]\nmodel = "{counter(tmp_path, source)}"\nengine = "reference"\nexpect = "pass"\n')
+    words = ["gate", str(path), "-j", "1"]
+    set_step(1, tmp_path, monkeypatch)
+    assert said(capsys, *words)[0] == 0
+    assert said(capsys, *words, "--changed")[1].count("unchanged since") == 1
+    set_step(3, tmp_path, monkeypatch)
+    assert said(capsys, *words)[0] == 15
+    assert said(capsys, *words, "--changed")[0] == 15
+    set_step(1, tmp_path, monkeypatch)
+    assert said(capsys, *words, "--changed")[1].count("unchanged since") == 1, "the answer of this step is kept still"
+
+
+def test_what_is_read_when_a_function_is_called_always_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No digest says what a property of the configuration will read, for each configuration of a sweep."""
+    monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "cache"))
+    read = 'class Config:\n    @property\n    def step(self) -> int:\n        return int(os.environ["STEP"])\n'
+    text = COUNTER.replace("class Config: ...\n", read).replace("on(s: State)", "on(s: State, c: Config)")
+    (tmp_path / "mine.py").write_text(text.replace("STEP\n\n\n", "").replace("FURTHER", "s.n + c.step"))
+    path = tmp_path / "g.toml"
+    path.write_text('[[check]]\nmodel = "mine.py"\nengine = "reference"\nexpect = "pass"\n')
+    for step, code in ((1, 0), (3, 15)):
+        set_step(step, tmp_path, monkeypatch)
+        said(capsys, "gate", str(path), "-j", "1")
+        assert said(capsys, "gate", str(path), "--changed", "-j", "1")[0] == code
 
 
 def test_a_file_that_is_changed_while_it_is_read_is_another_question(
