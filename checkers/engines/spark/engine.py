@@ -71,8 +71,8 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, cluste
                 partitions = cluster.partitions or _usual(cluster, directory, session)
                 key = _key(cluster, directory, words)
                 identity = Identity(
-                    model, prepared.sha256, prepared.config, ENGINE_VERSION, partitions, words, cluster.steps, key,
-                    prepared.lowered.claims, tuple(options.properties),
+                    model, prepared.sha256, prepared.values_sha256, prepared.config, ENGINE_VERSION, partitions, words,
+                    cluster.steps, key, prepared.lowered.claims, tuple(options.properties),
                 )  # fmt: skip
                 if cluster.resume:
                     directory.must_be(identity)

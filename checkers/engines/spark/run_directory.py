@@ -37,7 +37,7 @@ from reassure.checkers.base.exit_codes import UsageFailure
 from reassure.checkers.engines.native.kernels.fingerprints import Key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 
-SCHEMA = 1
+SCHEMA = 2
 F = TypeVar("F", bound=Callable[..., Any])
 OF_ARROW = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
 """Schemes that Arrow knows; fsspec is asked for others."""
@@ -121,6 +121,8 @@ class Identity:
 
     model: str
     model_sha256: str
+    values_sha256: str
+    """Of the values that the model reaches, also from outside of its text."""
     config: dict[str, Any]
     engine_version: str
     partitions: int
@@ -329,6 +331,8 @@ class RunDirectory:
             "claims": "choice of properties",
         }
         for key, value in asdict(expected).items():
+            if key not in later and have[key] != value and key == "values_sha256":
+                raise RunDirectoryError(f"{self.uri} is of other values that the model has from outside of its text")
             if key not in later and have[key] != value:
                 shown = f": {have[key]}, not {value}" if key != "model_sha256" else ""
                 raise RunDirectoryError(f"{self.uri} is of another {names.get(key, key)}{shown}")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.command import said
+from tests.helpers.outside_models import SOURCES, counter, set_step
 from tests.helpers.runs import everything
 from tests.helpers.spark_runs import checked, far, needs_spark
 
@@ -202,6 +203,7 @@ def changed(kept: Path, folder: Path, **fields: Any) -> str:
     ("fields", "message"),
     [
         ({"model_sha256": "0" * 64}, "is of another text of the model"),
+        ({"values_sha256": "0" * 64}, "is of other values that the model has from outside of its text"),
         ({"engine_version": "0.0.9"}, "is of another engine version: 0.0.9, not "),
         ({"partitions": 3}, "is of another partitions: 3, not 4"),
         ({"model": "kraft"}, "is of another model: kraft, not core"),
@@ -217,6 +219,27 @@ def test_another_run_is_refused(
     )
     assert (code, out, len(err.splitlines())) == (64, "", 1)
     assert message in err
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_other_values_from_outside_are_another_run(
+    source: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    context: Any,
+) -> None:
+    """With a step of 3 a fresh check says 12: what was found with a step of 1 does not go on."""
+    path, place = str(counter(tmp_path, source)), tmp_path / "run"
+    set_step(1, tmp_path, monkeypatch)
+    assert said(capsys, "check", path, "--engine=spark", f"--out={place}")[0] == 0
+    set_step(3, tmp_path, monkeypatch)
+    assert said(capsys, "check", path)[0] == 12
+    code, out, err = said(capsys, "check", path, f"--resume={place}")
+    assert (code, out) == (64, "")
+    assert "is of other values that the model has from outside of its text" in err
+    set_step(1, tmp_path, monkeypatch)
+    assert said(capsys, "check", path, f"--resume={place}")[0] == 0
 
 
 @pytest.mark.parametrize(
