@@ -62,6 +62,8 @@ class Record:
     engine: str
     engine_version: str
     repro: str
+    values: str = ""
+    """The digest of the values that were reached, also from outside of the text (`base/outside_values.py`)."""
     config: dict[str, Any] = field(default_factory=dict)
     stopped_because: str = ""
     stats: dict[str, int] = field(default_factory=dict)

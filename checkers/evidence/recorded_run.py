@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import function
 from reassure.checkers.base.options import DEFAULT_ENGINE, ProofOptions, SearchOptions
+from reassure.checkers.base.outside_values import values_digest
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus, bound_of
 from reassure.checkers.base.run_identity import ENGINE_VERSION
@@ -15,6 +16,7 @@ from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.evidence.engines_version import engines_version
 from reassure.checkers.evidence.ledger import NOT_REACHED, REACHED, Record, RecordedResult
 from reassure.checkers.evidence.run_spec import RunSpec
+from reassure.checkers.evidence.subjects import function_values
 from reassure.checkers.traces.fairness import from_data, in_words
 from reassure.spec.claims import ANY_NUMBER, PROOFS, Outcome
 from reassure.spec.semantics.interpreter import BoundModel
@@ -57,11 +59,15 @@ def _search(spec: RunSpec, needed: list[str], progress: Progress, engine: str) -
     if result.ended(StopReason.INTERRUPTED):
         raise KeyboardInterrupt
     traces = [(p.trace, bound_of(p, bound)) for p in result.properties if p.name in needed and p.trace is not None]
-    return RecordedRun(_record(result, searched=spec.method == "check"), traces)
+    return RecordedRun(_record(result, values_digest(bound), searched=spec.method == "check"), traces)
 
 
-def _record(result: CheckResult, searched: bool) -> Record:
-    """The record of a run. searched: exhaustively, so that a cover that was not reached cannot be."""
+def _record(result: CheckResult, values: str, searched: bool) -> Record:
+    """The record of a run.
+
+    values: the digest of those that the model reaches. searched: exhaustively, so that a cover that was not reached
+    cannot be.
+    """
     results: dict[str, RecordedResult] = {}
     for item in result.answers:
         states = len(item.trace) if item.trace is not None else item.depth
@@ -75,6 +81,7 @@ def _record(result: CheckResult, searched: bool) -> Record:
     assumed = in_words(from_data(result.search.fairness)) if decided and result.search is not None else ""
     return Record(
         sha256=result.identity.model_sha256 or "",
+        values=values,
         engine=result.identity.engine or "",
         engine_version=ENGINE_VERSION,
         repro=result.repro,
@@ -104,6 +111,7 @@ def _enumerate(spec: RunSpec, sha256: str) -> Record:
     status = PropertyStatus.HOLDS if outcome.holds else PropertyStatus.VIOLATED
     return Record(
         sha256=sha256,
+        values=function_values(spec.subject),
         engine="enumeration",
         engine_version=ENGINE_VERSION,
         repro=f"reassure claims --refresh ({spec.subject})",

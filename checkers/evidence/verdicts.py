@@ -85,6 +85,7 @@ class Staleness(Enum):
     NEVER_RUN = "never run"
     PARTLY_RUN = "run before, but not for all of this"
     TEXT_CHANGED = "the text of {subject} has changed"
+    VALUES_CHANGED = "the values that {subject} has from outside of its text are not those of the run"
     ENGINES_CHANGED = "found by version {version} of the engines"
     TRACE_MISSING = "its trace is missing"
     TRACE_CHANGED = "its trace is not the one that the ledger seals"
@@ -262,6 +263,8 @@ def _answer(reading: Reading, claim: Claim, ledger: Ledger, files: _Files, subje
     answer.traces = {name: files.sealed[key] for name, key in keys.items() if key in files.sealed}
     if record.sha256 != now.sha256:
         answer.staleness = Staleness.TEXT_CHANGED
+    elif record.values != subjects.values(run):
+        answer.staleness = Staleness.VALUES_CHANGED
     elif record.engine_version != ENGINE_VERSION:
         answer.staleness = Staleness.ENGINES_CHANGED
     elif run.method != "enumerate" and record.config != subjects.config(run):

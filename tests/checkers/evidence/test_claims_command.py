@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,13 @@ from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
 from reassure.checkers.evidence import recorded_run, subjects, summary
+from reassure.models.kip542_throttle import cases as throttle_cases
 from reassure.spec import claims
+from reassure.spec.claims import Outcome
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.claim_text import CASES, CLAIM, replaced
 from tests.helpers.html_page import read_page
+from tests.helpers.outside_models import SOURCES, counter, set_step
 
 
 def test_nothing_is_run_without_refresh(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,6 +120,16 @@ def test_a_verdict_that_changed_in_the_ledger(ran: Path, capsys: pytest.CaptureF
     [
         ('"engine_version": "0.1.0"', '"engine_version": "0.0.9"', "found by version 0.0.9 of the engines"),
         ('"sha256": "', '"sha256": "0', "the text of die_hard has changed"),
+        (
+            '"values": "',
+            '"values": "0',
+            "the values that die_hard has from outside of its text are not those of the run",
+        ),
+        (
+            '"values": "',
+            '"engines": "',
+            "the values that die_hard has from outside of its text are not those of the run",
+        ),
         ('"goal_not_reached": {', '"other": {', "run before, but not for all of this"),
     ],
 )
@@ -347,3 +361,55 @@ def test_the_fairness_that_a_verdict_assumes(toys: Path, capsys: pytest.CaptureF
     reader = read_page(capsys.readouterr().out)
     assert "Counterexample: a_pending_reassignment_ends, 4 steps" in reader.text
     assert "steps 3 to 4 repeat for ever" in reader.text
+
+
+OUTSIDE = """
+[[claim]]
+id = "K1"
+document = "toys.txt"
+statement = "It stays within four."
+[[claim.reading]]
+name = "a search"
+model = "COUNTER"
+properties = ["within"]
+method = "check"
+expect = "holds"
+"""
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_value_from_outside_makes_a_verdict_stale(
+    source: str, toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The text and the configuration are those of the run, and the model is another."""
+    (toys / "K.toml").write_text(OUTSIDE.replace("COUNTER", str(counter(toys, source))), encoding="utf-8")
+    set_step(1, toys, monkeypatch)
+    assert main(["claims", "--refresh"]) == 0
+    assert main(["claims"]) == 0
+    capsys.readouterr()
+    set_step(3, toys, monkeypatch)
+    assert main(["claims"]) == 15
+    assert "from outside of its text are not those of the run" in capsys.readouterr().out
+    assert main(["claims", "--refresh"]) == 15, "no trace is kept of a model that is a file"
+    assert "K1, a search: violated" in capsys.readouterr().out
+    set_step(1, toys, monkeypatch)
+    assert main(["claims"]) == 15, "the run of the other step is the one that the ledger has"
+
+
+def answer_from_outside() -> Outcome:
+    """An enumeration that reads when it is called."""
+    return Outcome(True, int(os.environ["STEP"]), "")
+
+
+def test_an_enumeration_that_reads_when_it_is_called_is_refused(
+    toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No digest has what it will read; what is read where a module is imported is in the digest."""
+    text = CLAIM + CASES.replace("models.examples:all_of_them", "kip542_throttle.cases:values_accepted_additive")
+    (toys / "K.toml").write_text(text, encoding="utf-8")
+    assert main(["claims", "--refresh"]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr(throttle_cases, "values_accepted_additive", answer_from_outside)
+    for words in (["claims"], ["claims", "--refresh"]):
+        assert main(words) == 64
+        assert "values_accepted_additive uses os, os._Environ when it is called" in capsys.readouterr().err
