@@ -23,6 +23,7 @@ from typing import Any
 from reassure.checkers.base.engine_results import CoverResult
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import DEFAULT_ENGINE, SYMMETRIES, SearchOptions
+from reassure.checkers.base.outside_values import values_digest
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
@@ -229,7 +230,8 @@ def check(
         options.workers = workers
     pairs = [f"{key}={_setting(value)}" for key, value in loaded.settings.items()]
     result, bound = run(CheckRequest(loaded.source, pairs, engine, options), Progress(quiet=True))
-    if result.identity.model_sha256 != loaded.digest:
+    of_other_values = bound.model is not loaded.bound.model and values_digest(bound) != values_digest(loaded.bound)
+    if result.identity.model_sha256 != loaded.digest or of_other_values:
         raise Failure(Exit.SYSTEM, f"{loaded.source} was changed since it was loaded: load it again")
     if bound.model is not loaded.bound.model:  # the file was imported again: its classes are others
         for answer in result.answers:

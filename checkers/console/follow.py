@@ -51,9 +51,10 @@ def difference(before: RunRecord, after: RunRecord) -> str:
     old, new = _answers(before), _answers(after)
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
     changes = [f"{name} {old.get(name, 'new')} -> {new.get(name, 'gone')}" for name in names]
-    if before["model_sha256"] == after["model_sha256"]:
-        return "the model means the same"
-    return "; ".join(changes) or "the same answers, states and steps"
+    if changes:
+        return "; ".join(changes)
+    same = before["model_sha256"] == after["model_sha256"]
+    return "the model means the same" if same else "the same answers, states and steps"
 
 
 def _answers(record: RunRecord) -> dict[str, str]:

@@ -6,12 +6,14 @@ import importlib
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from reassure.checkers.base.digest import module_files, source
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.model_loader import config_values, own_file
+from reassure.checkers.base.outside_values import values_digest
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.traces.refusals import ExplainingModel
 from reassure.spec.semantics.interpreter import BoundModel
@@ -27,6 +29,11 @@ class Loaded:
     bound: BoundModel
     explaining: ExplainingModel
     digest: str
+
+    @cached_property
+    def values(self) -> str:
+        """The digest of the values that the model reaches."""
+        return values_digest(self.bound)
 
     @property
     def config(self) -> dict[str, Any]:

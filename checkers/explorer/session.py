@@ -130,8 +130,10 @@ class ExplorerSession:
     def _search_status(self) -> dict[str, Any]:
         """The progress of the search, and whether it is of the model as it is now."""
         status = self.search.status()
-        searched, now = status.get("digest"), self.source.loaded().digest
-        return status | {"model": now, "stale": searched is not None and searched != now}
+        loaded = self.source.loaded()
+        searched = status.get("digest"), status.pop("values", None)
+        stale = searched[0] is not None and searched != (loaded.digest, loaded.values)
+        return status | {"model": loaded.digest, "stale": stale}
 
     def _command_search(self, query: Query) -> dict[str, Any]:
         match query.get("do"):

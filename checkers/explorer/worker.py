@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.outside_values import values_digest
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult
 from reassure.checkers.base.terminal import counted
@@ -80,6 +81,7 @@ def searched(model: str, settings: list[str], options: SearchOptions, progress: 
         "verdict": record["verdict"],
         "exit_code": record["exit_code"],
         "digest": result.identity.model_sha256,
+        "values": values_digest(bound),
         "states": result.stats.distinct,
         "levels": result.stats.depth,
         "clipped": result.stats.clipped,

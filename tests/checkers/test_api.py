@@ -16,6 +16,7 @@ from reassure.checkers.check import ENGINES, CheckRequest, run
 from reassure.checkers.testing.state_machine import state_machine
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import ModelError
+from tests.helpers.outside_models import SOURCES, counter, set_step
 
 
 def test_the_example_of_the_page() -> None:
@@ -113,3 +114,18 @@ def test_traces_are_of_the_model_that_was_loaded(tmp_path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace("big=5", "big=4"), encoding="utf-8")
     with pytest.raises(reassure.Failure, match="was changed since it was loaded: load it again"):
         reassure.check(model, engine="reference")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_model_that_was_loaded_with_other_values_from_outside(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text is the same, and the result is of another model than the caller's."""
+    path = counter(tmp_path, source)
+    set_step(1, tmp_path, monkeypatch)
+    model = reassure.load(path)
+    assert reassure.check(model, engine="reference").exit() is reassure.Exit.OK
+    set_step(3, tmp_path, monkeypatch)
+    with pytest.raises(reassure.Failure, match="was changed since it was loaded: load it again"):
+        reassure.check(model, engine="reference")
+    assert reassure.check(reassure.load(path), engine="reference").exit() is reassure.Exit.SAFETY

@@ -18,6 +18,7 @@ from reassure.checkers.console.follow import follow
 from reassure.checkers.publish.record_schema import schema_text
 from tests.helpers.command import said
 from tests.helpers.lease_model import LEASE
+from tests.helpers.outside_models import counter, set_step
 
 
 class Lines:
@@ -190,3 +191,19 @@ def test_records_fit_the_schema(
     assert fits({**record, "exit_code": "0"}, schema) == [".exit_code is string", ".exit_code is '0'"]
     without = "verdict" if words[0] in ("gate", "lint") else "config"
     assert fits({key: value for key, value in record.items() if key != without}, schema) == [f" lacks {without}"]
+
+
+def test_a_value_from_outside_that_changes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text is saved as it was, and the answers are others."""
+    file, console, steps = counter(tmp_path, "file"), Lines(), [3]
+    set_step(1, tmp_path, monkeypatch)
+
+    def save() -> None:
+        if not steps:
+            raise KeyboardInterrupt
+        set_step(steps.pop(), tmp_path, monkeypatch)
+        file.touch()
+
+    words = ["check", str(file), "--engine=reference"]
+    assert follow(str(file), words, console, save) == 12  # type: ignore[arg-type]
+    assert console.lines[-1] == "  since the last: within holds -> violated; states 5 -> 3; steps 5 -> 3"

@@ -21,6 +21,7 @@ from reassure.checkers.explorer.server import SCRIPTS, ExplorerServer
 from tests.helpers import raising_model
 from tests.helpers.command import HEEDS_SIGNALS, said
 from tests.helpers.explorer_pages import TOKEN, answer, asked, ended, served, told
+from tests.helpers.outside_models import counter, set_step
 
 COUNTEREXAMPLES = Path(__file__).parents[3] / "counterexamples"
 
@@ -113,6 +114,18 @@ def test_a_broken_model_is_told_and_no_crash(tmp_path: Path) -> None:
         assert status == 409
         assert json.loads(text)["model"] is True
         assert "SyntaxError" in json.loads(text)["error"]
+
+
+def test_a_search_under_other_values_from_outside_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page has the model with a step of 1, and the search is of one with a step of 3: the text is the same."""
+    set_step(1, tmp_path, monkeypatch)
+    with served(str(counter(tmp_path, "file"))) as serving:
+        for step, stale in ((1, False), (3, True)):
+            (tmp_path / "step.json").write_text(str(step))
+            told(serving, "search", do="start")
+            found = ended(serving, "search")
+            assert (found["state"], found["stale"]) == ("complete", stale)
+            assert asked(serving, "about")["model"] == "outside_counter"
 
 
 def test_a_search_tells_counterexamples_and_covers_as_paths() -> None:
