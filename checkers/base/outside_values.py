@@ -120,6 +120,8 @@ class _Walk:
         self.names: dict[int, tuple[str, Any]] = {}
         """Of what its name describes, by id: the name, and the object, which stays alive."""
         self.outside: set[str] = set()
+        self.texts: dict[str, bool] = {}
+        """Of a module's name: whether what it defines is part of a model's text."""
         self.depth = 0
 
     def take(self, value: Any) -> None:
@@ -155,10 +157,10 @@ class _Walk:
         if number is not None:
             return f"#{number}"
         if kind is FunctionType:
-            inside = _has_text(str(value.__module__), value.__globals__)
+            inside = self._has_text(str(value.__module__), value.__globals__)
             return self._number(value) if inside else self._of_library(value)
         if isinstance(value, type):
-            return self._number(value) if _class_has_text(value) else self._of_library(value)
+            return self._number(value) if self._class_has_text(value) else self._of_library(value)
         if kind in DECLARED:
             return self._number(value)
         if self.depth >= DEEP and isinstance(value, CONTAINERS):
@@ -207,8 +209,8 @@ class _Walk:
             base = next(b for b in (str, bytes, int, float) if isinstance(value, b))
             return f"({self.word(kind)} {base.__repr__(value)})"
         if is_dataclass(value):
-            return f"({self.word(kind)} {self._all(getattr(value, f.name, None) for f in fields(value))})"
-        if _class_has_text(kind):
+            return f"({self.word(kind)} {self._all(getattr(value, name, None) for name in _field_names(kind))})"
+        if self._class_has_text(kind):
             return self._number(value)
         if isinstance(value, Number | range):
             return f"({kind.__qualname__} {value!r})"
@@ -227,6 +229,22 @@ class _Walk:
                 self.outside.add(name)
         return known[0]
 
+    def _has_text(self, module: str, namespace: Mapping[str, Any] | None) -> bool:
+        """Whether what a module defines is part of a model's text, rather than of the language or a library."""
+        inside = self.texts.get(module)
+        if inside is None:
+            file = None if namespace is None else namespace.get("__file__")
+            of_text = namespace is None or is_text(module, file)  # None: it was forgotten, and libraries are not
+            inside = self.texts[module] = of_text and not module.startswith(KNOWN)
+        return inside
+
+    def _class_has_text(self, cls: type) -> bool:
+        inside = self.texts.get(cls.__module__)
+        if inside is None:
+            module = sys.modules.get(cls.__module__)
+            inside = self._has_text(cls.__module__, None if module is None else vars(module))
+        return inside
+
     # -- what is described by itself --------------------------------------------------------------------
 
     def _description(self, value: Any) -> Iterator[str]:
@@ -237,10 +255,9 @@ class _Walk:
         elif type(value) in DECLARED:
             yield type(value).__name__
             self.declared |= {id(function) for function in _functions(value)}
-            left_out = ("name", "module") if isinstance(value, Model) else ()  # as it is called by its file
-            yield from (
-                f"{f.name} {self.word(getattr(value, f.name))}" for f in fields(value) if f.name not in left_out
-            )
+            for name in _field_names(type(value)):
+                if type(value) is not Model or name not in ("name", "module"):  # as it is called by its file
+                    yield f"{name} {self.word(getattr(value, name))}"
         elif isinstance(value, CONTAINERS):
             self.depth = 0
             yield self._whole(value)
@@ -276,7 +293,7 @@ class _Walk:
                     yield from self._named_in(value, names, {value})
 
     def _named_in(self, module: ModuleType, names: tuple[str, ...], seen: set[ModuleType]) -> Iterator[str]:
-        if not _has_text(module.__name__, vars(module)) and module.__name__.split(".")[0] not in PURE:
+        if not self._has_text(module.__name__, vars(module)) and module.__name__.split(".")[0] not in PURE:
             self.outside.add(module.__name__)
         for name in names:
             value = getattr(module, name, None)
@@ -311,6 +328,11 @@ class _Walk:
             written = isinstance(value, FunctionType) and value.__globals__ is known
             if not _special(name) or (written and value.__code__.co_filename != "<string>"):  # a dataclass's own
                 yield f"{name} {self.word(value)}"
+
+
+@lru_cache(1024)
+def _field_names(cls: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(cls))
 
 
 def _functions(declared: Any) -> Iterator[Any]:
@@ -386,15 +408,3 @@ def _text_of_module(namespace: _Same) -> str | None:
         return text
     path = Path(str(namespace.value.get("__file__")))
     return path.read_text(encoding="utf-8") if path.suffix == ".py" and path.is_file() else None
-
-
-def _has_text(module: str, namespace: Mapping[str, Any] | None) -> bool:
-    """Whether what a module defines is part of a model's text, rather than of the language or a library."""
-    if namespace is None:
-        return True  # of a file that was forgotten: libraries are not
-    return not module.startswith(KNOWN) and is_text(module, namespace.get("__file__"))
-
-
-def _class_has_text(cls: type) -> bool:
-    module = sys.modules.get(cls.__module__)
-    return _has_text(cls.__module__, None if module is None else vars(module))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import os
 import subprocess
@@ -12,8 +13,8 @@ import pytest
 
 from reassure.checkers.base.digest import digest
 from reassure.checkers.base.import_file import forget_files
-from reassure.checkers.base.model_loader import load
-from reassure.checkers.base.outside_values import values_digest, values_of, values_of_function
+from reassure.checkers.base.model_loader import home, load, names
+from reassure.checkers.base.outside_values import IMPURE, PURE, values_digest, values_of, values_of_function
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 from tests.helpers.graph_words import graph_words
@@ -463,7 +464,12 @@ def test_a_function_that_is_no_model() -> None:
     assert values_of_function(open).read_when_called
 
 
-def test_the_shipped_models_read_nothing_when_they_are_called() -> None:
-    from reassure.checkers.base.model_loader import names
-
+def test_the_shipped_models_have_all_values_in_their_text() -> None:
+    """Their modules import and call nothing that could read a file or the environment, also while they are imported."""
     assert [name for name in names() if values_of(load(name)).read_when_called] == []
+    nodes = [node for folder in (home(), home().parent / "spec" / "kafka") for path in folder.rglob("*.py")
+             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]  # fmt: skip
+    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert {name.split(".")[0] for name in imported} <= {*PURE, "__future__", "reassure"}
+    assert {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)} & IMPURE == set()
