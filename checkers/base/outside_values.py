@@ -353,7 +353,8 @@ def _named_by(value: Any) -> tuple[str, bool]:
 
 
 def _special(name: str) -> bool:
-    return (name.startswith("__") and name.endswith("__")) or name == "_abc_impl"
+    """Whether a name is Python's own, or what pytest puts into a module whose assertions it rewrites."""
+    return not name.isidentifier() or (name.startswith("__") and name.endswith("__")) or name == "_abc_impl"
 
 
 def _order(value: Any) -> tuple[str, str]:

@@ -14,7 +14,15 @@ import pytest
 from reassure.checkers.base.digest import digest
 from reassure.checkers.base.import_file import forget_files
 from reassure.checkers.base.model_loader import home, load, names
-from reassure.checkers.base.outside_values import IMPURE, PURE, values_digest, values_of, values_of_function
+from reassure.checkers.base.outside_values import (
+    IMPURE,
+    PURE,
+    OutsideValues,
+    values_digest,
+    values_of,
+    values_of_function,
+)
+from reassure.models.kraft.worked_examples import lines_as_printed
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 from tests.helpers.graph_words import graph_words
@@ -445,6 +453,8 @@ def test_every_process_has_the_same_digest(tmp_path: Path) -> None:
         "import nested\nfrom reassure.checkers.base.model_loader import load\n"
         "from reassure.checkers.base.outside_values import values_of, values_of_function\n"
         "print(values_of_function(nested.all_of_them).sha256)\n"
+        "from reassure.models.kraft.worked_examples import lines_as_printed\n"
+        "print(values_of_function(lines_as_printed).sha256)\n"
         "print(*(values_of(load(name)).sha256 for name in ('kraft', 'batching', 'throttle', 'rolling_upgrade')))\n"
     )
     seen = set()
@@ -455,8 +465,11 @@ def test_every_process_has_the_same_digest(tmp_path: Path) -> None:
         )
         seen.add(made.stdout)
     (out,) = seen
-    assert out.split()[0] == PINNED
-    assert len(set(out.split())) == 5
+    pinned, function, *models = out.split()
+    assert pinned == PINNED
+    assert values_of_function(lines_as_printed) == OutsideValues(function), "pytest rewrites its assertion, here"
+    assert models == [values_of(load(name)).sha256 for name in ("kraft", "batching", "throttle", "rolling_upgrade")]
+    assert len(set(models)) == 4
 
 
 def test_a_function_that_is_no_model() -> None:
