@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from reassure.checkers.engines.native.kernels.model_code import ModelCode, action_of, follow, note_steps
 from reassure.checkers.engines.native.kernels.state_table import (
     BATCH,
+    holds,
     home_of,
     insert,
     is_in_first_line,
@@ -81,7 +82,8 @@ def keep_new(
         if words > 1:
             slot = skip_others(table, slots, slot, state)
             first = load(table, slot * words)
-            if first != 0 and tag_of(first) <= tag:  # known, and not locked
+            # A slot that was free may hold another state by now. One that is locked has the largest tag.
+            if first != 0 and tag_of(first) <= tag and holds(table, slot, first, state):
                 continue
         if insert(table, slots, slot, state, tag):
             write_state(found, end * words, state)

@@ -22,10 +22,12 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.engines.native import engine
 from reassure.checkers.engines.native.kernels.growing_table import GrowingTable, TableSizes
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.kernels.search_loop import keep_new
 from reassure.checkers.engines.native.kernels.state_table import (
     BATCH,
     MAX_TAG,
     STATE_BITS,
+    TAG_AT,
     TAKEN,
     home_of,
     insert,
@@ -248,6 +250,36 @@ def search_of(name: str, sizes: SearchSizes = SIZES, memory: int | None = None) 
 
     bound, lowered = bind(load(name), {})
     return Search(compiled(lowered, state_layout(bound)), 1, memory, sizes)
+
+
+class Contested(list[int]):
+    """A table in which another thread takes a free slot as soon as this one has seen that it is free."""
+
+    def __init__(self, words: int, slots: int, slot: int, other: tuple[int, ...]) -> None:
+        super().__init__([0] * (words * slots))
+        self.at, self.other, self.taken = slot * words, other, False
+
+    def __getitem__(self, index: Any) -> Any:
+        value = super().__getitem__(index)
+        if index == self.at and not self.taken:
+            self.taken = True
+            self[self.at : self.at + len(self.other)] = self.other
+        return value
+
+
+@pytest.mark.parametrize("tag", [1, 2])
+@pytest.mark.parametrize("words", [2, 3, 4])
+def test_a_slot_that_another_state_takes_in_between(words: int, tag: int) -> None:
+    """The search neither takes the other state for its own, of whatever tag that is, nor loses its own."""
+    one, other, slots = (5, *range(1, words)), (6, *range(1, words)), 16
+    slot = home_of(one, slots)
+    table = Contested(words, slots, slot, (other[0] | TAKEN | tag << TAG_AT, *other[1:]))
+    found, rows = [0] * 2 * words, [*one, 1]  # by action 1, whose tag is 2
+    assert keep_new(words, table, slots, rows, words + 1, 1, found, 0, [0] * 2) == 1
+    assert found[:words] == list(one)
+    assert tuple(table[slot * words : slot * words + 1]) == (other[0] | TAKEN | tag << TAG_AT,)
+    after = (slot + 1) % slots * words
+    assert table[after : after + words] == [one[0] | TAKEN | 2 << TAG_AT, *one[1:]]
 
 
 def test_limit() -> None:
