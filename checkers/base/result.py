@@ -26,7 +26,7 @@ from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.run_record import PropertyRecord, RunRecord
-from reassure.checkers.base.stop import Stop, StopReason
+from reassure.checkers.base.stop import ENDED_EARLY, Stop, StopReason
 from reassure.checkers.base.variants import replaced_claims
 from reassure.spec.language.vocabulary import TEMPORAL
 from reassure.spec.semantics.interpreter import BoundModel
@@ -227,7 +227,7 @@ class CheckResult:
             elif p.status is PropertyStatus.RAISED:
                 codes.append(Exit.MODEL)
             elif p.status is PropertyStatus.VACUOUS:
-                codes.append(Exit.VACUOUS)
+                codes.append(Exit.INCONCLUSIVE if self.ended(*ENDED_EARLY) else Exit.VACUOUS)
             elif p.status is PropertyStatus.UNKNOWN or (
                 p.status is PropertyStatus.NOT_CHECKED
                 and (p.name in self.by_name or not self.returned.summary.about_safety)
@@ -313,7 +313,13 @@ def properties_of(
     results = [_property_result(name, kind, engine) for name, kind in kinds.items() if options.wants(name)]
     for result in results:
         if result.name in vacuous and result.status is not PropertyStatus.VIOLATED:
-            result.status, result.note = PropertyStatus.VACUOUS, vacuous[result.name]
+            if engine.complete:
+                result.status, result.note = PropertyStatus.VACUOUS, vacuous[result.name]
+            else:
+                result.status, result.note = (
+                    PropertyStatus.UNKNOWN,
+                    f"a complete run calls it vacuous: {vacuous[result.name]}",
+                )
     return results
 
 

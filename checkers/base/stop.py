@@ -38,6 +38,10 @@ class StopReason(StrEnum):
     """The run failed before an engine ran."""
 
 
+ENDED_EARLY = (StopReason.DEPTH, StopReason.BUDGET, StopReason.MEMORY, StopReason.INTERRUPTED)
+"""Ends after which nothing is called vacuous."""
+
+
 @dataclass(frozen=True)
 class Stop:
     """The end of a run."""

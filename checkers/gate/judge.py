@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.base.result import RAISES, PropertyStatus
 from reassure.checkers.base.run_record import RunRecord
-from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.stop import ENDED_EARLY, StopReason
 from reassure.checkers.base.terminal import counted
 from reassure.checkers.console.gate_kind import Record
 from reassure.checkers.gate.gate_file import PROPERTIES, Check
@@ -162,7 +162,8 @@ def _judge_undecided(check: Check, record: RunRecord) -> list[Problem]:
     problems = [Problem(Exit.INCONCLUSIVE, f"{name} is not decided", name) for name in open_ones]
     if check.expect != VACUOUS:
         vacuous = [p["name"] for p in record["properties"] if p["status"] == PropertyStatus.VACUOUS]
-        problems += [Problem(Exit.VACUOUS, f"{name} is vacuous", name) for name in vacuous]
+        code = Exit.INCONCLUSIVE if record["stop_reason"] in ENDED_EARLY else Exit.VACUOUS
+        problems += [Problem(code, f"{name} is vacuous", name) for name in vacuous]
     beyond = record["stats"].get("undeclared", 0)
     if beyond and not check.given.get("accept_clipping"):
         problems.append(

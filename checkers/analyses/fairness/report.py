@@ -20,7 +20,7 @@ def exit_of(analysis: FairnessAnalysis) -> Exit:
     codes = [Exit.OK] if analysis.complete and not analysis.undeclared else [Exit.INCONCLUSIVE]
     for p in analysis.properties:
         codes += [Exit.LIVENESS] if p.holds is False else []
-        codes += [Exit.VACUOUS] if p.vacuous else []
+        codes += [Exit.VACUOUS] if p.vacuous and analysis.complete else []
         codes += [Exit.INCONCLUSIVE] if any(w.need is Need.UNDECIDED for w in p.weakenings) else []
     return worst(codes)
 

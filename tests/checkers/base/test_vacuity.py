@@ -12,9 +12,12 @@ from reassure.checkers.api import check
 from reassure.checkers.base.meaning import meanings
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.base.stop import budget_ended
 from reassure.checkers.base.vacuity import NOWHERE, TRUE_OF_EVERYTHING
 from reassure.checkers.base.variants import replaced_claims
 from reassure.checkers.cli.main import main
+from reassure.checkers.engines.native.liveness.decide import Liveness
+from reassure.spec.language.vocabulary import Property
 from tests.helpers.command import said
 
 TOP = """
@@ -226,3 +229,96 @@ def test_what_a_shipped_variant_replaces() -> None:
     assert of("kraft_kafka") == dict.fromkeys(
         ["elr_election", "unclean_election", "records_lost", "target_changed"], "kraft"
     )
+
+
+AND_FALSE = """
+@invariant
+def leader_in_isr(s: Partition) -> bool:
+    return True
+
+@invariant
+def three_replicas(s: Partition) -> bool:
+    return len(s.replicas) == 3
+
+MODEL = core.MODEL.replacing(leader_in_isr).adding(three_replicas)
+"""
+TO_DEPTH = ["--depth=2", "--property=leader_in_isr"]
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "stop"),
+    [
+        ("check", ["--engine=native", *TO_DEPTH], "depth"),
+        ("check", ["--engine=reference", *TO_DEPTH], "depth"),
+        ("check", ["--engine=native", "--depth=2"], "depth"),
+        ("check", ["--engine=native", "--set=brokers=5", "--budget=1ms"], "budget"),
+        ("check", ["--engine=reference", "--set=brokers=5", "--budget=1ms"], "budget"),
+        ("check", ["--engine=native", "--set=brokers=5", "--memory=1MB"], "memory"),
+        ("simulate", ["--walks=3"], "walks"),
+        ("prove", ["--budget=1ms"], "budget"),
+    ],
+)
+def test_only_a_complete_run_calls_it_vacuous(
+    command: str, options: list[str], stop: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = variant(tmp_path, ALWAYS_TRUE)
+    code, _, _ = said(capsys, command, model, *options, "--json", str(tmp_path / "out.json"))
+    record = json.loads((tmp_path / "out.json").read_text())
+    statuses = {p["name"]: p["status"] for p in record["properties"]}
+    assert (code, record["verdict"], record["stop_reason"]) == (5, "inconclusive", stop)
+    assert statuses["leader_in_isr"] == "unknown"
+
+
+@pytest.mark.parametrize("options", [["--depth=3"], ["--fail-fast"], ["--engine=reference", "--depth=3"]])
+def test_a_violation_stays_in_front(options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "check", variant(tmp_path, AND_FALSE), *options)[0] == 12
+
+
+@pytest.mark.parametrize(
+    ("depth", "expect", "code"),
+    [("", "vacuous", 0), ("", "inconclusive", 15), ("depth = 2", "inconclusive", 0), ("depth = 2", "vacuous", 5),
+     ("depth = 2", "pass-to-depth", 5), ("depth = 2", "safety-violation", 5)],
+)  # fmt: skip
+def test_what_a_gate_expects_of_it(
+    depth: str, expect: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gate = tmp_path / "gate.toml"
+    model = variant(tmp_path, ALWAYS_TRUE)
+    gate.write_text(f'[[check]]\nmodel = "{model}"\nengine = "reference"\nexpect = "{expect}"\n{depth}\n', "utf-8")
+    assert said(capsys, "gate", str(gate), "-j1")[0] == code
+
+
+@pytest.mark.parametrize(("options", "code"), [([], 16), (["--depth=2"], 5)])
+def test_a_sweep_calls_it_vacuous(
+    options: list[str], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said(capsys, "sweep", variant(tmp_path, ALWAYS_TRUE), "--set=min_isr=1,2", *options)[0] == code
+
+
+def test_a_premise_that_no_state_satisfies_in_a_run_that_time_ended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The states are all visited; the time ends before another property is decided."""
+    text = """
+@leads_to(lambda s: s.leader is not None)
+def first(s: Partition) -> bool:
+    return s.isr == frozenset()
+
+@leads_to(lambda s: s.leader is not None)
+def second(s: Partition) -> bool:
+    return s.leader is None
+
+MODEL = core.MODEL.adding(first, second)
+"""
+    model = variant(tmp_path, text)
+    right = Liveness.region
+
+    def ends(self: Liveness, prop: Property) -> Any:
+        if prop.name == "second":
+            raise budget_ended(1)
+        return right(self, prop)
+
+    assert said(capsys, "check", model, "--property=first")[0] == 16
+    monkeypatch.setattr(Liveness, "region", ends)
+    code, out, _ = said(capsys, "check", model, "--property=first", "--property=second")
+    assert (code, "first   vacuous" in out, "second  unknown" in out) == (5, True, True)
