@@ -150,6 +150,8 @@ class PropertyFact:
     """States, perhaps unreachable, of which all but the last satisfy everything."""
     elsewhere: Prepared | None = None
     """The model under the configuration that the trace or step is of, if that is not the run's."""
+    depth: int | None = None
+    """Of a counterexample without a trace: its states."""
 
 
 def whole_run_fact(trace: Trace | None, concerned: bool, note: str) -> PropertyFact:
@@ -185,7 +187,7 @@ class EngineResult:
 
     complete: whether every reachable state was visited, or everything was decided. facts: by property; how far the
     engine came decides the others. covers: those that it looked for. raised: a run into a state in which the model
-    raises, and what raises there.
+    raises (None if there was no time to find it), and what raises there.
     """
 
     summary: SearchResult | SimulationResult | ProofSummary
@@ -195,4 +197,4 @@ class EngineResult:
     facts: Mapping[str, PropertyFact] = field(default_factory=dict)
     covers: tuple[CoverResult, ...] = ()
     actions: dict[str, ActionStatistics] = field(default_factory=dict)
-    raised: tuple[Trace, str] | None = None
+    raised: tuple[Trace | None, str] | None = None

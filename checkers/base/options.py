@@ -33,6 +33,8 @@ class SearchOptions:
     witness: bool = False
     symmetry: str = "off"
     """One of `SYMMETRIES`."""
+    traces: bool = True
+    """Whether violations get traces, as far as these take long."""
 
     def wants(self, name: str) -> bool:
         """Whether a property or cover of this name is asked for."""

@@ -138,7 +138,8 @@ class CheckResult:
         properties = properties_of(bound, options, engine, vacuous)
         if engine.raised is not None:
             trace, text = engine.raised
-            properties.append(PropertyResult(RAISES, RAISES, PropertyStatus.RAISED, trace, len(trace), text))
+            depth = len(trace) if trace is not None else None
+            properties.append(PropertyResult(RAISES, RAISES, PropertyStatus.RAISED, trace, depth, text))
         names = [*_kinds(bound), *(p.name for p in bound.covers)] if options.properties else []
         result = cls(
             identity, bound, properties, list(engine.covers), engine,
@@ -328,7 +329,7 @@ def _property_result(name: str, kind: str, engine: EngineResult) -> PropertyResu
     status, remark = _status(kind in TEMPORAL, fact, engine)
     if fact is None:
         return PropertyResult(name, kind, status, note=remark)
-    depth = len(fact.trace) if fact.trace is not None else None
+    depth = len(fact.trace) if fact.trace is not None else fact.depth
     note = fact.note or remark
     return PropertyResult(
         name, kind, status, fact.trace, depth, note, fact.counterexample_to_induction, fact.elsewhere

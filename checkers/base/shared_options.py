@@ -88,7 +88,12 @@ WORKERS = Option(
 JOBS = Option(
     "-j --jobs N", f"number of processes (default: {os.cpu_count() or 1})", positive, os.cpu_count() or 1, output=True
 )
-STORIES = Option("--stories N", "print at most N traces, the shortest (default: 3)", whole, output=True)
+STORIES = Option(
+    "--stories N",
+    "print at most N traces, the shortest; with 0, and no --trace-dir, `check` rebuilds none (default: 3)",
+    whole,
+    output=True,
+)
 FULL = Option("--full", "print all traces, and a line for every property and cover", bool, output=True)
 OUTPUTS = (JSON, TRACE_DIR, QUIET)
 OUTPUTS_WITH_TABLES = (JSON, TRACE_DIR, NO_STORIES)

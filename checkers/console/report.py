@@ -19,6 +19,8 @@ from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
 STORIES = 3
+LONG = 1.0
+"""Seconds from which on the report has the time that traces took."""
 """Traces that are told unless somebody asks for more."""
 MANY = 24
 """More properties than these, or covers, are named in one line where there is nothing to say of each."""
@@ -278,7 +280,9 @@ def report_classes(symmetry: dict[str, Any], console: Console) -> None:
         return
     renamed, forgotten = ", ".join(symmetry["renamed"]), ", ".join(symmetry["order_forgotten"])
     searches = symmetry["all_states"]
-    text = f"{symmetry['classes']:,} classes under renaming of {renamed}, which have {symmetry['states']:,} states"
+    text = f"{symmetry['classes']:,} classes under renaming of {renamed}"
+    if symmetry["states"] is not None:
+        text += f", which have {symmetry['states']:,} states"
     if searches and not searches[0]["asked"]:
         text += f"; with the order of {forgotten} forgotten the model may raise: all else is of a search of all states"
     elif forgotten:
@@ -333,6 +337,7 @@ def _numbers(result: CheckResult, console: Console) -> None:
     rate = f", {s.generated / seconds['search']:,.0f} generated/s" if seconds["search"] > 0.001 else ""
     compiled = f", compiled in {seconds['compile']:.2f} s" if seconds["compile"] else ""
     compiled += f", fair loops in {seconds['liveness']:.2f} s" if "liveness" in seconds else ""
+    compiled += f", traces in {seconds['report']:.2f} s" if seconds["report"] >= LONG else ""
     workers = f" on {s.workers} {'cores' if cluster else 'threads'}" if s.workers > 1 else ""
     memory = f", {s.memory / 2**20:,.0f} MiB" if s.memory else ""
     console.print(

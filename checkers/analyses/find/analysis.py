@@ -40,6 +40,8 @@ class Answer:
     exit: Exit
     trace: Trace | None = None
     """To the state, or over the step, of which the expression is true; of a model that raises, to where it does."""
+    untold: str = ""
+    """Of a run that makes it true and has no trace: how long it is, and why."""
     reasons: list[str] = field(default_factory=list)
     """The values that make it true."""
     guards: list[Guard] = field(default_factory=list)
@@ -135,6 +137,8 @@ class Question:
             values = [line.strip() for line in reasons(claim.trace, self.prepared.bound)[1:]]
             result = replace(result, returned=replace(result.returned, stopped=FOUND))
             return replace(self._answer(result, Exit.OK), trace=self._unnamed(claim.trace), reasons=values)
+        if claim.status is PropertyStatus.VIOLATED:
+            return replace(self._answer(result, Exit.INCONCLUSIVE), untold=claim.note)
         if raised is None or raised.trace is None:
             return None
         answer = self._answer(result, Exit.MODEL)

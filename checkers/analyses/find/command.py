@@ -74,7 +74,8 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
     states = counted(result.stats.distinct, "state")
     symmetry = result.search.symmetry if result.search is not None else {}
     if "classes" in symmetry:
-        states = f"{symmetry['classes']:,} classes of {counted(symmetry['states'], 'state')}"
+        of_states = f" of {counted(symmetry['states'], 'state')}" if symmetry["states"] is not None else ""
+        states = f"{symmetry['classes']:,} classes{of_states}"
     if found.exit is Exit.OK and found.trace is not None:
         number = len(found.trace) - 1
         said = f"found after {number} step{'s' * (number != 1)}"
@@ -87,6 +88,8 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
     elif found.exit is Exit.MODEL:
         what = "expression" if found.reasons else "model"
         said = f"unknown: the {what} raises first" + ("" if found.by_proof else f", in a search of {states}")
+    elif found.untold:
+        said = f"found {found.untold}"
     elif found.by_proof:
         said = f"unknown: neither found nor proved; stopped because {result.stopped_because}"
     else:

@@ -16,6 +16,7 @@ from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.exploration import Exploration
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.search import RaisedAt
+from reassure.checkers.engines.native.wanted import Wanted
 from reassure.checkers.traces.fairness import as_data
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import assumptions_of
@@ -42,6 +43,12 @@ def state_claims(bound: BoundModel, options: SearchOptions) -> frozenset[str]:
     """The properties of states and steps that are asked for, and "deadlock": those that a kernel hits."""
     names = {p.name for p in bound.properties if not p.temporal} | ({"deadlock"} if bound.model.deadlock else set())
     return frozenset(name for name in names if options.wants(name))
+
+
+def told_claims(bound: BoundModel, options: SearchOptions) -> frozenset[str]:
+    """The claims whose hits get traces: properties, and covers with `--witness`."""
+    covers = (p.name for p in bound.covers if options.witness and options.wants(p.name))
+    return state_claims(bound, options).union(covers) if options.traces else frozenset()
 
 
 def temporal_claims(bound: BoundModel, options: SearchOptions) -> list[str]:
@@ -88,22 +95,36 @@ def conclusion(
     """The facts of a search that has ended. runs: of properties about whole runs, where the search was complete."""
     began, bound, stats = time.monotonic(), prepared.bound, exploration.stats
     claims = {p.name: p for p in [*bound.properties, *bound.covers]}
-    levels = exploration.search.hits.levels
+    levels, asked = exploration.search.hits.levels, state_claims(bound, options)
     hits = {name: flag for name, flag in exploration.kernel.model.flags().items() if flag in levels}
+    raised_on = exploration.search.raised_on
+    raised: tuple[Trace | None, str] | None = runs.raised if runs is not None else None
+    told = told_claims(bound, options)
+    ends = [(levels[flag], Wanted(flag)) for name, flag in hits.items() if name in (told or asked)]
+    raising = [(raised_on, Wanted(raises=True))] if raised_on is not None else []
+    traces: dict[str, Trace] = {}
+    with Ending() as ending:
+        paths.look_for([*ends, *raising], paths=options.traces)
+        for name in sorted(told & hits.keys(), key=lambda name: levels[hits[name]]):
+            traces[name] = paths.shown(claims.get(name), hits[name], levels[hits[name]])
+        for name in () if options.traces else asked & hits.keys():
+            paths.end(claims.get(name), hits[name], levels[hits[name]])
+        if raised_on is not None:
+            trace, place = paths.raising(raised_on, options.wants)
+            raised = trace, place.text
+    why = f"was not rebuilt: {ending.stop.text}" if ending.stop is not None else "is left out (--stories 0)"
+    if raised_on is not None and raised is None:
+        raised = None, f"in a state of level {raised_on}, to which the trace {why}"
     facts = dict(runs.facts) if runs is not None else {}
-    for name in state_claims(bound, options) & hits.keys():
-        flag = hits[name]
-        facts[name] = PropertyFact(Evidence.COUNTEREXAMPLE, paths.shown(claims.get(name), flag, levels[flag]))
+    for name in asked & hits.keys():
+        states = levels[hits[name]] + (name in claims and claims[name].over_steps)
+        note = "" if name in traces else f"by a run of {states} state{'s' * (states != 1)}; its trace {why}"
+        facts[name] = PropertyFact(Evidence.COUNTEREXAMPLE, traces.get(name), note, depth=states)
     covers = [CoverResult(p.name) for p in bound.covers if options.wants(p.name)]
     for cover in covers:
         if cover.name in hits:
-            flag, prop = hits[cover.name], claims[cover.name]
-            cover.depth = levels[flag] + prop.over_steps
-            cover.trace = paths.shown(prop, flag, levels[flag]) if options.witness else None
-    raised = runs.raised if runs is not None else None
-    if exploration.search.raised_on is not None:
-        trace, place = paths.raising(exploration.search.raised_on, options.wants)
-        raised = trace, place.text
+            cover.depth = levels[hits[cover.name]] + claims[cover.name].over_steps
+            cover.trace = traces.get(cover.name)
     if runs is not None:
         stats.memory += runs.memory
         stats.seconds["liveness"] = runs.seconds

@@ -6,29 +6,21 @@ threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from reassure.checkers.encoding.state_layout import Layout
-from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
-from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.model.model_kernel import Flag
-from reassure.checkers.engines.native.search import Search, as_arrays
 from reassure.checkers.engines.native.translator.language import wrap
-from reassure.checkers.engines.native.wanted import Wanted
+from reassure.checkers.engines.native.wanted import Row, Wanted
 from reassure.checkers.traces.raising import Raised, note_in, raised_in
 from reassure.checkers.traces.reconstruct import Disagreement, replayed_trace, shows
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, ModelError, Step
 from reassure.spec.semantics.trace import Trace
 
-if TYPE_CHECKING:
-    from reassure.checkers.engines.native.probe import Probe
-
-
-Finder = Callable[[int, Wanted], "Rows | None"]
-"""The smallest state of a level (from 1) that is wanted."""
+Finder = Callable[[int, Sequence[Wanted]], "list[Row | None]"]
+"""Of each thing that is wanted, the smallest state of a level (from 1)."""
 
 
 class Paths:
@@ -36,42 +28,47 @@ class Paths:
 
     def __init__(self, bound: BoundModel, layout: Layout, find: Finder) -> None:
         self.bound, self.layout, self.find = bound, layout, find
+        self._known: dict[tuple[int, Wanted], Row | None] = {}
 
-    @classmethod
-    def of(cls, bound: BoundModel, kernel: CompiledKernel, search: Search, switch: int = 0) -> Paths:
-        """switch: the guard that was off, of a kernel with switches; the bound model has to lack it too."""
+    def look_for(self, ends: Iterable[tuple[int, Wanted]], paths: bool = True) -> None:
+        """Finds these ends, each on its level, and the paths to them, in one pass through the levels backwards.
 
-        @cache
-        def probe() -> Probe:
-            from reassure.checkers.engines.native.probe import Probe  # needs numpy: where all holds, none is asked for
-
-            return Probe(kernel, switch)
-
-        def find(level: int, wanted: Wanted) -> Rows | None:
-            from reassure.checkers.engines.native.probe import found_in
-
-            return found_in(as_arrays(search.found[level - 1]), wanted, probe())
-
-        return cls(bound, kernel.model.layout, find)
+        What is asked for afterwards is answered from what was found. paths: find them; else the ends alone.
+        """
+        by_level: dict[int, list[Wanted]] = {}
+        for level, wanted in ends:
+            by_level.setdefault(level, []).append(wanted)
+        rows: list[Row] = []
+        for level in range(max(by_level, default=0), 0, -1):
+            of_level = [*map(Wanted.before, dict.fromkeys(rows)), *by_level.get(level, ())]
+            smallest = self.find(level, of_level) if of_level else []
+            self._known |= {(level, wanted): row for wanted, row in zip(of_level, smallest, strict=True)}
+            rows = [row for row in smallest if row is not None] if paths else []
 
     def _smallest(self, level: int, wanted: Wanted) -> Any:
-        row = self.find(level, wanted)
+        if (level, wanted) not in self._known:
+            self.look_for([(level, wanted)])
+        row = self._known[level, wanted]
         if row is None:
             raise Disagreement(f"a state of level {level} was counted but is not found again")
-        return self.layout.decode(row.tolist())
+        return self.layout.decode(list(row))
 
     def shown(self, prop: Property | None, flag: Flag, level: int) -> Trace:
         """The shortest trace to the first hit of a claim (none: a deadlock), on this level."""
+        return self._trace(level, *self.end(prop, flag, level))
+
+    def end(self, prop: Property | None, flag: Flag, level: int) -> tuple[Any, Step | None]:
+        """The first state on this level that hits a claim (none: a deadlock), and the step with which it does."""
         state = self.first_hit(level, flag)
         if prop is None or not prop.over_steps:
             if not self.shows(prop, state):
                 raise Disagreement(
                     f"{prop.name if prop else 'deadlock'}: plain Python and the kernel differ on {state}"
                 )
-            return self._trace(level, state, None)
+            return state, None
         for step in self.bound.attempts(state):
             if not isinstance(step, FailedCall) and self._shows_on(prop, state, step):
-                return self._trace(level, state, step)
+                return state, step
         raise Disagreement(f"{prop.name}: plain Python and the kernel differ on the steps of {state}")
 
     def first_hit(self, level: int, flag: Flag) -> Any:
@@ -106,7 +103,7 @@ class Paths:
 
     def _before(self, level: int, state: Any) -> Any:
         """The smallest state of a level that has `state` among its successors."""
-        return self._smallest(level, Wanted(successor=tuple(map(wrap, self.layout.encode(state)))))
+        return self._smallest(level, Wanted.before(tuple(map(wrap, self.layout.encode(state)))))
 
     def _trace(self, level: int, state: Any, last: Step | None) -> Trace:
         """The canonical shortest path, replayed in plain Python."""

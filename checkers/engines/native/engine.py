@@ -14,7 +14,13 @@ from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims, whole_runs
+from reassure.checkers.engines.native.conclusion import (
+    conclusion,
+    state_claims,
+    temporal_claims,
+    told_claims,
+    whole_runs,
+)
 from reassure.checkers.engines.native.exploration import Limits, Start, explore, reporting
 from reassure.checkers.engines.native.search import SIZES, Search, SearchSizes
 from reassure.spec.semantics.liveness import assumptions_of
@@ -40,9 +46,10 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, sizes:
     search.warm_up()
     compile_seconds = time.monotonic() - began
     progress.begin()
-    limits, start = Limits.of(options, state_claims(bound, options)), Start.of(bound, layout)
+    limits = Limits.of(options, state_claims(bound, options), told_claims(bound, options))
+    start = Start.of(bound, layout)
     exploration = explore(bound, kernel, start, search, limits, reporting(search, start, progress))
-    stats, paths, runs = exploration.stats, exploration.paths(), None
+    stats, paths, runs = exploration.stats, exploration.paths(look=limits.clock.look_to_the_end), None
     if temporal and exploration.complete:
         search.release_table()
 

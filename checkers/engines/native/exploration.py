@@ -27,9 +27,15 @@ from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, GENERATED
+from reassure.checkers.engines.native.level_look import ClassOf, LevelLook
 from reassure.checkers.engines.native.search import Clock, FirstHits, Search
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 from reassure.spec.semantics.trace import Trace
+
+TELLING = 0.5
+"""Of the time until a claim is hit, the part that looking for its trace may take."""
+LEAST_TELLING = 0.1
+"""Seconds that it may take in any case."""
 
 
 @dataclass(frozen=True)
@@ -171,10 +177,20 @@ class Exploration:
         """Of these claims (and "deadlock"), those that were hit, with the number of states of their shortest traces."""
         return self.search.hits.violated(self.kernel.model, names)
 
-    def paths(self, bound: BoundModel | None = None, switch: int = 0) -> Paths:
-        """Shortest paths to the states. bound, switch: of a search without a guard, the model that lacks it too."""
+    def paths(
+        self,
+        bound: BoundModel | None = None,
+        switch: int = 0,
+        class_of: ClassOf | None = None,
+        look: Callable[[], None] = lambda: None,
+    ) -> Paths:
+        """Shortest paths to the states. bound, switch: of a search without a guard, the model that lacks it too.
+
+        class_of, look: as of `LevelLook`.
+        """
         assert isinstance(self.search, Search)
-        return Paths.of(bound or self.bound, self.kernel, self.search, switch)
+        levels = LevelLook(self.kernel, self.search, switch, class_of, look)
+        return Paths(bound or self.bound, self.kernel.model.layout, levels.smallest)
 
     def raised(self, wants: Callable[[str], bool], paths: Paths | None = None) -> tuple[Trace, str] | None:
         """The shortest run to a state in which the model raises, and what raises there, if it does.
@@ -189,16 +205,20 @@ class Exploration:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a search. clock: runs from its making; fail_fast: claims of which a hit ends it."""
+    """The limits of a search. clock: runs from its making; fail_fast: claims of which a hit ends it; told: those of
+    which a hit gets a trace, which takes time afterwards."""
 
     depth: int | None = None
     clock: Clock = field(default_factory=lambda: Clock(None))
     fail_fast: Container[str] = frozenset()
+    told: Container[str] = frozenset()
 
     @classmethod
-    def of(cls, options: SearchOptions, claims: Container[str] = frozenset()) -> Limits:
-        """The limits that options set; the clock begins now."""
-        return cls(options.depth, Clock(options.budget), claims if options.fail_fast else frozenset())
+    def of(
+        cls, options: SearchOptions, claims: Container[str] = frozenset(), told: Container[str] = frozenset()
+    ) -> Limits:
+        """The limits that options set; the clock begins now. claims: of which a hit ends a search that fails fast."""
+        return cls(options.depth, Clock(options.budget), claims if options.fail_fast else frozenset(), told)
 
 
 def explore(
@@ -220,10 +240,18 @@ def explore(
         limits.clock.look()
         look(left)
 
-    stopped = ALL_VISITED
+    stopped, told = ALL_VISITED, 0
+
+    def reserve() -> None:
+        nonlocal told
+        if len(hits := search.hits.violated(kernel.model, limits.told)) > told:
+            told = len(hits)
+            limits.clock.reserve(TELLING * limits.clock.seconds + LEAST_TELLING)
+
     with Ending() as ending:
         search.begin(start.rows)
         for level in search.levels(look_at_all):
+            reserve()
             if search.hits.violated(kernel.model, limits.fail_fast):
                 stopped = FAILED_FAST
             elif limits.depth is not None and level > limits.depth:
@@ -239,6 +267,7 @@ def explore(
             stopped = MODEL_RAISES
             if search.depth > search.raised_on:
                 search.leave_off()
+    reserve()
     return Exploration(bound, kernel, start, search, ending.stop or stopped, limits.clock.seconds)
 
 

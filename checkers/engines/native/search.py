@@ -435,14 +435,28 @@ class Clock:
     def __init__(self, budget: float | None) -> None:
         self.began = time.monotonic()
         self.budget = budget
+        self.reserved = 0.0
+        """Seconds that are kept for what follows."""
 
     @property
     def seconds(self) -> float:
         """Seconds since the clock was made."""
         return time.monotonic() - self.began
 
+    def reserve(self, seconds: float) -> None:
+        """Keeps so many seconds of the budget, half of it at most, for what follows."""
+        self.reserved = min(seconds, (self.budget or 0) / 2)
+
     def look(self) -> None:
-        """Raises `Interrupted` when the budget is spent, or Ctrl-C has ended a proof that this search is part of."""
+        """Raises `Interrupted` when the budget is spent, but for what is reserved, or Ctrl-C has ended a proof that
+        this search is part of."""
+        self._look(self.reserved)
+
+    def look_to_the_end(self) -> None:
+        """As `look`; what is reserved is spent."""
+        self._look(0)
+
+    def _look(self, reserved: float) -> None:
         polled_interrupts.look()
-        if self.budget is not None and self.seconds > self.budget:
+        if self.budget is not None and self.seconds > self.budget - reserved:
             raise budget_ended(self.budget)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+Row = tuple[int, ...]
+"""The words of a state, signed."""
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -11,6 +14,11 @@ class Wanted:
     which the model raises."""
 
     flag: tuple[int, int] = (0, 0)
-    successor: tuple[int, ...] = ()
-    """Its words, signed; none: the flag is looked for."""
+    successor: Row = ()
+    """None: the flag is looked for. Of a search of representatives it is one."""
     raises: bool = False
+
+    @classmethod
+    def before(cls, successor: Row) -> Wanted:
+        """A state with this successor."""
+        return cls(successor=successor)

@@ -16,7 +16,7 @@ from reassure.checkers.engines.native.kernels.fingerprints import Key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.tally import GENERATED
 from reassure.checkers.engines.native.search import FirstHits, Search
-from reassure.checkers.engines.native.wanted import Wanted
+from reassure.checkers.engines.native.wanted import Row, Wanted
 from reassure.checkers.engines.spark.partitioning import Work, owners_of, with_origins
 from reassure.checkers.engines.spark.run_directory import Commit, RunDirectory
 from reassure.checkers.engines.spark.session import JobFailed, SparkJob
@@ -263,8 +263,11 @@ class DistributedRun:
         )  # fmt: skip
         return True
 
-    def find(self, level: int, target: Wanted) -> Rows | None:
-        """The smallest wanted state of a level: here if the level is small, else by a job."""
+    def find(self, level: int, wanted: Sequence[Wanted]) -> list[Row | None]:
+        """Of each thing that is wanted, the smallest state of a level: here if the level is small, else by a job."""
+        return [self._find(level, target) for target in wanted]
+
+    def _find(self, level: int, target: Wanted) -> Row | None:
         pieces, work = self.pieces(level), self.shipped
         if self.commits[level - 1].states < OWNER_STATES or self.context is None:
             smallest = list(find(self.work, level, target, pieces))
@@ -278,5 +281,4 @@ class DistributedRun:
                 ),
                 lambda: None,
             )[0]
-        rows = [np.array(words, np.int64) for words in smallest]
-        return min(rows, key=lambda r: tuple(r.view(np.uint64).tolist()), default=None)
+        return min(smallest, key=lambda row: [word & (1 << 64) - 1 for word in row], default=None)

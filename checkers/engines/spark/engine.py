@@ -29,7 +29,13 @@ from reassure.checkers.base.temporary_folders import make_folder
 from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.conclusion import WholeRuns, conclusion, state_claims, temporal_claims
+from reassure.checkers.engines.native.conclusion import (
+    WholeRuns,
+    conclusion,
+    state_claims,
+    temporal_claims,
+    told_claims,
+)
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore, reporting
 from reassure.checkers.engines.native.kernels.fingerprints import BITS, Key, collision_bound, new_key
@@ -177,11 +183,12 @@ class _Check:
             run.verify(_saying(self.progress, "reading what is committed"))
         compile_seconds = time.monotonic() - began
         self.progress.begin()
-        start, limits = classes.start(start), Limits.of(options, state_claims(bound, options))
+        start = classes.start(start)
+        limits = Limits.of(options, state_claims(bound, options), told_claims(bound, options))
         here = None if run.commits else self._in_driver(run, start, limits)
         if here is not None and here.stopped != ON_CLUSTER:
             levels: Iterable[Iterable[Rows]] = here.level_rows
-            exploration, paths = here, classes.paths(here)
+            exploration, paths = here, classes.paths(here, look=limits.clock.look_to_the_end)
             bytes_per_state = layout.bytes_per_state
         else:
             exploration = explore(bound, kernel, start, run, limits, self._reporting(run, start))
@@ -198,8 +205,9 @@ class _Check:
             runs = whole_runs_in_driver(
                 self.prepared, kernel, levels, names, paths, options, self.progress, limits.clock.look
             )
-        summary = SearchResult(cluster=spark_record(run, self.cluster), symmetry=classes.record(exploration, levels))
+        summary = SearchResult(cluster=spark_record(run, self.cluster))
         result = conclusion(self.prepared, options, exploration, paths, summary, runs)
+        summary.symmetry = classes.record(exploration, levels, run.cores, limits.clock.look_to_the_end)
         if self.cluster.steps and run.commits and result.stopped.reason is not StopReason.INTERRUPTED:
             self._export(run, result)
         return result

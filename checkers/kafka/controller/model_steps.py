@@ -24,6 +24,7 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.kernels.partitioning import EdgeArguments, edges
 from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, ERROR
+from reassure.checkers.engines.native.level_look import LevelLook
 from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
@@ -217,7 +218,8 @@ class NativeSteps:
     def trace(self, step: ModelStep) -> Trace:
         """A shortest run that ends with the step, replayed in plain Python."""
         before, after = (self.kinds.state(row) for row in step.states)
-        trace = Paths.of(self.bound, self.kinds.kernel, self.search).to_state(step.level, before)
+        levels = LevelLook(self.kinds.kernel, self.search)
+        trace = Paths(self.bound, self.kinds.kernel.model.layout, levels.smallest).to_state(step.level, before)
         actors = {a.name: a.who for a in self.bound.model.actions}
         trace.states.append(after)
         trace.steps.append(TraceStep(step.action, step.params, actors[step.action]))

@@ -33,6 +33,12 @@ SECONDS_BY_CHARACTER = 5e-6
 OPTIMISED_AFTER = 1.0
 """Work of a kernel after which it is optimised, as a share of the time that this takes; 0: before it works."""
 FUNCTIONS = ("check", "expand")
+STEPS = "steps"
+"""A third function, of a kernel with representatives: as `expand`, with the successors themselves."""
+
+
+EXPAND = "wwiwi"
+"""The arguments of `expand`, as `ModelFunction` has them."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,11 @@ class KernelShape:
     """Words of a successor row for the action and the claims over the step."""
     parameter_words: int | None
     """Words for the parameters of a step; None: successors come without."""
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The functions of the IR."""
+        return (*FUNCTIONS, STEPS) if f"define i64 @{STEPS}(" in self.ir else FUNCTIONS
 
     @property
     def row_words(self) -> int:
@@ -88,24 +99,30 @@ class Kernel:
         """Seconds of work."""
         self._lock = Lock()
         if passing:
-            self._holds_code, addresses = llvm.unkept_functions(shape.ir, FUNCTIONS, QUICK)
+            self._holds_code, addresses = llvm.unkept_functions(shape.ir, shape.functions, QUICK)
         else:
             self._key = llvm.digest(shape.ir)
             addresses = self._compiled(LEVEL) if OPTIMISED_AFTER == 0 else self._stored_or_quick()
         self.addresses = addresses
-        self.code = ModelCode(
-            **_functions(addresses),
-            row_words=shape.row_words,
-            step_words=shape.step_words,
-            step_claims=shape.step_claims,
-            parameter_words=shape.parameter_words or 0,
-        )
+        self.code = self._code(**_functions(addresses))
+
+    def _code(self, check: ModelFunction, expand: ModelFunction) -> ModelCode:
+        shape = self.shape
+        return ModelCode(
+            check, expand, shape.row_words, shape.step_words, shape.step_claims, shape.parameter_words or 0
+        )  # fmt: skip
+
+    def with_steps(self) -> ModelCode | None:
+        """The code whose successors are no representatives; None if it has none that are."""
+        if STEPS not in self.addresses:
+            return None
+        return self._code(self.code.check, ModelFunction(self.addresses[STEPS], EXPAND))  # type: ignore[arg-type]
 
     def _compiled(self, level: int) -> dict[str, int]:
-        return llvm.compiled_functions(self._key, lambda: self.shape.ir, FUNCTIONS, level)
+        return llvm.compiled_functions(self._key, lambda: self.shape.ir, self.shape.functions, level)
 
     def _stored_or_quick(self) -> dict[str, int]:
-        stored = llvm.stored_functions(self._key, FUNCTIONS, LEVEL)
+        stored = llvm.stored_functions(self._key, self.shape.functions, LEVEL)
         if stored is None and LEVEL > QUICK:
             self._until_optimised = OPTIMISED_AFTER * SECONDS_BY_CHARACTER * len(self.shape.ir)
         return stored or self._compiled(QUICK)
@@ -146,4 +163,4 @@ class Kernel:
 
 def _functions(addresses: dict[str, int]) -> dict[str, ModelFunction]:
     """The functions of a model, as `ModelCode` has them."""
-    return {"check": ModelFunction(addresses["check"], "wwi"), "expand": ModelFunction(addresses["expand"], "wwiwi")}
+    return {"check": ModelFunction(addresses["check"], "wwi"), "expand": ModelFunction(addresses["expand"], EXPAND)}

@@ -3,6 +3,8 @@
     i64 @check(ptr %row, ptr %tally, i64 %where)                        the claims that a state hits, as bits
     i64 @expand(ptr %row, ptr %out, i64 %n, ptr %tally, i64 %where)     its successors, appended to %out from row %n
 
+With representatives, `@steps` is `@expand` before they take the place of successors.
+
 A successor's row is the next state, the step words (word 0: the action, from bit 16 the claims over the step), and the
 parameter words. What plain Python cannot do is noted in `tally[ERROR]` as `%where` + 1.
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reassure.checkers.encoding.state_layout import Field, Layout, layout_of, placed
+from reassure.checkers.engines.native.kernels.kernel_shape import STEPS
 from reassure.checkers.engines.native.kernels.model_code import (
     DEADLOCK,
     STATE_CLAIMS,
@@ -131,16 +134,27 @@ def _new(text: str) -> list[str]:
 
 
 def _expand(actions: int, row_words: int) -> str:
-    """The function that calls every action and counts their successors. row_words: where others take their place."""
-    f = FunctionText("expand", PARAMETERS, internal=False, suffix="nounwind ")
+    """The function that calls every action and counts their successors. row_words: where others take their place.
+
+    Then the successors themselves are what `steps` has.
+    """
+    suffix = "noinline nounwind " if row_words else "nounwind "
+    f = FunctionText(STEPS if row_words else "expand", PARAMETERS, internal=False, suffix=suffix)
     n = "%n"
     for number in range(actions):
         end = f.op(f"call i64 @action_{number}(ptr %row, ptr %out, i64 {n}, ptr %tally, i64 %where)")
         count(f, ACTIONS_AT + number, f.sub(end, n))
         n = end
-    if row_words:
-        f.op(f"call i64 @representatives(ptr %out, i64 %n, i64 {n}, i64 {row_words})")
     f.do(f"ret i64 {n}")
+    return f.text() + (_of_classes(row_words) if row_words else "")
+
+
+def _of_classes(row_words: int) -> str:
+    """The function that puts representatives in the place of the successors."""
+    f = FunctionText("expand", PARAMETERS, internal=False, suffix="nounwind ")
+    end = f.op(f"call i64 @{STEPS}(ptr %row, ptr %out, i64 %n, ptr %tally, i64 %where)")
+    f.op(f"call i64 @representatives(ptr %out, i64 %n, i64 {end}, i64 {row_words})")
+    f.do(f"ret i64 {end}")
     return f.text()
 
 

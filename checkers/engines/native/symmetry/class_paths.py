@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.model.model_kernel import Flag
-from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
 from reassure.checkers.traces.raising import Raised, note_in, raised_in
 from reassure.checkers.traces.reconstruct import Disagreement, replayed_trace
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, Step
+from reassure.spec.semantics.interpreter import Clipped, FailedCall, Step
 from reassure.spec.semantics.trace import Trace
 
 MOST = 2_000
@@ -41,13 +39,6 @@ class ClassPaths(Paths):
         super().__init__(paths.bound, paths.layout, paths.find)
         self.renamings, self.exact = renamings, exact
         self._found: dict[tuple[Flag, int], Trace] = {}
-
-    @classmethod
-    def along(
-        cls, bound: BoundModel, kernel: CompiledKernel, search: Search, renamings: Renamings, exact: bool
-    ) -> ClassPaths:
-        """The runs along the paths of a search."""
-        return cls(Paths.of(bound, kernel, search), renamings, exact)
 
     def shown(self, prop: Property | None, flag: Flag, level: int) -> Trace:
         """A shortest run to a hit of a claim (none: a deadlock), on this level."""

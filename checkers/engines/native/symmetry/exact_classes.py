@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.stop import Ending
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.exploration import Exploration, Start
@@ -30,14 +32,26 @@ def too_few(sorts: tuple[Sort, ...]) -> str:
     return f"{most} ids can be renamed, and it pays from {PAYS} on" if most < PAYS else ""
 
 
-def classes_record(renamings: Renamings, classes: int, levels: Iterable[Iterable[Rows]]) -> dict[str, Any]:
-    """The part of the run record about a search of classes. levels: their representatives."""
+def classes_record(
+    renamings: Renamings,
+    classes: int,
+    levels: Iterable[Iterable[Rows]],
+    threads: int,
+    look: Callable[[], None],
+) -> dict[str, Any]:
+    """The part of the run record about a search of classes. levels: their representatives.
+
+    look: called while their states are counted; where it ends that, the record has no number of them.
+    """
+    states = None
+    with Ending():
+        states = renamings.states_of(chain.from_iterable(levels), threads, look)
     return {
         "renamed": [str(sort) for sort in renamings.sorts],
         "order_forgotten": [sort.type.sort.__name__ for sort in renamings.sorts if sort.order_forgotten],
         "lists_forgotten": [sort.type.sort.__name__ for sort in renamings.sorts if sort.lists_forgotten],
         "classes": classes,
-        "states": sum(renamings.states_of(part) for parts in levels for part in parts),
+        "states": states,
         "all_states": [],
     }
 
@@ -102,23 +116,36 @@ class ExactClasses:
             tally += (np.array(probe.worker.tally) - before).astype(object) * int(size)
         return replace(exploration, of_all=(sum(classes.tolist()), tally))
 
-    def paths(self, exploration: Exploration, bound: BoundModel | None = None, switch: int = 0) -> Paths:
+    def paths(
+        self,
+        exploration: Exploration,
+        bound: BoundModel | None = None,
+        switch: int = 0,
+        look: Callable[[], None] = lambda: None,
+    ) -> Paths:
         """Shortest paths to the states of a search; as `Exploration.paths`."""
-        return self.runs(exploration.paths(bound, switch))
+        class_of = None if self.renamings is None else self.renamings.class_of
+        return self.runs(exploration.paths(bound, switch, class_of, look))
 
     def runs(self, paths: Paths) -> Paths:
         """Runs of the model along paths of representatives."""
         return paths if self.renamings is None else ClassPaths(paths, self.renamings, exact=True)
 
-    def record(self, exploration: Exploration, levels: Iterable[Iterable[Rows]] | None = None) -> dict[str, Any]:
+    def record(
+        self,
+        exploration: Exploration,
+        levels: Iterable[Iterable[Rows]] | None = None,
+        threads: int = 1,
+        look: Callable[[], None] = lambda: None,
+    ) -> dict[str, Any]:
         """The part of the run record about the classes of a search; nothing if none were asked for.
 
-        levels: its representatives; None: those of a search in this process.
+        levels: its representatives; None: those of a search in this process. look: as of `classes_record`.
         """
         if self.renamings is None:
             return {"renamed": [], "why": self.why} if self.why else {}
         rows = exploration.level_rows if levels is None else levels
-        return classes_record(self.renamings, exploration.search.distinct, rows)
+        return classes_record(self.renamings, exploration.search.distinct, rows, threads, look)
 
 
 EVERY_STATE = ExactClasses()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,16 +20,17 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import StopReason
+from reassure.checkers.base.stop import Ending, StopReason
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, scalars, state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims
+from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims, told_claims
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore, reporting
-from reassure.checkers.engines.native.search import Search, SearchSizes, as_arrays
+from reassure.checkers.engines.native.search import Clock, Search, SearchSizes, as_arrays
 from reassure.checkers.engines.native.symmetry.cells import NotRenamed, Sort, sorts_to_rename
 from reassure.checkers.engines.native.symmetry.class_paths import ClassPaths, NoRun
 from reassure.checkers.engines.native.symmetry.exact_classes import classes_record, too_few
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
+from reassure.checkers.engines.native.wanted import Wanted
 from reassure.spec.frontend.any_order import forgotten_lists, guards_read_order, in_any_order
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import SeqType, Type, bits_of
@@ -79,22 +81,28 @@ def check(
     agreeing = in_any_order(lowered, forgotten, lists, partial(_agree, lowered, starts)) if lists else searched
     compile_seconds = time.monotonic() - began
     explored = partial(_explored, prepared, renamings, progress=progress, sizes=sizes)
-    exploration = explored(agreeing, limited)
+    exploration, clock = explored(agreeing, limited)
     if exploration.search.raised_on is not None and agreeing != searched:  # a step may change the order of a list
         del exploration  # before another search, which may take as much memory
-        exploration = explored(searched, _remaining(limited, began))
-    kernel, search, stats = exploration.kernel, exploration.search, exploration.stats
-    assert isinstance(search, Search)
+        exploration, clock = explored(searched, _remaining(limited, began))
+    stats = exploration.stats
     stats.seconds["compile"] += compile_seconds
     stats.bytes_per_state, stats.workers = layout.bytes_per_state, options.workers
-    paths = ClassPaths.along(bound, kernel, search, renamings, exact=not forgotten)
+    paths = ClassPaths(
+        exploration.paths(class_of=renamings.class_of, look=clock.look_to_the_end), renamings, exact=not forgotten
+    )
     undecided = _undecided(exploration, paths, options) if forgotten else Undecided()
     if forgotten and guards_read_order(lowered, forgotten, lists) and "deadlock" in state_claims(bound, options):
         undecided.levels["deadlock"] = 0
-    summary = SearchResult(symmetry=_record(exploration, renamings))
-    result = None if undecided.everything else conclusion(prepared, options, exploration, paths, summary)
+    summary, result = SearchResult(), None
+    if not undecided.everything:  # with the order of ids forgotten, the traces are there
+        told = replace(options, traces=options.traces or bool(forgotten))
+        result = conclusion(prepared, told, exploration, paths, summary)
+    counting_began = time.monotonic()
+    summary.symmetry = _record(exploration, renamings, clock.look_to_the_end)
+    stats.seconds["report"] += time.monotonic() - counting_began
     decidable = exploration.complete or exploration.stopped.reason is StopReason.DEPTH
-    del exploration, paths, search  # before another search, which may take as much memory
+    del exploration, paths  # before another search, which may take as much memory
     if result is None:
         return _decided_by(whole, prepared, options, progress, summary, began)
     if result.complete:  # what is about whole runs takes the graph of all states
@@ -113,8 +121,8 @@ def _explored(
     options: SearchOptions,
     progress: Progress,
     sizes: SearchSizes,
-) -> Exploration:
-    """A search of representatives."""
+) -> tuple[Exploration, Clock]:
+    """A search of representatives, and the clock of its budget."""
     began, bound = time.monotonic(), prepared.bound
     progress.ready("compiling")
     kernel = compiled(lowered, renamings.layout, representatives=renamings.functions)
@@ -123,10 +131,10 @@ def _explored(
     seconds = time.monotonic() - began
     progress.begin()
     start = Start.of(bound, renamings.layout).of_classes(renamings.representative)
-    limits = Limits.of(options, state_claims(bound, options))
+    limits = Limits.of(options, state_claims(bound, options), told_claims(bound, options))
     exploration = explore(bound, kernel, start, search, limits, reporting(search, start, progress))
     exploration.stats.seconds["compile"] = seconds
-    return exploration
+    return exploration, limits.clock
 
 
 def _agree(lowered: LoweredModel, starts: list[Any], *paths: str) -> bool:
@@ -163,12 +171,12 @@ def _all_states(result: EngineResult, why: str) -> EngineResult:
     return result
 
 
-def _record(exploration: Exploration, renamings: Renamings) -> dict[str, Any]:
+def _record(exploration: Exploration, renamings: Renamings, look: Callable[[], None]) -> dict[str, Any]:
     """The part of the run record about classes."""
     assert isinstance(exploration.search, Search)
     search = exploration.search
     levels = [*search.found, search.beyond, *(worker.new_states() for worker in search.workers)]
-    return classes_record(renamings, exploration.distinct, map(as_arrays, levels))
+    return classes_record(renamings, exploration.distinct, map(as_arrays, levels), len(search.workers), look)
 
 
 def _undecided(exploration: Exploration, paths: ClassPaths, options: SearchOptions) -> Undecided:
@@ -177,12 +185,20 @@ def _undecided(exploration: Exploration, paths: ClassPaths, options: SearchOptio
     if exploration.search.raised_on is not None:
         return Undecided(everything=True)
     claims = {p.name: p for p in [*bound.properties, *bound.covers]}
-    for name, flag in exploration.kernel.model.flags().items():
-        if flag not in levels or not options.wants(name) or (name == "deadlock" and not bound.model.deadlock):
-            continue
-        try:
-            paths.shown(claims.get(name), flag, levels[flag])
-        except NoRun:
+    flags = {
+        name: flag
+        for name, flag in exploration.kernel.model.flags().items()
+        if flag in levels and options.wants(name) and (name != "deadlock" or bound.model.deadlock)
+    }
+    confirmed = set[str]()
+    with Ending():  # what there is no time to confirm is undecided too
+        paths.look_for([(levels[flag], Wanted(flag)) for flag in flags.values()])
+        for name, flag in flags.items():
+            with suppress(NoRun):
+                paths.shown(claims.get(name), flag, levels[flag])
+                confirmed.add(name)
+    for name, flag in flags.items():
+        if name not in confirmed:
             undecided.levels[name] = levels.pop(flag)
     return undecided
 

@@ -6,7 +6,10 @@ the representative, by a plan that is written here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from math import prod
 
 import numpy as np
@@ -14,16 +17,21 @@ import numpy as np
 from reassure.checkers.encoding.state_layout import Layout, packed_fields
 from reassure.checkers.engines.native.kernels import canonical as kernel
 from reassure.checkers.engines.native.kernels.kernel_shape import LEVEL, Rows
+from reassure.checkers.engines.native.kernels.orbit import orbit
+from reassure.checkers.engines.native.search import slices
 from reassure.checkers.engines.native.symmetry.cells import Sort
 from reassure.checkers.engines.native.symmetry.emit_columns import column_functions, columns_of
 from reassure.checkers.engines.native.symmetry.entries import FieldEntry, entries_of
 from reassure.checkers.engines.native.translator import llvm
-from reassure.checkers.engines.native.translator.native_function import ModelFunction, text_of
+from reassure.checkers.engines.native.translator.native_function import ModelFunction, native, text_of
+from reassure.checkers.engines.native.translator.word_rows import WordRows, zeros
 from reassure.spec.language.types import Type
 
 FURTHER_ROUNDS = 2
 """Rounds in which the colours of ids are told by those of others, where a state holds relations between ids."""
-AT_A_TIME = 1 << 16
+MOST_NAMES = 40_320
+"""Renamings, at most, under which a state is listed: those of 8 ids."""
+AT_A_TIME = 1 << 14
 """States whose classes are counted at a time."""
 
 
@@ -65,13 +73,39 @@ class Renamings:
         rows = self.representatives(np.array([row], np.uint64).view(np.int64))
         return tuple(int(word) for word in rows.view(np.uint64)[0])
 
-    def states_of(self, representatives: Rows) -> int:
-        """The number of states of the classes that these representatives stand for."""
+    def class_of(self, row: tuple[int, ...]) -> list[tuple[int, ...]] | None:
+        """The states of the class of a state, all in signed words. None: too many, or lists have no order."""
+        if self.order > MOST_NAMES or any(sort.lists_forgotten for sort in self.sorts):
+            return None
+        cells = [[self.first[sort.type] + one for one in cell] for sort in self.sorts for cell in sort.cells]
+        groups = [number for cell in cells if len(cell) > 1 for number in (len(cell), *sorted(cell))]
+        slots = max((e.count for e in self.entries if e.kind == kernel.SLOTS), default=0)
+        states = WordRows.zeros(self.order, self.layout.words)
+        plan, names, ids = array("q", self.plan()), array("q", range(self.ids)), array("q", [*groups, 0])
+        native(orbit)(
+            self.layout.words, memoryview(plan), memoryview(array("q", row)), memoryview(names), memoryview(ids),
+            states.memory, zeros(slots + 1),
+        )  # fmt: skip
+        return sorted(set(map(tuple, np.asarray(states).tolist())))
+
+    def states_of(
+        self, representatives: Iterable[Rows], threads: int = 1, look: Callable[[], None] = lambda: None
+    ) -> int:
+        """The number of states of the classes that these representatives stand for.
+
+        look: called now and then; raises to end the work.
+        """
+        pieces = (part[low:high] for part, low, high in slices(representatives, AT_A_TIME))
         total = 0
-        for low in range(0, len(representatives), AT_A_TIME):
-            values, counts = np.unique(self.sizes_of(representatives[low : low + AT_A_TIME]), return_counts=True)
-            total += sum(int(n) * int(size) for size, n in zip(values, counts, strict=True))
+        with ThreadPoolExecutor(threads) as pool:
+            while some := list(islice(pieces, threads)):
+                total += sum(pool.map(self._states_of, some))
+                look()
         return total
+
+    def _states_of(self, representatives: Rows) -> int:
+        values, counts = np.unique(self.sizes_of(representatives), return_counts=True)
+        return sum(int(n) * int(size) for size, n in zip(values, counts, strict=True))
 
     def sizes_of(self, representatives: Rows) -> Rows:
         """The number of states of the class of each representative."""

@@ -202,7 +202,7 @@ def prove_for_any_number(
     facts: dict[str, PropertyFact] = {}
     summary = ProofSummary("any-number", any_number=_of_any_number(system))
     covers: list[CoverResult] = []
-    raised: tuple[Trace, str] | None = None
+    raised: tuple[Trace | None, str] | None = None
     try:
         with Ending() as ending, interruptible():
             near = list(islice(configurations(bound, system.any_number.free), 1 + OTHERS))
@@ -292,13 +292,13 @@ def _violations(
     names: list[str],
     near: list[BoundModel],
     say: Callable[[str], None],
-) -> tuple[dict[str, PropertyFact], tuple[Trace, str] | None]:
+) -> tuple[dict[str, PropertyFact], tuple[Trace | None, str] | None]:
     """Violations that a short search finds in some configurations, each with a trace.
 
     Also a run into a state in which the model raises, in the configuration at hand.
     """
     facts: dict[str, PropertyFact] = {}
-    raised: tuple[Trace, str] | None = None
+    raised: tuple[Trace | None, str] | None = None
     for number, bound in enumerate(near):
         waiting = [name for name in names if name not in facts]
         if not waiting or bound.config in [other.config for other in near[:number]]:
@@ -314,7 +314,7 @@ def _violations(
         result = native.check(wanted, its_options, Progress(quiet=True))
         for name in waiting:
             fact = result.facts.get(name)
-            if fact is not None and fact.evidence is Evidence.COUNTEREXAMPLE:
+            if fact is not None and fact.trace is not None:
                 facts[name] = replace(fact, note=f"with {changed}", elsewhere=its) if changed else fact
         raised = raised or (None if changed else result.raised)
     return facts, raised

@@ -21,7 +21,7 @@ from reassure.checkers.engines.native.kernels import canonical as kernel
 from reassure.checkers.engines.native.symmetry import emit_columns, renamings
 from reassure.checkers.engines.native.symmetry.cells import NotRenamed, Sort, id_types, renamed, sorts_to_rename
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
-from reassure.checkers.engines.native.translator.language import Static, Words, rare_kernel
+from reassure.checkers.engines.native.translator.language import Static, Words, rare_kernel, wrap
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
@@ -89,7 +89,9 @@ def test_representatives(name: str, settings: dict[str, int], columns: bool, wid
         found = renaming.representatives(np.array(sorted(orbit), np.uint64).view(np.int64))
         assert len({tuple(row) for row in found.tolist()}) == 1
         assert tuple(int(word) for word in found.view(np.uint64)[0]) in orbit
-        assert renaming.states_of(found[:1]) == len(orbit)
+        assert renaming.states_of([found[:1]]) == len(orbit)
+        of_class = np.array(renaming.class_of(tuple(found[0].tolist())), np.int64).view(np.uint64)
+        assert [tuple(row) for row in of_class.tolist()] == sorted(orbit, key=lambda row: [wrap(w) for w in row])
 
 
 @pytest.mark.parametrize("columns", [True, False], ids=["columns", "plan"])
@@ -123,7 +125,8 @@ def test_representatives_of_lists_in_no_order(
         found = renaming.representatives(rows)
         assert len({tuple(row) for row in found.tolist()}) == 1
         assert layout.decode(found.view(np.uint64)[0]) in ascending
-        assert renaming.states_of(found[:1]) == len(ascending)
+        assert renaming.states_of([found[:1]]) == len(ascending)
+        assert renaming.class_of(tuple(found[0].tolist())) is None
 
 
 def test_relations_that_colours_do_not_tell(tmp_path: Path) -> None:
@@ -147,8 +150,8 @@ def test_relations_that_colours_do_not_tell(tmp_path: Path) -> None:
     assert found[0][0].tolist() == found[0][1].tolist()
     assert found[1][0].tolist() == found[1][1].tolist()
     assert found[0][0].tolist() != found[1][0].tolist()
-    assert renaming.states_of(found[0][0]) == factorial(6) // 18
-    assert renaming.states_of(found[1][0]) == factorial(6) // 6
+    assert renaming.states_of([found[0][0]]) == factorial(6) // 18
+    assert renaming.states_of([found[1][0]]) == factorial(6) // 6
 
 
 def test_the_kernel_is_plain_python_too(tmp_path: Path) -> None:

@@ -1,0 +1,135 @@
+"""Looks through the levels of a finished search, on all of its threads: for the smallest states of which something is
+wanted, several things at a time.
+
+Every state of a level is expanded again, unless a smaller one was found already. Where the search visited one state of
+each class, no representative is computed: successors are compared with all states of the class that is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from threading import Lock
+
+from reassure.checkers.engines.native.kernels.growing_table import whole_lines
+from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
+from reassure.checkers.engines.native.kernels.look_back import RAISES, LookArguments, look_back
+from reassure.checkers.engines.native.kernels.state_table import MAX_TAG, home_of, insert
+from reassure.checkers.engines.native.kernels.tally import SWITCH
+from reassure.checkers.engines.native.search import BEAT, Search, Worker, slices
+from reassure.checkers.engines.native.translator.native_function import native
+from reassure.checkers.engines.native.translator.word_rows import WordRows, zeros
+from reassure.checkers.engines.native.wanted import Row, Wanted
+
+PIECE = 1 << 12
+"""States that a thread looks at, at a time."""
+LOAD = 4
+"""Slots for each target in the table of targets, at least."""
+
+ClassOf = Callable[[Row], "Sequence[Row] | None"]
+"""From a representative to the states of its class; None if there are too many."""
+
+
+class LevelLook:
+    """Finds the smallest wanted states of the levels of a search."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        search: Search,
+        switch: int = 0,
+        class_of: ClassOf | None = None,
+        look: Callable[[], None] = lambda: None,
+    ) -> None:
+        """switch: 1 + the guard that was off, of a kernel with switches. class_of: of a search of representatives.
+        look: called now and then; raises to end the work."""
+        self.kernel, self.search, self.switch, self.class_of, self.look = kernel, search, switch, class_of, look
+
+    def smallest(self, level: int, wanted: Sequence[Wanted]) -> list[Row | None]:
+        """Of each thing that is wanted, the smallest state of a level (from 1) of which it is true."""
+        rows: dict[Wanted, Row | None] = {}
+        successors = [w for w in dict.fromkeys(wanted) if w.successor]
+        claims = [w for w in dict.fromkeys(wanted) if not w.successor]
+        for first in range(0, max(len(successors), 1), MAX_TAG):
+            one_pass = _Pass(self, successors[first : first + MAX_TAG], claims if first == 0 else [])
+            rows |= one_pass.through(self.search.found[level - 1])
+        return [rows[w] for w in wanted]
+
+
+class _Pass:
+    """One pass through a level."""
+
+    def __init__(self, look: LevelLook, successors: list[Wanted], claims: list[Wanted]) -> None:
+        self.kernel, self.search, self.look, self.words = look.kernel, look.search, look.look, look.kernel.words
+        self.code, self.wanted, self.switch = look.kernel.code, [*successors, *claims], look.switch
+        classes: list[Sequence[Row] | None] = [(w.successor,) for w in successors]
+        if look.class_of is not None and (steps := look.kernel.with_steps()) is not None:
+            of_classes = [look.class_of(w.successor) for w in successors]
+            if None not in of_classes:
+                self.code, classes = steps, of_classes
+        self.targets = len(successors)
+        self.slots = whole_lines(LOAD * sum(len(states or ()) for states in classes) + 1)
+        self.table = zeros(self.slots * self.words)
+        for number, states in enumerate(classes):
+            for state in states or ():
+                native(insert)(self.table, self.slots, native(home_of)(state, self.slots), state, 1 + number)
+        self.claims = zeros(2 * len(claims))
+        for number, w in enumerate(claims):
+            self.claims[2 * number], self.claims[2 * number + 1] = (RAISES, 0) if w.raises else w.flag
+        self.best = zeros(len(self.wanted) * (self.words + 1))
+        self.lock, self.pending, self.halted = Lock(), list[tuple[WordRows, int, int]](), False
+
+    def through(self, level: list[WordRows]) -> dict[Wanted, Row | None]:
+        """The smallest state of the level for each thing that is wanted."""
+        workers = self.search.workers
+        self.pending = list(slices(level, PIECE))[::-1]
+        if len(workers) == 1 or len(self.pending) == 1:
+            self._work(workers[0], self.look)
+        else:
+            with ThreadPoolExecutor(len(workers)) as pool:
+                self._together([pool.submit(self._work, w, lambda: None) for w in workers])
+        rows = [self.best[at : at + self.words + 1].tolist() for at in range(0, len(self.best), self.words + 1)]
+        return {w: tuple(row[1:]) if row[0] else None for w, row in zip(self.wanted, rows, strict=True)}
+
+    def _together(self, jobs: list[Future[None]]) -> None:
+        try:
+            busy = set(jobs)
+            while busy:
+                done, busy = wait(busy, timeout=BEAT, return_when=FIRST_EXCEPTION)
+                for job in done:
+                    job.result()
+                self.look()
+        finally:
+            self.halted = True
+
+    def _work(self, worker: Worker, look: Callable[[], None]) -> None:
+        """Looks at pieces until there are none. worker: its room for successors is used."""
+        tally, best = zeros(self.kernel.shape.tally_words), zeros(len(self.best))
+        tally[SWITCH] = self.switch
+        while not self.halted:
+            look()
+            try:
+                part, low, high = self.pending.pop()
+            except IndexError:
+                return
+            with self.lock:
+                best[:] = self.best
+            arguments = LookArguments(
+                self.code, part.memory, low, high, self.table, self.slots, self.targets, self.claims,
+                len(self.wanted) - self.targets, best, worker.arguments.successors, tally,
+            )  # fmt: skip
+            self.kernel.run(look_back, self.words, arguments)
+            with self.lock:
+                self._merge(best)
+
+    def _merge(self, best: memoryview) -> None:
+        """Takes over what is smaller than the best so far."""
+        for at in range(0, len(best), self.words + 1):
+            one, other = best[at : at + self.words + 1], self.best[at : at + self.words + 1]
+            if one[0] and (not other[0] or _order(one) < _order(other)):
+                other[:] = one
+
+
+def _order(best: memoryview) -> list[int]:
+    """Sorts rows in canonical order: as unsigned words, the first weighing most."""
+    return [word & (1 << 64) - 1 for word in best[1:]]
