@@ -256,7 +256,7 @@ def facts_of_slots(plan: Words, entry: int, row: Words, colours: Words, after: W
 
 
 @rare_kernel
-def colour(plan: Words, row: Words, colours: Words, after: Words) -> None:
+def colour(plan: Words, row: Words, rounds: int, colours: Words, after: Words) -> None:
     """Colours the ids by all that the state says of them; in a further round, with the colours of other ids."""
     ids, places = plan[IDS], plan[PLACES]
     for one in range(ids):
@@ -266,7 +266,7 @@ def colour(plan: Words, row: Words, colours: Words, after: Words) -> None:
         for k in range(plan[at]):
             colours[plan[at + 1 + k]] = mixed(cell, 7)
         at += 1 + plan[at]
-    for turn in range(plan[ROUNDS]):
+    for turn in range(rounds):
         for one in range(ids):
             after[one] = 0
         for n in range(plan[ENTRY_COUNT]):
@@ -422,7 +422,7 @@ def canonical(words: Static, plan: Words, row: Words, scratch: Words) -> int:
     ordered, groups = words_from(scratch, 3 * ids), words_from(scratch, 4 * ids)
     best, other = words_from(scratch, 6 * ids + 1), words_from(scratch, 6 * ids + 1 + words)
     slots = words_from(scratch, 6 * ids + 1 + 2 * words)
-    colour(plan, row, colours, after)
+    colour(plan, row, plan[ROUNDS], colours, after)
     sort_cells(plan, colours, ordered)
     for place in range(ids):
         names[ordered[place]] = place
@@ -436,6 +436,21 @@ def canonical(words: Static, plan: Words, row: Words, scratch: Words) -> int:
     if groups[0] != 0:
         same *= try_all(words, plan, row, names, groups, best, other, slots)
     return same
+
+
+@rare_kernel
+def all_differ(plan: Words, row: Words, scratch: Words) -> bool:
+    """Whether one round tells all ids of a cell apart, of every cell: then no renaming leaves the state as it is."""
+    ids = plan[IDS]
+    colour(plan, row, 1, scratch, words_from(scratch, ids))
+    at = plan[CELLS]
+    for _cell in range(plan[CELL_COUNT]):
+        for k in range(1, plan[at]):
+            for j in range(k):
+                if scratch[plan[at + 1 + k]] == scratch[plan[at + 1 + j]]:
+                    return False
+        at += 1 + plan[at]
+    return True
 
 
 @kernel
@@ -457,7 +472,8 @@ def canonical_rows(
 def canonical_stabilisers(words: Static, plan: Words, rows: Words, count: int, same: Words, scratch: Words) -> None:
     """Writes for each state how many renamings leave it as it is. The states are representatives, and stay."""
     for i in range(count):
-        same[i] = canonical(words, plan, words_from(rows, i * words), scratch)
+        row = words_from(rows, i * words)
+        same[i] = 1 if all_differ(plan, row, scratch) else canonical(words, plan, row, scratch)
 
 
 EXPORTED = (canonical_rows, canonical_stabilisers)
