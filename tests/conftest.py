@@ -1,4 +1,4 @@
-"""For all tests: which process of several runs them, garbage, and kernels that are compiled quickly."""
+"""For all tests: which of them run, in which of several processes, their cost, garbage, and quick kernels."""
 
 from __future__ import annotations
 
@@ -9,11 +9,32 @@ from typing import Any
 import pytest
 
 from reassure.checkers.engines.native.kernels import kernel_shape
-from tests.helpers import shares
+from tests.helpers import shares, tiers
+from tests.helpers.processor_time import Meter
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--ordinary", action="store_true", help="leave out the tests of tests/dear.txt if none is named")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Meter(), "meter")
+    tiers.begin(config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput[tiers.NAMED] = node.config.stash[tiers.WHETHER_NAMED]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    tiers.choose(config, items)
     items.sort(key=lambda item: shares.order_of(item.nodeid))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    tiers.note(report)
 
 
 def pytest_collection_finish() -> None:
@@ -22,7 +43,8 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000)
 
 
-def pytest_sessionfinish() -> None:
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    tiers.keep(session.config)
     gc.unfreeze()  # what is still there when Python ends is told as leaked
 
 

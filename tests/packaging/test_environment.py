@@ -1,4 +1,4 @@
-"""`environment.sh`, which both scripts source, with a stand-in for Python that installs nothing."""
+"""The scripts, and `environment.sh`, which both source, with stand-ins for the programs that they run."""
 
 from __future__ import annotations
 
@@ -91,10 +91,56 @@ def test_ci_runs_both_scripts_and_fails_if_one_does(tmp_path: Path) -> None:
     (tmp_path / ".ci" / "run").write_text((ROOT / ".ci" / "run").read_text())
     for codes in ((0, 0), (17, 0), (0, 1)):
         for name, code in zip(("run.sh", "test.sh"), codes, strict=True):
-            (tmp_path / name).write_text(f"#!/bin/sh\necho {name} >> log\nexit {code}\n")
+            (tmp_path / name).write_text(f"#!/bin/sh\necho {name} $* >> log\nexit {code}\n")
             (tmp_path / name).chmod(0o755)
         assert subprocess.run(["bash", ".ci/run"], cwd=tmp_path, check=False).returncode == max(codes)
-        assert log(tmp_path) == ["run.sh", "test.sh"]
+        assert log(tmp_path) == ["run.sh", "test.sh --all"]
+
+
+PYTEST = "python -m pytest -n 3 --dist worksteal"
+TYPES = "the types are wrong"
+
+
+@pytest.mark.parametrize(
+    ("words", "types", "tests", "code", "run"),
+    [
+        ([], 0, 0, 0, [f"{PYTEST} --ordinary"]),
+        (["--all"], 0, 0, 0, [PYTEST, "python -m tests.costs --check"]),
+        (["--all", "-x"], 0, 0, 0, [f"{PYTEST} -x"]),
+        (["tests/spec", "-k", "trace"], 0, 0, 0, [f"{PYTEST} --ordinary tests/spec -k trace"]),
+        ([], 1, 0, 1, [f"{PYTEST} --ordinary"]),
+        (["--all"], 0, 3, 3, [PYTEST]),
+        (["--all"], 1, 3, 1, [PYTEST]),
+    ],
+)
+def test_types_are_checked_beside_the_tests(
+    words: list[str], types: int, tests: int, code: int, run: list[str], tmp_path: Path
+) -> None:
+    """mypy ends after the tests here. Its output stands once, at the end, and its failure is one of the script."""
+    for name in ("test.sh", "environment.sh", "pyproject.toml"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    sums = subprocess.run(["cksum"], stdin=(ROOT / "pyproject.toml").open(), capture_output=True, text=True, check=True)
+    (programs.parent / "made-for").write_text(sums.stdout)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "a-pytest-9.pyc").touch()  # compiled
+    write = 'echo "$(basename "$0") $*" >> log\n'
+    texts = {
+        "ruff": write,
+        "python": f"{write}echo tests; touch ended; exit {tests}\n",
+        "java": "",
+        "mypy": f"until [ -f ended ]; do sleep 0.05; done; echo {TYPES}; exit {types}\n",
+    }
+    for name, text in texts.items():
+        (programs / name).write_text(f"#!/usr/bin/env bash\n{text}")
+        (programs / name).chmod(0o755)
+    path = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    command = ["bash", "test.sh", *words]
+    ran = subprocess.run(command, cwd=tmp_path, env=path, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (code, "")
+    assert ran.stdout == "tests\n" * len(run) + f"{TYPES}\n"
+    assert [line for line in log(tmp_path) if not line.startswith("ruff")] == run
 
 
 def test_every_library_has_a_lowest_version() -> None:
