@@ -48,6 +48,8 @@ def shared_driver(version: str) -> Driver:
 
 VERSIONS = [r.version for r in RELEASES if r.version.endswith(".0")]
 """A release for each set of rules: what patch releases do is compared by the slow tests."""
+EACH = [pytest.param(v, marks=[pytest.mark.slow] if v not in (VERSIONS[0], VERSIONS[-1]) else []) for v in VERSIONS]
+"""The same as parameters: between the oldest and the newest, whose rules differ most, tests are slow."""
 PATCHES = [r.version for r in RELEASES if r.version not in VERSIONS]
 TESTED = [r.version for r in RELEASES if r.tested and r.version in VERSIONS]
 

@@ -12,7 +12,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.driver import Driver, JvmLost
 from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, Setup, answer_of, packed, unpacked
 from reassure.spec.kafka.partition import NOBODY, Broker, Partition
-from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
+from tests.helpers.kafka_jars import EACH, class_path, shared_driver
 
 ONE, TWO, THREE = Broker(1), Broker(2), Broker(3)
 
@@ -28,7 +28,7 @@ def row(state: ControllerState, command: Command) -> list[int]:
     return [*packed(state), *command.words(set_state=True)]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", EACH)
 def test_every_release_fences_and_answers(version: str) -> None:
     driver = shared_driver(version)
     driver.begin(Setup(3, 2))
@@ -40,7 +40,7 @@ def test_every_release_fences_and_answers(version: str) -> None:
     assert records.startswith("PartitionChangeRecord(") and "BrokerRegistrationChangeRecord(" in records
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", EACH)
 def test_a_new_incarnation_is_registered(version: str) -> None:
     driver = shared_driver(version)
     driver.begin(Setup(3, 2))

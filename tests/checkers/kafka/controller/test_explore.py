@@ -21,16 +21,14 @@ from reassure.checkers.kafka.controller.explore_report import report_explanation
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.words import REFUSED_PROPOSALS, Command, Kind, Setup, answer_of
 from tests.helpers.kafka_explored import explored, findings_of
-from tests.helpers.kafka_jars import PATCHES, VERSIONS, class_path, shared_driver
+from tests.helpers.kafka_jars import EACH, PATCHES, class_path, shared_driver
 
 STATES = {"3.9.0": 2136, "4.0.0": 2312, "4.1.0": 1832, "4.2.0": 1540, "4.3.0": 1588, "4.4.0": 1588}
-BETWEEN = ("4.0.0", "4.1.0", "4.3.0")
-"""Releases whose rules are those of the one before or after them, but for few."""
 ENDLESS = ("4.3.0", "4.4.0")
 """Releases where a reassignment that is rolled back by its original assignment never ends."""
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", EACH)
 def test_every_state_of_two_brokers(version: str) -> None:
     found = explored(version)
     assert found.complete and len(found.states) == STATES[version]
@@ -38,7 +36,7 @@ def test_every_state_of_two_brokers(version: str) -> None:
     assert (found.targets[found.applies] >= 0).all()
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", EACH)
 def test_the_defects_of_each_release_are_found(version: str) -> None:
     findings, shown = findings_of(version)
     assert set(shown) == set(findings.violated)
@@ -49,7 +47,7 @@ def test_the_defects_of_each_release_are_found(version: str) -> None:
     assert {"replicas_are_distinct", "new_leader_has_a_new_epoch", "isr_and_elr_are_disjoint"}.isdisjoint(shown)
 
 
-@pytest.mark.parametrize("version", ENDLESS)
+@pytest.mark.parametrize("version", [pytest.param(ENDLESS[0], marks=pytest.mark.slow), ENDLESS[1]])
 def test_a_rollback_by_the_original_assignment_never_ends(version: str) -> None:
     run = findings_of(version)[1]["a_led_reassignment_can_end"].run
     p = run.states[-1].partition
@@ -57,7 +55,7 @@ def test_a_rollback_by_the_original_assignment_never_ends(version: str) -> None:
     assert p.adding & p.removing  # what no rule of completion copes with
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", EACH)
 def test_a_broker_that_comes_back_makes_the_controller_resign(version: str) -> None:
     shown = findings_of(version)[1]["controller_goes_on"]
     assert shown.run.answers[-1] == "UNKNOWN_SERVER_ERROR, the controller resigns"
@@ -65,7 +63,7 @@ def test_a_broker_that_comes_back_makes_the_controller_resign(version: str) -> N
     assert shown.run.steps[-1][0] in ("restart_uncleanly", "unfence", "elect_leaderless")
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", EACH)
 def test_committed_records_are_lost_without_any_unclean_election(version: str) -> None:
     run = findings_of(version)[1]["leaders_hold_what_was_committed"].run
     last = run.states[-1]
@@ -87,9 +85,7 @@ def test_paths_are_shortest() -> None:
         assert len(commands) == found.level_of(number) - 1
 
 
-@pytest.mark.parametrize(
-    "version", [pytest.param(v, marks=[pytest.mark.slow] if v in BETWEEN else []) for v in VERSIONS]
-)
+@pytest.mark.parametrize("version", EACH)
 def test_the_models_rules_explain_every_step_of_two_brokers(version: str) -> None:
     """The same rules as `kraft_kafka`, in every state that the real class reaches, without a bound on anything."""
     found = explored(version)

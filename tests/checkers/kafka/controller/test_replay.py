@@ -16,7 +16,7 @@ from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.replay import controller_trace, replayed
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep, to_itf
-from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
+from tests.helpers.kafka_jars import EACH, class_path, shared_driver
 from tests.helpers.kafka_traces import JOIN, ONE, TWO, trace_of
 
 STRANGER: list[tuple[str, dict[str, object]]] = [
@@ -34,7 +34,7 @@ def bound() -> BoundModel:
     return plain("kraft_kafka", [])[0]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", EACH)
 def test_a_follower_joins_as_in_kafka(bound: BoundModel, version: str) -> None:
     trace = controller_trace(trace_of(bound, JOIN), ModelView(bound))
     assert [step.text for step in trace.commands] == ["alter_partition(from 1, ISR {1, 2}, epochs 0 and 0)"]
