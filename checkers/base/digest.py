@@ -26,6 +26,12 @@ OURS = "reassure"
 LANGUAGE = "reassure.spec"
 """The package that defines the names a model imports from `reassure` itself."""
 STANDARD_LIBRARY = str(Path(dataclasses.__file__).parent)
+SAME_MEANING = {
+    # vocabulary.py: a variant knows the model that it was made of
+    "5737e7eaae2b178fd48d581f8284761df44f1111d679e5b5e03978dc7bdcb20a":
+        "90c3cc2313de66164118b53cc0a2129f714594a86ec788b08e709b0bfc0bf5db",
+}  # fmt: skip
+"""Digests of texts of the language, each with that of an earlier text in which every model means the same."""
 
 
 def digest(model: Model) -> str:
@@ -92,7 +98,8 @@ class _ModuleDigests:
         if name not in self.by_module:
             self.by_module[name] = "cycle"  # what a module says of one that imports it is in the other's text
             text = source(name)
-            self.by_module[name] = name if text is None else _sha256(" ".join(self._words(text, name)))
+            own = name if text is None else _sha256(" ".join(self._words(text, name)))
+            self.by_module[name] = SAME_MEANING.get(own, own)
         return self.by_module[name]
 
     def _words(self, text: str, module: str) -> Iterator[str]:

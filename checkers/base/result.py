@@ -27,7 +27,7 @@ from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.run_record import PropertyRecord, RunRecord
 from reassure.checkers.base.stop import ENDED_EARLY, Stop, StopReason
-from reassure.checkers.base.variants import replaced_claims
+from reassure.checkers.base.vacuity import replaced_claims
 from reassure.spec.language.vocabulary import TEMPORAL
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace

@@ -7,7 +7,6 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reassure.checkers.base.variants import replaced_claims
 from reassure.spec.frontend.introspection import find_source, hints_of
 from reassure.spec.frontend.lowered_model import Formula, LoweredModel
 from reassure.spec.language.annotations import resolve
@@ -35,6 +34,23 @@ def vacuous_claims(bound: BoundModel, lowered: LoweredModel | None) -> dict[str,
         if claim.name in constant and (claim.name in replaced or not _reads_states(claim)):
             reasons[claim.name] = TRUE_OF_EVERYTHING
     return reasons
+
+
+def replaced_claims(model: Model) -> dict[str, str]:
+    """The claims of a variant that take the place of others of their names, each with the model whose claim it was.
+
+    In a variant of a variant, that is the first of the models whose claim of this name is another.
+    """
+    claims = {claim.name: claim for claim in model.properties}
+    lineage = [model]
+    while (base := lineage[0].base) is not None:
+        lineage.insert(0, base)
+    origins: dict[str, str] = {}
+    for ancestor in lineage:
+        for old in ancestor.properties:
+            if claims.get(old.name, old) is not old:
+                origins.setdefault(old.name, ancestor.name)
+    return origins
 
 
 def _constantly_true(lowered: LoweredModel) -> set[str]:

@@ -12,7 +12,7 @@ FOLDERS = ("engines/native", "engines/reference", "engines/symbolic", "encoding"
 FILES = (
     "check.py", "base/digest.py", "base/engine_results.py", "base/import_file.py", "base/memory.py",
     "base/model_loader.py", "base/options.py", "base/prepare.py", "base/result.py", "base/stop.py", "base/vacuity.py",
-    "base/variants.py", "traces/fairness.py", "traces/lasso.py", "traces/raising.py", "traces/reconstruct.py",
+    "traces/fairness.py", "traces/lasso.py", "traces/raising.py", "traces/reconstruct.py",
 )  # fmt: skip
 OF_SPEC = ("frontend", "language", "semantics")
 DIGITS = 12

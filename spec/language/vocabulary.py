@@ -322,7 +322,8 @@ class Model:
     """A protocol: state and configuration classes, initial states, actions, claims.
 
     views: functions of the state whose result's class other properties are written over, so that one
-    promise is checked on many protocols. deadlock=False: a state with nothing enabled is not reported.
+    promise is checked on many protocols. deadlock=False: a state with nothing enabled is not reported. base: of a
+    variant, the model that it was made of.
     """
 
     name: str
@@ -335,6 +336,7 @@ class Model:
     views: tuple[F, ...] = ()
     deadlock: bool = True
     module: str = ""
+    base: Model | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -449,10 +451,11 @@ class Model:
                 raise LanguageError(f"a variant's {what} class must extend {old.__name__}")
             if new is not None and (bare := set(fields_without_default(new)) - set(fields_without_default(old))):
                 raise LanguageError(f"{new.__name__}.{min(bare)} needs a default, for the states of {old.__name__}")
-        return Model._build(
+        model = Model._build(
             module.rsplit(".", 1)[-1], state or self.state, config or self.config, declared, self.views, self.deadlock,
             module,
         )  # fmt: skip
+        return replace(model, base=self)
 
 
 def _declared_only(declared: Iterable[object]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,7 @@ from reassure.checkers.base.meaning import meanings
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.base.stop import budget_ended
-from reassure.checkers.base.vacuity import NOWHERE, TRUE_OF_EVERYTHING
-from reassure.checkers.base.variants import replaced_claims
+from reassure.checkers.base.vacuity import NOWHERE, TRUE_OF_EVERYTHING, replaced_claims
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.native.liveness.decide import Liveness
 from reassure.spec.language.vocabulary import Property
@@ -59,6 +59,115 @@ def test_a_property_that_a_variant_makes_true_is_vacuous(
     assert record["replaced"] == {"leader_in_isr": "core"}
     assert {p["name"]: p["status"] for p in record["properties"]} == {
         "leader_in_isr": "vacuous", "isr_within_replicas": "holds", "isr_never_empty": "holds",
+    }  # fmt: skip
+
+
+EMPTIED = """
+from typing import Any
+from reassure import invariant
+{imports}
+
+@invariant
+def goal_not_reached(s: Any) -> bool:
+    return s.big {than}
+
+MODEL = {base}.replacing(goal_not_reached)
+"""
+EXAMPLE = "reassure.models.examples.die_hard"
+CORE = "reassure.models.examples.core"
+WAYS = {
+    "by_a_name": (f"import {EXAMPLE} as base", "base.MODEL"),
+    "by_its_model": (f"from {EXAMPLE} import MODEL as BASE", "BASE"),
+    "with_dots": (f"import {EXAMPLE}", f"{EXAMPLE}.MODEL"),
+    "in_a_function": (f"def base() -> Any:\n    from {EXAMPLE} import MODEL\n    return MODEL", "base()"),
+    "from_a_table": (
+        f"from importlib import import_module\nBASES = {{'jugs': [import_module('{EXAMPLE}').MODEL]}}",
+        "BASES['jugs'][0]",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_base_is_known_however_it_is_imported(way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def checked(than: str, engine: str) -> tuple[int, dict[str, str], list[Any]]:
+        imports, base = WAYS[way]
+        (tmp_path / "mine.py").write_text(EMPTIED.format(imports=imports, base=base, than=than), encoding="utf-8")
+        words = ["check", str(tmp_path / "mine.py"), "--engine", engine, "--json", str(tmp_path / "out.json")]
+        code, _, _ = said(capsys, *words)
+        record = json.loads((tmp_path / "out.json").read_text())
+        return code, record["replaced"], [p["status"] for p in record["properties"]]
+
+    for engine in ("reference", "native"):
+        assert checked(">= 0", engine) == (16, {"goal_not_reached": "die_hard"}, ["vacuous", "holds"])
+        assert checked("< 6", engine) == (16, {"goal_not_reached": "die_hard"}, ["vacuous", "holds"])
+        assert checked("< 5", engine) == (12, {"goal_not_reached": "die_hard"}, ["violated", "holds"])
+
+
+HEAD = f"""
+from dataclasses import dataclass
+from typing import Any
+from reassure import invariant
+from {CORE} import Partition
+
+@dataclass(frozen=True)
+class Wide(Partition):
+    more: bool = False
+
+def base() -> Any:
+    from {CORE} import MODEL
+    return MODEL
+
+"""
+CLAIMS = {
+    "isr_never_empty": "True",
+    "leader_in_isr": "s.leader is None or s.leader in s.replicas",
+    "one_more": "s.leader is None or s.leader in s.replicas",
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "replaced"),
+    [
+        ("adding(one_more)", []),
+        ("without('isr_never_empty')", []),
+        ("without('isr_never_empty').adding(isr_never_empty)", ["isr_never_empty"]),
+        ("replacing(isr_never_empty).adding(one_more)", ["isr_never_empty"]),
+        ("adding(one_more).replacing(isr_never_empty)", ["isr_never_empty"]),
+        ("replacing(leader_in_isr)", ["leader_in_isr"]),
+        ("replacing(leader_in_isr).replacing(isr_never_empty)", ["leader_in_isr", "isr_never_empty"]),
+        ("replacing(isr_never_empty, state=Wide)", ["isr_never_empty"]),
+    ],
+)
+def test_a_variant_of_a_variant(model: str, replaced: list[str], tmp_path: Path) -> None:
+    claims = [
+        f"@invariant\ndef {name}(s: Partition) -> bool:\n    return {body}\n\n"
+        for name, body in CLAIMS.items()
+        if f"({name}" in model
+    ]
+    path = tmp_path / "mine.py"
+    path.write_text(f"{HEAD}{''.join(claims)}MODEL = base().{model}\n", encoding="utf-8")
+    result = check(str(path), engine="reference")
+    assert result.replaced == dict.fromkeys(replaced, "core")
+    vacuous = [p.name for p in result.properties if p.status is PropertyStatus.VACUOUS]
+    assert vacuous == [name for name in replaced if name == "isr_never_empty"]
+
+
+def test_a_variant_of_another_file_s_variant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The claims of the model between count, by its name, where the first model has none of that name."""
+    claim = "@invariant\ndef {}(s: Partition) -> bool:\n    return {}\n\n"
+    between = claim.format("added", "s.leader in s.isr") + claim.format("isr_never_empty", "s.leader in s.isr")
+    variant(tmp_path, between + "MODEL = core.MODEL.adding(added).replacing(isr_never_empty)\n", "between_models")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    emptied = claim.format("added", "True") + claim.format("isr_never_empty", "True")
+    emptied += "def base():\n    from between_models import MODEL\n    return MODEL\n\n"
+    path = variant(tmp_path, emptied + "MODEL = base().replacing(added).replacing(isr_never_empty)\n")
+    try:
+        result = check(path, engine="reference")
+    finally:
+        sys.modules.pop("between_models", None)
+    assert result.replaced == {"added": "between_models", "isr_never_empty": "core"}
+    assert {p.name: p.status for p in result.properties} == {
+        "added": "vacuous", "isr_never_empty": "vacuous", "isr_within_replicas": "holds", "leader_in_isr": "holds",
     }  # fmt: skip
 
 
