@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
+
+from reassure.checkers.base.exit_codes import Exit, worst
 
 
 class StopReason(StrEnum):
@@ -49,12 +51,20 @@ class Stop:
     reason: StopReason
     text: str
 
-    def end_run(self, *others: StopReason) -> None:
-        """Raises again Ctrl-C or lack of time that ended a search, so that no other begins. others: raised as well."""
+    def raise_interrupt(self) -> None:
+        """Raises Ctrl-C again if it ended a search, so that no other begins."""
         if self.reason is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
+
+    def end_run(self, *others: StopReason) -> None:
+        """Raises again Ctrl-C or lack of time that ended a search, so that no other begins. others: raised as well."""
+        self.raise_interrupt()
         if self.reason in (StopReason.BUDGET, *others):
             raise Interrupted(self.reason, self.text)
+
+    def exit_of_several(self, codes: Iterable[Exit]) -> Exit:
+        """The exit code of several checks, of which those that were run have these codes: 5 after Ctrl-C."""
+        return Exit.INCONCLUSIVE if self.reason is StopReason.INTERRUPTED else worst(codes)
 
 
 class Interrupted(Exception):

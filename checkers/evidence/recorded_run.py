@@ -11,7 +11,6 @@ from reassure.checkers.base.outside_values import values_digest
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus, bound_of
 from reassure.checkers.base.run_identity import ENGINE_VERSION
-from reassure.checkers.base.stop import StopReason
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.evidence.engines_version import engines_version
 from reassure.checkers.evidence.ledger import NOT_REACHED, REACHED, Record, RecordedResult
@@ -56,8 +55,7 @@ def _search(spec: RunSpec, needed: list[str], progress: Progress, engine: str) -
         request.engine = "prove:any-number" if any_number else "prove:auto"
         request.proof, request.options.properties = ProofOptions(any_number=any_number), needed
     result, bound = run(request, progress)
-    if result.ended(StopReason.INTERRUPTED):
-        raise KeyboardInterrupt
+    result.stopped.raise_interrupt()
     traces = [(p.trace, bound_of(p, bound)) for p in result.properties if p.name in needed and p.trace is not None]
     return RecordedRun(_record(result, values_digest(bound), searched=spec.method == "check"), traces)
 

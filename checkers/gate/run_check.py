@@ -20,7 +20,7 @@ from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import RAISES
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.run_record import RunRecord
-from reassure.checkers.base.stop import BY_USER, Stop, StopReason
+from reassure.checkers.base.stop import BY_USER, Interrupted, Stop, StopReason
 from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.code_hosts import SourcePlace
@@ -162,6 +162,8 @@ def _run(check: Check, threads: int, remaining: float | None, folder: Path) -> t
     except KeyboardInterrupt:
         return unanswered(check, Exit.INCONCLUSIVE, BY_USER).record, ""
     except BaseException as error:
+        if isinstance(error, Interrupted) and error.stop == BY_USER:
+            return unanswered(check, Exit.INCONCLUSIVE, BY_USER).record, ""
         failure = as_failure(error)
         return error_record(failure.code, str(failure), check.model or "", check.repro()), ""
     output = out.getvalue()

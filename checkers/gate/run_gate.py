@@ -62,8 +62,14 @@ class GateReport:
         return len(self.checks) - sum(o.ran for o in self.outcomes)
 
     @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended one of the checks; the others were not begun."""
+        return any(outcome.interrupted for outcome in self.outcomes)
+
+    @property
     def exit(self) -> Exit:
-        return worst([p.code for o in self.outcomes for p in o.problems])
+        """The exit code: the most severe of the problems; 5 after Ctrl-C."""
+        return Exit.INCONCLUSIVE if self.interrupted else worst([p.code for o in self.outcomes for p in o.problems])
 
     @property
     def pairs(self) -> list[tuple[Check, CheckOutcome | None]]:
@@ -94,7 +100,7 @@ class GateReport:
             about = {"name": check.name, "kind": check.kind, "wrong": [p.text for p in outcome.problems]}
             about |= {"unchanged_since": outcome.unchanged_since} if outcome.unchanged_since else {}
             records.append({**outcome.record, "gate": about})
-        whole = not self.not_run and not any(outcome.interrupted for outcome in self.outcomes)
+        whole = not self.not_run and not self.interrupted
         return {**head, "complete": whole, "checks": records}
 
 

@@ -29,7 +29,10 @@ class GateRun:
 
 
 def gate_runs(path: Path, first_of: Collection[str] | None = None) -> list[GateRun]:
-    """Every search of a gate file, or the first one of each of these models, run with the engine it names."""
+    """Every search of a gate file, or the first one of each of these models, run with the engine it names.
+
+    Raises Ctrl-C of a search again: no page is of half a search.
+    """
     runs: list[GateRun] = []
     for check in gate_file.read(path).checks:
         if check.kind != "check":
@@ -38,5 +41,6 @@ def gate_runs(path: Path, first_of: Collection[str] | None = None) -> list[GateR
             continue
         request = check.request()
         result, bound = run(request, Progress())
+        result.stopped.raise_interrupt()
         runs.append(GateRun(check, request, result, bound))
     return runs

@@ -105,8 +105,10 @@ class ModelTests(pytest.File):
 
     @cached_property
     def result(self) -> CheckResult:
-        """The result of a search of every state."""
-        return check(self.model, engine=self.config.getoption("reassure_engine") or DEFAULT_ENGINE)
+        """The result of a search of every state. Raises Ctrl-C again, so that no other search begins."""
+        result = check(self.model, engine=self.config.getoption("reassure_engine") or DEFAULT_ENGINE)
+        result.stopped.raise_interrupt()
+        return result
 
 
 class ToldTest(pytest.Item):

@@ -50,7 +50,7 @@ class Diff:
 def diff(
     models: tuple[str, str], pairs: list[str], view: str | None, options: SearchOptions, progress: Progress
 ) -> Diff:
-    """Searches both models and compares them. Raises `Failure` where nothing can be compared.
+    """Searches both models and compares them. Raises `Failure` where nothing can be compared, Ctrl-C of a search.
 
     pairs: settings of both, each for the models that have it. view: what of the states is compared.
     """
@@ -59,6 +59,7 @@ def diff(
         one = prepare(model, settings)
         prepared.append(one)
         graph = reachable_graph(one.only(lambda _: False), options, progress)
+        graph.stopped.raise_interrupt()
         sides.append(Side(one.bound, one.lowered, graph))
     both = (sides[0], sides[1])
     return Diff((prepared[0], prepared[1]), both, compare(both, observe(both, view, progress)))

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def _answers(prepared: Prepared, options: SearchOptions, progress: Progress) -> dict[str, str]:
-    """The answers to the properties and covers of a model; empty for one that declares none."""
+    """The answers to the properties and covers of a model; empty for one that declares none. Raises Ctrl-C again."""
     try:
         request = CheckRequest(prepared.source, list(prepared.settings), DEFAULT_ENGINE, options)
         result, _ = check(request, progress)
@@ -74,4 +74,5 @@ def _answers(prepared: Prepared, options: SearchOptions, progress: Progress) -> 
         if failure.code is Exit.NOTHING:
             return {}
         raise
+    result.stopped.raise_interrupt()
     return answers(result)

@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.analyses.fairness.analysis import FairnessAnalysis, Need, PropertyNeeds
-from reassure.checkers.base.exit_codes import Exit, worst
+from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.terminal import Console, beyond_bounds, counted
 from reassure.checkers.traces.fairness import as_data, repeats
@@ -16,13 +16,13 @@ from reassure.spec.semantics.interpreter import BoundModel
 
 
 def exit_of(analysis: FairnessAnalysis) -> Exit:
-    """The exit code: the most severe of those of the properties."""
+    """The exit code: the most severe of those of the properties; 5 after Ctrl-C."""
     codes = [Exit.OK] if analysis.complete and not analysis.undeclared else [Exit.INCONCLUSIVE]
     for p in analysis.properties:
         codes += [Exit.LIVENESS] if p.holds is False else []
         codes += [Exit.VACUOUS] if p.vacuous and analysis.complete else []
         codes += [Exit.INCONCLUSIVE] if any(w.need is Need.UNDECIDED for w in p.weakenings) else []
-    return worst(codes)
+    return analysis.stopped.exit_of_several(codes)
 
 
 def _verdict(p: PropertyNeeds, clipped: int) -> tuple[str, str]:

@@ -145,7 +145,7 @@ class MutantReport:
         return f"{done:,} of {chosen:,} mutants{sampled}" if self.early else f"{chosen:,} mutants{sampled}"
 
     def exit(self) -> Exit:
-        """The exit code: survivors weigh more than mutants of which nothing is known.
+        """The exit code: survivors weigh more than mutants of which nothing is known, but not after Ctrl-C.
 
         An equivalent mutant counts as what the wider settings show it to be.
         """
@@ -154,7 +154,7 @@ class MutantReport:
         codes = [Exit.OK]
         codes += [Exit.EXPECTATION] if Fate.SURVIVED in fates else []
         codes += [Exit.INCONCLUSIVE] if self.early or {Fate.UNDECIDED, Fate.CLIPPED} & fates else []
-        return worst(codes)
+        return worst(codes) if self.early is None else self.early.exit_of_several(codes)
 
 
 def judge_mutants(request: MutantRequest, budget: float | None, progress: Progress) -> MutantReport:

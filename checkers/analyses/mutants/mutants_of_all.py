@@ -28,6 +28,7 @@ from reassure.checkers.base.digest import digest
 from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.stop import Stop
 from reassure.checkers.base.terminal import Console
 
 TIMEOUT = 300.0
@@ -72,8 +73,8 @@ class MutantsOfAll:
                 break
             code, record = self._one(plans, records, plans.plans[name], left)
             codes.append(code)
-            if record is None:
-                break
+            if isinstance(record, Stop):
+                return record.exit_of_several(codes)
             if write:
                 records[name] = record
                 write_records(records, self.paths.record)
@@ -81,8 +82,8 @@ class MutantsOfAll:
 
     def _one(
         self, plans: Plans, records: dict[str, ModelRecord], plan: MutantPlan, left: float | None
-    ) -> tuple[Exit, ModelRecord | None]:
-        """Judges one model; no record where it was ended early."""
+    ) -> tuple[Exit, ModelRecord | Stop]:
+        """Judges one model; the reason why it was ended early in place of a record, if it was."""
         began = time.monotonic()
         limits = MutantLimits(TIMEOUT, None, self.memory)
         excused = plans.excused(plan.model, records)
@@ -97,7 +98,7 @@ class MutantsOfAll:
         self.console.print(head, style="bold")
         if report.early:
             self.console.print(f"  this is incomplete: stopped because {report.early.text}", style="yellow")
-            return Exit.INCONCLUSIVE, None
+            return Exit.INCONCLUSIVE, report.early
         code = Exit.OK
         for name in report.unexercised:
             reason = plans.reason(plan.model, name, records)

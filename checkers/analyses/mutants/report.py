@@ -84,17 +84,17 @@ def _print_properties(report: MutantReport, console: Console) -> None:
     width = max((len(p.name) for p in noticed), default=0)
     console.print("\nkills  alone  property", style="bold")
     for p in noticed:
-        remark = _remark(p)
+        remark = _remark(p, whole=report.early is None)
         row = Text(f"{p.kills:5,}  {p.alone:5,}  {p.name:{width if remark else 0}}")
         row.append(f"  {remark}" if remark else "", style="yellow")
         console.print(row)
 
 
-def _remark(noticed: Noticed) -> str:
-    """The reason why a property kills nothing, if it does not."""
+def _remark(noticed: Noticed, whole: bool) -> str:
+    """The reason why a property kills nothing, if it does not. whole: every mutant that was asked for was judged."""
     if noticed.violated:
         return "never reached by the model itself" if noticed.is_cover else "violated by the model itself"
-    if noticed.kills:
+    if noticed.kills or not whole:
         return ""
     return "each of these mutants reaches it" if noticed.is_cover else "unexercised: it kills none of these mutants"
 
@@ -113,7 +113,7 @@ def mutants_record(report: MutantReport, identity: RunIdentity) -> dict[str, Any
             {"name": p.name, "kills": p.kills, "alone": p.alone, "violated_by_the_model": p.violated}
             for p in report.noticed
         ],
-        "unexercised": report.unexercised,
+        "unexercised": report.unexercised if report.early is None else [],
         "mutants": [
             {
                 "file": mutant.place.partition(":")[0],

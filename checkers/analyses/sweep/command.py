@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from reassure.checkers.base.atomic_files import write_atomically, write_record
 from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure, worst
+from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.options import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES, SparkOptions
 from reassure.checkers.base.outside_values import values_of
@@ -120,10 +120,10 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             p["trace"] = traces.get(p["name"])
     not_run = points[len(records) :]
     interrupted = bool(not_run) or any(r.get("stop_reason") == StopReason.INTERRUPTED for r in records)
-    code = worst([worst_of(records), *([Exit.INCONCLUSIVE] if interrupted else [])]) if records else Exit.INCONCLUSIVE
     stopped = BY_USER if interrupted else Stop(StopReason.COMPLETE, "every configuration was checked")
     if not interrupted and any(r.get("stop_reason") == StopReason.DEPTH for r in records):
         stopped = depth_reached(args.depth)
+    code = stopped.exit_of_several([worst_of(records)])
     whole = stopped.reason is StopReason.COMPLETE
     about = RunIdentity(args.model, None, {}, "sweep", args.repro).record(code, whole, stopped)
     report_sweep(args.model, keys, records, excluded, len(good), len(not_run), code, about["verdict"], console)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reassure.checkers.base.exit_codes import Exit, worst
+from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
 from reassure.checkers.kafka.controller.driver import Driver
@@ -30,10 +30,10 @@ class BuildDiff:
     @property
     def exit(self) -> Exit:
         """15 if the builds differ; 12 or 13 if HEAD breaks a promise that BASE keeps; 5 if one was not finished, or a
-        promise that was asked for by name is not decided; 6 if none of those applies."""
+        promise that was asked for by name is not decided; 6 if none of those applies. 5 after Ctrl-C."""
         finished = self.stop.reason in (StopReason.COMPLETE, StopReason.DEPTH)
         codes = (Exit.EXPECTATION if self.runs else Exit.OK, self.promises.exit)
-        return worst([*codes, Exit.OK if finished else Exit.INCONCLUSIVE])
+        return self.stop.exit_of_several([*codes, Exit.OK if finished else Exit.INCONCLUSIVE])
 
     def verdict(self, bounds: str) -> str:
         """The result in a line, and the bounds within which it stands."""

@@ -7,6 +7,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,14 +16,18 @@ import pytest
 
 from reassure import checkers, spec
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import CheckResult
+from reassure.checkers.base.stop import BY_USER
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
-from reassure.checkers.evidence import engines_version, ledger, sample
+from reassure.checkers.evidence import engines_version, ledger, recorded_run, sample
 from reassure.checkers.evidence.integrity import Integrity
 from reassure.checkers.evidence.ledger import Record, RecordedResult
 from reassure.checkers.evidence.run_spec import RunSpec
 from reassure.checkers.evidence.trace_store import is_sealed
 from reassure.checkers.evidence.verdicts import entries
 from reassure.spec import claims
+from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.claim_text import TOY, replaced
 
 CASES = """
@@ -276,6 +281,23 @@ def by_others(folder: Path) -> None:
     text = (folder / "ledger.json").read_text(encoding="utf-8")
     assert text.count(now) == 3
     (folder / "ledger.json").write_text(text.replace(now, "0123456789ab"), encoding="utf-8")
+
+
+def test_an_interrupted_sample_is_no_drift(
+    ran: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first run that is repeated ends by Ctrl-C: what it did not decide differs from no verdict."""
+    by_others(ran)
+    asked = []
+
+    def interrupted(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
+        asked.append(request.model)
+        result, bound = run(request, progress)
+        return replace(result, returned=replace(result.returned, stopped=BY_USER)), bound
+
+    monkeypatch.setattr(recorded_run, "run", interrupted)
+    assert (main(["claims", "--sample"]), len(asked)) == (5, 1)
+    assert capsys.readouterr().err.endswith("reassure: interrupted\n")
 
 
 def test_engines_that_changed(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:

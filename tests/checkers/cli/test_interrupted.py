@@ -1,0 +1,264 @@
+"""Ctrl-C ends every command of several checks with 5: nothing else begins, and what was not run is not judged."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from reassure.checkers.analyses.diff import analysis as diff_analysis
+from reassure.checkers.analyses.diff import command as diff_command
+from reassure.checkers.analyses.guards.analysis import GuardSearches
+from reassure.checkers.analyses.mutants import mutants_of_all
+from reassure.checkers.analyses.mutants.analysis import Judge
+from reassure.checkers.analyses.mutants.mutant_run import MutantReport, MutantRequest
+from reassure.checkers.analyses.sweep import analysis as sweep_analysis
+from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.stop import ALL_VISITED, BY_USER, Interrupted, Stop, StopReason, budget_ended
+from reassure.checkers.base.terminal import Console
+from reassure.checkers.cli.commands import verify
+from reassure.checkers.engines.native.liveness.decide import Liveness
+from reassure.checkers.gate import run_check
+from reassure.checkers.kafka.controller import model_steps
+from reassure.checkers.kafka.diff.result import BuildDiff
+from reassure.checkers.publish import gate_run
+from reassure.checkers.testing import collect
+from tests.helpers.command import said
+
+DIE_HARD = """
+from reassure import leads_to, invariant
+from reassure.models.examples import die_hard
+from reassure.models.examples.die_hard import Jugs
+
+@leads_to(lambda s: s.big == 4)
+def is_solved(s: Jugs) -> bool:
+    return s.big == 0
+
+@leads_to(lambda s: s.big == 5)
+def is_filled(s: Jugs) -> bool:
+    return s.big == 1
+
+MODEL = die_hard.MODEL.adding(is_solved, is_filled)
+"""
+CTRL_C = [KeyboardInterrupt(), Interrupted(BY_USER.reason, BY_USER.text)]
+
+
+def fails_at(call: int, function: Callable[..., Any], error: BaseException) -> Callable[..., Any]:
+    """The function, whose call of this number raises, as do those after it."""
+    calls = []
+
+    def wrapped(*args: Any, **options: Any) -> Any:
+        calls.append(args)
+        if len(calls) >= call:
+            raise error
+        return function(*args, **options)
+
+    return wrapped
+
+
+def ends_at(call: int, function: Callable[..., Any], of: Callable[[Any], Any]) -> tuple[Callable[..., Any], list[Any]]:
+    """The function, whose result is changed by `of` from the call of this number on; and its calls."""
+    calls: list[Any] = []
+
+    def wrapped(*args: Any, **options: Any) -> Any:
+        calls.append(args)
+        result = function(*args, **options)
+        return of(result) if len(calls) >= call else result
+
+    return wrapped, calls
+
+
+def record(path: Path) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(path.read_text())
+    return data
+
+
+@pytest.mark.parametrize("error", [*CTRL_C, budget_ended(3)])
+def test_mutants(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Survivors that a budget left behind still count; that a property kills none is said of all mutants alone."""
+    by_user = error in CTRL_C
+    monkeypatch.setattr(Judge, "judge", fails_at(13, Judge.judge, error))
+    code, out, _ = said(capsys, "mutants", "core", f"--json={tmp_path / 'r.json'}")
+    assert "2 killed, 6 survived, 2 equivalent, 2 refused" in out
+    assert "unexercised" not in out and "each of these mutants reaches it" not in out
+    assert out.endswith("inconclusive (exit code 5)\n" if by_user else "expectation-mismatch (exit code 15)\n")
+    written = record(tmp_path / "r.json")
+    assert (code, written["exit_code"], len(written["mutants"])) == ((5, 5, 12) if by_user else (15, 15, 12))
+    assert (written["complete"], written["unexercised"]) == (False, [])
+
+
+@pytest.mark.parametrize(("early", "code"), [(BY_USER, Exit.INCONCLUSIVE), (budget_ended(1).stop, Exit.EXPECTATION)])
+def test_mutants_of_all_models(early: Stop, code: Exit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first model has an unexercised property without a reason, the second is ended early, others are not begun."""
+    asked = []
+
+    def judge(request: MutantRequest, *given: object) -> MutantReport:
+        asked.append(request.model)
+        return MutantReport(request.model, ["deadlock"], [], [], [1], early=early if len(asked) == 2 else None)
+
+    monkeypatch.setattr(mutants_of_all, "judge_mutants", judge)
+    paths = mutants_of_all.MutantPaths(tmp_path / "mutants.toml", tmp_path / "mutants.json")
+    console, quiet = Console(file=io.StringIO(), width=120, no_color=True), Progress(quiet=True)
+    assert mutants_of_all.MutantsOfAll(1, None, None, quiet, console, paths).run(None, False) is code
+    assert len(asked) == 2
+
+
+def test_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first configuration is violated, the second is not run."""
+    words = ["sweep", "die_hard", "--set=goal=4,5", "--engine=reference", "-j", "1", f"--json={tmp_path / 'r.json'}"]
+    assert said(capsys, *words)[0] == 12
+    monkeypatch.setattr(sweep_analysis, "check_one", fails_at(2, sweep_analysis.check_one, KeyboardInterrupt()))
+    code, out, _ = said(capsys, *words)
+    assert out.endswith("\n1 safety-violation, 1 not run: interrupted\ninconclusive (exit code 5)\n")
+    written = record(tmp_path / "r.json")
+    assert (code, written["exit_code"], written["not_run"]) == (5, 5, [{"goal": "5"}])
+
+
+GATE = """
+[[check]]
+model = "die_hard"
+expect = "pass"
+
+[[check]]
+model = "core"
+expect = "pass"
+
+[[check]]
+model = "die_hard"
+kind = "guards"
+expect = "pass"
+"""
+
+
+def test_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first check fails, the second is interrupted, the third is not begun."""
+    path = tmp_path / "gate.toml"
+    path.write_text(GATE)
+    words = ["gate", str(path), "-j", "1", f"--json={tmp_path / 'r.json'}"]
+    monkeypatch.setattr(run_check, "parse", fails_at(2, run_check.parse, KeyboardInterrupt()))
+    code, out, _ = said(capsys, *words)
+    assert out.count("FAIL") == 2 and "3 checks, 2 failed, 1 not run (exit code 5)" in out
+    written = record(tmp_path / "r.json")
+    assert (code, written["exit_code"], written["complete"]) == (5, 5, False)
+    assert [check["exit_code"] for check in written["checks"]] == [12, 5]
+
+
+def test_a_gate_ends_where_a_command_tells_of_ctrl_c_by_an_exception(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As Z3 does in `verify`."""
+    path = tmp_path / "gate.toml"
+    path.write_text("[[check]]\nkind = 'verify'\ncertificate = 'c.json'\nexpect = 'pass'\n" + GATE)
+    monkeypatch.setattr(verify, "run", fails_at(1, verify.run, CTRL_C[1]))
+    code, out, _ = said(capsys, "gate", str(path), "-j", "1")
+    assert (code, "4 checks, 1 failed, 3 not run (exit code 5)" in out) == (5, True), out
+
+
+def test_guards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(GuardSearches, "judged", fails_at(3, GuardSearches.judged, KeyboardInterrupt()))
+    code, out, _ = said(capsys, "guards", "core", f"--json={tmp_path / 'r.json'}")
+    written = record(tmp_path / "r.json")
+    verdicts = [guard["verdict"] for guard in written["guards"]]
+    assert (code, written["exit_code"], written["complete"]) == (5, 5, False)
+    assert "undecided" not in verdicts[:2] and set(verdicts[2:]) == {"undecided"}
+    assert "stopped because interrupted" in out
+
+
+def test_fairness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first property is violated, which gives 13; the second is not decided."""
+    path = tmp_path / "mine.py"
+    path.write_text(DIE_HARD)
+    words = ["fairness", str(path), f"--json={tmp_path / 'r.json'}"]
+    assert said(capsys, *words)[0] == 13
+    monkeypatch.setattr(Liveness, "violating_run", fails_at(2, Liveness.violating_run, KeyboardInterrupt()))
+    code, out, _ = said(capsys, *words)
+    written = record(tmp_path / "r.json")
+    assert (code, written["exit_code"], written["stop_reason"]) == (5, 5, "interrupted")
+    assert [p["holds"] for p in written["fairness"]] == [False, None]
+    assert "is_solved  violated" in out and "is_filled  undecided" in out
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_diff(number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The search of one model ends by Ctrl-C: no other begins, and nothing is compared with half a model."""
+
+    def cut(graph: Any) -> Any:
+        graph.stopped = BY_USER
+        return graph
+
+    search, calls = ends_at(number, diff_analysis.reachable_graph, cut)
+    monkeypatch.setattr(diff_analysis, "reachable_graph", search)
+    code, out, err = said(capsys, "diff", "core", "core_liveness")
+    assert (code, out, err, len(calls)) == (5, "", "reassure: interrupted\n", number)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_properties_of_a_diff(
+    number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A property of a search that was cut off is not said to be gained or lost."""
+    check, calls = ends_at(number, diff_command.check, lambda pair: (ended(pair[0]), pair[1]))
+    monkeypatch.setattr(diff_command, "check", check)
+    code, out, err = said(capsys, "diff", "core", "core_liveness")
+    assert (code, out, err, len(calls)) == (5, "", "reassure: interrupted\n", number)
+
+
+def ended(result: Any) -> Any:
+    """The result, as if Ctrl-C had ended the search."""
+    return replace(result, returned=replace(result.returned, stopped=BY_USER))
+
+
+@pytest.mark.parametrize(
+    ("stop", "code"),
+    [
+        (ALL_VISITED, Exit.SAFETY),
+        (budget_ended(1).stop, Exit.SAFETY),
+        (Stop(StopReason.DEPTH, "depth 2 was reached"), Exit.SAFETY),
+        (BY_USER, Exit.INCONCLUSIVE),
+    ],
+)
+def test_kafka_diff(stop: Stop, code: Exit) -> None:
+    """The builds differ, and one breaks a promise, as far as they were compared."""
+    graphs = [SimpleNamespace(stopped=stop, complete=stop is ALL_VISITED)] * 2
+    diff = BuildDiff(SimpleNamespace(graphs=graphs), (object(),), SimpleNamespace(exit=Exit.SAFETY))  # type: ignore[arg-type]
+    assert diff.exit is code
+
+
+def test_kafka_conform(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The search of the model's states ends by Ctrl-C: the second release is not compared."""
+    search, calls = ends_at(1, model_steps.explore, lambda exploration: replace(exploration, stopped=BY_USER))
+    monkeypatch.setattr(model_steps, "explore", search)
+    words = ["kraft_kafka", "--kept", "--release=4.3.1", "--release=4.2.2", "--depth=2"]
+    code, out, err = said(capsys, "kafka", "conform", *words)
+    assert (code, len(calls)) == (5, 1), err
+    assert err.endswith("reassure: interrupted\n") and "agree" not in out
+
+
+def test_pages_are_not_made_of_half_a_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "gate.toml"
+    path.write_text("[[check]]\nmodel = 'die_hard'\nexpect = 'pass'\n[[check]]\nmodel = 'core'\nexpect = 'pass'\n")
+    assert [run.check.model for run in gate_run.gate_runs(path)] == ["die_hard", "core"]
+    check, calls = ends_at(1, gate_run.run, lambda pair: (ended(pair[0]), pair[1]))
+    monkeypatch.setattr(gate_run, "run", check)
+    with pytest.raises(KeyboardInterrupt):
+        gate_run.gate_runs(path)
+    assert len(calls) == 1
+
+
+def test_models_in_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search of one model ends by Ctrl-C: pytest ends, and its properties are no failed tests."""
+    check, calls = ends_at(1, collect.check, ended)
+    monkeypatch.setattr(collect, "check", check)
+    tests: Any = SimpleNamespace(model="die_hard", config=SimpleNamespace(getoption=lambda name: "reference"))
+    with pytest.raises(KeyboardInterrupt):
+        collect.ModelTests.result.func(tests)
+    assert len(calls) == 1
