@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
+import re
 import subprocess
 import sys
 import time
@@ -29,6 +30,8 @@ from reassure.checkers.console.processes import in_processes
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import ConfigError, make_config
 
+MOST_VALUES = 10_000
+"""Values of a range, at most."""
 Point = tuple[tuple[str, str], ...]
 """One configuration: settings in the order they were given."""
 
@@ -53,11 +56,11 @@ class Grid:
 
     @classmethod
     def of(cls, pairs: list[str]) -> Grid:
-        """From `KEY=V1,V2`; raises `ValueError` for what is none."""
+        """From `KEY=V1,V2`, where `2..4` is 2,3,4; raises `ValueError` for what is none."""
         axes: dict[str, tuple[str, ...]] = {}
         for pair in pairs:
             key, equals, text = pair.partition("=")
-            values = tuple(v.strip() for v in text.split(","))
+            values = tuple(value for part in text.split(",") for value in _range(part.strip()))
             if not equals or not key or not all(values):
                 raise ValueError(f"{pair!r} is not a setting; write KEY=VALUE or KEY=VALUE,VALUE")
             if key in axes:
@@ -84,6 +87,21 @@ class Grid:
             chosen.append(best)
             missing -= _pairs_of(best)
         return chosen
+
+
+def _range(text: str) -> list[str]:
+    """The values of `FIRST..LAST`, both included; of anything else, the text. Raises `ValueError` for a wrong range."""
+    if ".." not in text:
+        return [text]
+    ends = re.fullmatch(r"(-?\d+)\.\.(-?\d+)", text)
+    if ends is None:
+        raise ValueError(f"{text!r} is not a range; write two whole numbers, such as 2..4")
+    first, last = map(int, ends.groups())
+    if first > last:
+        raise ValueError(f"{text!r} is an empty range; write {last}..{first}")
+    if last - first >= MOST_VALUES:
+        raise ValueError(f"{text!r} has more than {MOST_VALUES:,} values")
+    return [str(value) for value in range(first, last + 1)]
 
 
 @cache

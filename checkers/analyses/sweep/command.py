@@ -24,6 +24,7 @@ from reassure.checkers.base.shared_options import (
     JOBS,
     MEMORY_OF_EACH,
     OF_SPARK,
+    SET,
     SPARK,
     SYMMETRY,
 )
@@ -37,8 +38,11 @@ if TYPE_CHECKING:
 
 CORES = os.cpu_count() or 1
 
+SETTINGS = replace(
+    SET, help="set a configuration value, or several: `2,4`, or `2..4` for 2,3,4 (default: the model's); repeatable"
+)
 OPTIONS = (
-    *COMMON,
+    *(SETTINGS if option is SET else option for option in COMMON),
     replace(
         ENGINE,
         help="native and reference run in processes here, spark as tasks of Spark (default: native)",

@@ -145,12 +145,41 @@ def test_java_is_not_needed(model: str, capsys: pytest.CaptureFixture[str], monk
 
 
 @pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("2..4", ["2", "3", "4"]), ("2..2", ["2"]), ("-2..1", ["-2", "-1", "0", "1"]),
+        ("1,3..4,6", ["1", "3", "4", "6"]), (" 2..3 , 5", ["2", "3", "5"]), ("2,4", ["2", "4"]), ("on", ["on"]),
+    ],
+)  # fmt: skip
+def test_a_range_has_both_its_ends(text: str, values: list[str]) -> None:
+    assert Grid.of([f"key={text}"]).axes == (("key", tuple(values)),)
+
+
+def test_a_range_on_the_command_line(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ranges = said(capsys, "sweep", model, "--set=most=2..4", "--engine=reference", "-j", "1")
+    listed = said(capsys, "sweep", model, "--set=most=2,3,4", "--engine=reference", "-j", "1")
+    assert (ranges[0], rows(ranges[1], 1)) == (listed[0], rows(listed[1], 1))
+    assert [row[0] for row in rows(ranges[1], 1)] == ["2", "3", "4"]
+
+
+@pytest.mark.parametrize(
     ("words", "code", "message"),
     [
         (["core", "--set=brokers"], 64, "is not a setting; write KEY=VALUE"),
         (["core", "--set=brokers=3,,4"], 64, "is not a setting; write KEY=VALUE"),
         (["core", "--set=brokers=3", "--set=brokers=4"], 64, "brokers is given twice"),
         (["core", "--set=brokers=3,3"], 64, "has a value twice"),
+        (["core", "--set=brokers=3..2"], 64, "'3..2' is an empty range; write 2..3"),
+        (["core", "--set=brokers=..3"], 64, "'..3' is not a range; write two whole numbers, such as 2..4"),
+        (["core", "--set=brokers=3.."], 64, "'3..' is not a range; write two whole numbers"),
+        (["core", "--set=brokers=a..b"], 64, "'a..b' is not a range; write two whole numbers"),
+        (["core", "--set=brokers=2...4"], 64, "'2...4' is not a range; write two whole numbers"),
+        (["core", "--set=brokers=2..4..6"], 64, "'2..4..6' is not a range; write two whole numbers"),
+        (["core", "--set=brokers=1.5..3"], 64, "'1.5..3' is not a range; write two whole numbers"),
+        (["core", "--set=brokers=3..4,4"], 64, "has a value twice"),
+        (["core", "--set=brokers=1..999999999"], 64, "'1..999999999' has more than 10,000 values"),
+        (["core", "--set=..=3"], 151, "no configuration field '..'"),
+        (["core", "--set=brokers=2..3"], 151, "brokers=2: it is 3 to 12"),
         (["core", "--set=brokerz=3"], 151, "no configuration field 'brokerz'; it has brokers, min_isr"),
         (["core", "--set=brokers=3,99"], 151, "brokers=99: it is 3 to 12"),
         (["kraft", "--set=brokers=2", "--set=replication_factor=3,4"], 6, "kraft excludes every combination: "),
