@@ -13,6 +13,7 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import (
     DEFAULT_ENGINE,
     EXACT_SYMMETRIES,
+    UNTIL_THE_BUDGET_ENDS,
     ProofOptions,
     SearchOptions,
     SimulationOptions,
@@ -62,7 +63,8 @@ class CheckRequest:
         for kind in ("invariant", "step"):
             values[kind] = [text for name, text in texts.items() if name.startswith(kind)]
         if self.walks:
-            values |= {**vars(self.walks), "walks": self.walks.count, "weight": self.walks.weights}
+            count = None if self.walks.count == UNTIL_THE_BUDGET_ENDS else self.walks.count
+            values |= {**vars(self.walks), "walks": count, "weight": self.walks.weights}
             return repro("simulate", SIMULATE, values)
         if self.proof:
             return repro("prove", PROVE, values | vars(self.proof))

@@ -46,9 +46,14 @@ class SimulationOptions:
     """Options of random walks. depth: most states of a walk. weights: by action, default 1; 0: never taken."""
 
     count: int = 10_000
+    """Or `UNTIL_THE_BUDGET_ENDS`."""
     depth: int = 100
     seed: int = 0
     weights: dict[str, int] = field(default_factory=dict)
+
+
+UNTIL_THE_BUDGET_ENDS = 1 << 62
+"""More walks than there is time for."""
 
 
 @dataclass(frozen=True)

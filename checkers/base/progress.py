@@ -61,10 +61,11 @@ class Progress:
         self.last = (now, 0, 0)
         self.next = now + self.first
 
-    def walks(self, done: int, of: int, steps: int, distinct: Callable[[], int]) -> None:
-        """As `report`, for random walks."""
+    def walks(self, done: int, of: int | None, steps: int, distinct: Callable[[], int]) -> None:
+        """As `report`, for random walks. of: how many are asked for; None: as many as there is time for."""
         if self._due():
-            self._say(f"{done:,} of {of:,} walks | {steps:,} steps | about {distinct():,} distinct states")
+            number = f"{done:,} walks" if of is None else f"{done:,} of {of:,} walks"
+            self._say(f"{number} | {steps:,} steps | about {distinct():,} distinct states")
 
     def proof(self, what: str) -> None:
         """As `report`, for a proof: the goal that it works on."""

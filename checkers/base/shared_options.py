@@ -161,7 +161,12 @@ CHECK = (
 """The options of `check`."""
 SIMULATE = (
     *SEARCH,
-    Option("--walks N", f"number of walks (default: {WALKS.count:,})", positive, WALKS.count, always=True),
+    Option(
+        "--walks N",
+        f"number of walks (default: {WALKS.count:,}; with --budget, as many as there is time for)",
+        positive,
+        always=True,
+    ),
     Option("--depth N", f"most states of a walk (default: {WALKS.depth})", positive, WALKS.depth, always=True),
     SEED,
     Option(

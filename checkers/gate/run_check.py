@@ -15,7 +15,7 @@ from pathlib import Path
 from reassure.checkers.base.declared import pairs
 from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.base.import_file import forget_files
-from reassure.checkers.base.options import seconds
+from reassure.checkers.base.options import SimulationOptions, seconds
 from reassure.checkers.base.prepare import plain
 from reassure.checkers.base.result import RAISES
 from reassure.checkers.base.run_identity import error_record
@@ -153,6 +153,8 @@ def _run(check: Check, threads: int, remaining: float | None, folder: Path) -> t
     if remaining is not None and takes(check.kind, "budget"):
         budget = check.given.get("budget")
         own.append(f"--budget={min(remaining, seconds(str(budget)) if budget is not None else remaining):.3f}")
+        if budget is None and takes(check.kind, "walks") and "walks" not in check.given:
+            own.append(f"--walks={SimulationOptions.count}")  # the gate's budget is for other checks too
     out, noise = io.StringIO(), io.StringIO()
     args = argparse.Namespace(json=None)
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.options import SimulationOptions
-from reassure.checkers.base.shared_options import SIMULATE
+from reassure.checkers.base.options import UNTIL_THE_BUDGET_ENDS, SimulationOptions
+from reassure.checkers.base.shared_options import SIMULATE, WALKS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.console.arguments import search_options
@@ -20,5 +20,6 @@ KIND = GateKind(SEARCH_FIGURES)
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Walks, reports, and writes what is asked for."""
     options = search_options(args, depth=None)
-    walks = SimulationOptions(args.walks, args.depth, args.seed, dict(args.weight))
+    count = args.walks or (WALKS.count if args.budget is None else UNTIL_THE_BUDGET_ENDS)
+    walks = SimulationOptions(count, args.depth, args.seed, dict(args.weight))
     return run_and_report(CheckRequest(args.model, args.set, "simulate", options, walks=walks), args, console).exit()

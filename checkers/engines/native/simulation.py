@@ -1,8 +1,9 @@
 """Random walks with the native kernel, for spaces too large to search: seeded, repeatable, and never a proof.
 
 A walk starts in an initial state chosen at random, then takes an action chosen by weight among the enabled ones, with
-parameters chosen at random. What a walk does depends on the seed and its number alone: any number of threads, and the
-same seed later, give the same walks. What is found is rebuilt in plain Python, shortened there, and replayed.
+parameters chosen at random; `simulate` draws no step that changes nothing. What a walk does depends on the seed and its
+number alone: any number of threads, and the same seed later, give the same walks. What is found is rebuilt in plain
+Python, shortened there, and replayed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from reassure.checkers.base.engine_results import (
     SearchStatistics,
     SimulationResult,
 )
-from reassure.checkers.base.options import SearchOptions, SimulationOptions
+from reassure.checkers.base.options import UNTIL_THE_BUDGET_ENDS, SearchOptions, SimulationOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.stop import FAILED_FAST, Ending, Interrupted, Stop, StopReason
@@ -98,8 +99,12 @@ class Walked:
 class Walker:
     """Walks of one model with its kernel."""
 
-    def __init__(self, bound: BoundModel, kernel: CompiledKernel, walks: SimulationOptions, initials: Rows) -> None:
-        self.bound, self.kernel, self.walks, self.initials = bound, kernel, walks, initials
+    def __init__(
+        self, bound: BoundModel, kernel: CompiledKernel, walks: SimulationOptions, initials: Rows, idle: bool = True
+    ) -> None:
+        """idle: whether steps that change nothing are drawn; if not, they are only where one hits a claim for the first
+        time in its walk, and a walk ends where there is no other."""
+        self.bound, self.kernel, self.walks, self.initials, self.idle = bound, kernel, walks, initials, idle
         declared = {action.name: action.weight for action in bound.model.actions}
         weights = [walks.weights.get(name, declared[name]) for name in kernel.model.actions]
         self.weights = np.array(weights or [0], np.int64)
@@ -116,7 +121,7 @@ class Walker:
             state=np.zeros(words, np.int64), tally=walked.tally, taken=walked.taken, lengths=walked.lengths,
             first_hits=walked.best, hits=walked.hits, expanded=np.zeros(shape.claim_words, np.int64),
             seen=np.zeros(shape.claim_words, np.int64), sketch=walked.sketch, path=path, path_states=len(path),
-            states=0,
+            idle=int(self.idle), states=0,
         )  # fmt: skip
         while True:
             self.kernel.run(take_walks, words, arguments)
@@ -145,7 +150,7 @@ def simulate(prepared: Prepared, options: SearchOptions, progress: Progress, wal
     stats = SearchStatistics(bytes_per_state=layout.bytes_per_state, workers=options.workers)
     start = Start.of(bound, layout)
     initials = np.array(start.rows, np.uint64).view(np.int64).reshape(-1, layout.words)
-    walker = Walker(bound, kernel, walks, initials)
+    walker = Walker(bound, kernel, walks, initials, idle=False)
     seen, _ = walker.run(0, 0)  # compiles, or loads what is compiled
     stats.seconds["compile"], clock = clock.seconds, Clock(options.budget)
     names = {*(p.name for p in bound.properties), *(["deadlock"] if bound.model.deadlock else [])}
@@ -155,9 +160,11 @@ def simulate(prepared: Prepared, options: SearchOptions, progress: Progress, wal
             name in names and options.wants(name) and seen.hits[flag] for name, flag in kernel.model.flags().items()
         )
 
+    count = None if walks.count == UNTIL_THE_BUDGET_ENDS else walks.count
+
     def beat() -> None:
         clock.look()
-        progress.walks(seen.walks, walks.count, int(seen.taken.sum()), seen.distinct)
+        progress.walks(seen.walks, count, int(seen.taken.sum()), seen.distinct)
         if options.fail_fast and ended():
             raise Interrupted(FAILED_FAST.reason, FAILED_FAST.text)
 

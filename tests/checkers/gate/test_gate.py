@@ -120,6 +120,19 @@ def test_an_interrupted_gate_stops(tmp_path: Path) -> None:
     assert (data["exit_code"], data["complete"], len(data["checks"])) == (5, False, 1)
 
 
+@pytest.mark.parametrize(("more", "walks"), [("", 10_000), ("walks = 20\n", 20), ("budget = '1s'\n", None)])
+def test_the_budget_of_a_gate_is_not_for_walks_alone(
+    more: str, walks: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Random walks take as many as without it; as long as a budget of their own says."""
+    path, record = tmp_path / "g.toml", tmp_path / "g.json"
+    check = "[[check]]\nmodel = 'core'\nkind = 'simulate'\ndepth = 5\nexpect = 'inconclusive'\n"
+    path.write_text(f"budget = '100s'\n{check}{more}")
+    assert said(capsys, "gate", str(path), f"--json={record}")[0] == 0
+    taken = json.loads(record.read_text())["checks"][0]["simulation"]["walks"]
+    assert taken == walks if walks is not None else taken > 10_000
+
+
 def test_a_gate_whose_last_check_is_interrupted_is_not_complete() -> None:
     one = Check("one", "check", {"model": "core"}, "pass", None, None, {})
     report = GateReport(GateFile(Path("g.toml"), [one]), [one], [unanswered(one, Exit.INCONCLUSIVE, BY_USER)])

@@ -63,6 +63,8 @@ class WalkArguments:
     path: Words
     """Gets the first `path_states` states of each walk."""
     path_states: int
+    idle: int
+    """1: steps that change nothing are drawn too. 0: only where one hits a claim for the first time in its walk."""
     states: int
     """The number of states that the last walk visited."""
 
@@ -111,6 +113,25 @@ def pick(words: Static, rows: Words, row_words: int, n: int, weights: Words, x: 
 
 
 @kernel
+def leave_out_idle(words: Static, a: WalkArguments, n: int) -> int:
+    """Keeps, in their order, the steps that change the state or hit a claim that the walk did not; returns how many."""
+    row_words = a.model.row_words
+    kept = 0
+    for k in range(n):
+        at = k * row_words
+        differs = 0
+        for j in range(words):
+            differs |= a.successors[at + j] ^ a.state[j]
+        for j in range(a.model.step_words):
+            differs |= (a.successors[at + words + j] >> ACTION_BITS) & ~a.seen[1 + j]
+        if differs != 0:
+            for j in range(row_words):
+                a.successors[kept * row_words + j] = a.successors[at + j]
+            kept += 1
+    return kept
+
+
+@kernel
 def note_hits(claims: int, word: int, steps: int, number: int, first_hits: Words) -> None:
     """Keeps, for each claim, the walk that hit it after the fewest steps; of equals, the first walk."""
     while claims != 0:
@@ -152,6 +173,8 @@ def take_walk(words: Static, a: WalkArguments, number: int) -> int:
         a.seen[0] |= claims
         if steps == a.steps or n == 0 or a.tally[ERROR] != 0:
             return steps
+        if a.idle == 0:
+            n = leave_out_idle(words, a, n)
         x = wrap(x + _GOLDEN)
         k = pick(words, a.successors, row_words, n, a.weights, shuffled(x))
         if k < 0:

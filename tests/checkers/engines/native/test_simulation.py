@@ -38,13 +38,13 @@ def facts(verdict: CheckResult) -> dict[str, Any]:
     return record
 
 
-def walker(name: str, values: dict[str, Any], walks: SimulationOptions) -> Walker:
+def walker(name: str, values: dict[str, Any], walks: SimulationOptions, idle: bool = True) -> Walker:
     model = load(name)
     bound, lowered = bind(model, values)
     layout = state_layout(bound)
     kernel = compiled(lowered, layout)
     starts = sorted(layout.encode(s) for _, _, s in bound.initial_states())
-    return Walker(bound, kernel, walks, np.array(starts, np.uint64).view(np.int64).reshape(-1, layout.words))
+    return Walker(bound, kernel, walks, np.array(starts, np.uint64).view(np.int64).reshape(-1, layout.words), idle)
 
 
 @pytest.mark.parametrize("model", ["core", "batching_example"])
@@ -69,14 +69,15 @@ def test_walks_are_runs_of_the_model() -> None:
     assert len(seen) == 20
 
 
-def test_how_likely_states_are() -> None:
-    """`die_hard` after six steps: the walks' shares beside the exact probabilities."""
-    them = walker("die_hard", {}, SimulationOptions(20_000, 7, 1))
+@pytest.mark.parametrize("idle", [True, False])
+def test_how_likely_states_are(idle: bool) -> None:
+    """`die_hard` after six steps: the walks' shares beside the exact probabilities, with and without idle steps."""
+    them = walker("die_hard", {}, SimulationOptions(20_000, 7, 1), idle)
     exact = {next(s for _, _, s in them.bound.initial_states()): 1.0}
     for _ in range(6):
         following: dict[Any, float] = {}
         for state, chance in exact.items():
-            steps = list(them.bound.steps(state))
+            steps = [step for step in them.bound.steps(state) if idle or step.after != state]
             for step in steps:
                 following[step.after] = following.get(step.after, 0) + chance / len(steps)
         exact = following
@@ -89,6 +90,58 @@ def test_how_likely_states_are() -> None:
         assert abs(found.get(state, 0) - chance) < 0.03, state
 
 
+IDLE = """
+from reassure import cover, step_property
+from reassure.models.examples import die_hard
+from reassure.models.examples.die_hard import Jugs
+
+@step_property
+def steps_change_something(before: Jugs, after: Jugs) -> bool:
+    return before != after or before.big != 5
+
+@cover(on=die_hard.empty_big)
+def nothing_is_emptied(before: Jugs, after: Jugs) -> bool:
+    return before == after
+
+MODEL = die_hard.MODEL.adding(steps_change_something, nothing_is_emptied)
+"""
+
+
+def test_idle_steps_are_taken_only_for_what_they_show(tmp_path: Path) -> None:
+    """Once in a walk each: the property that an idle step violates, and the cover that only idle steps reach."""
+    path = tmp_path / "idle.py"
+    path.write_text(IDLE)
+    verdict, bound = walked(str(path), [], SimulationOptions(300, 60, 1), witness=True)
+    finding = next(p for p in verdict.properties if p.name == "steps_change_something")
+    (cover,) = verdict.covers
+    assert (finding.status, finding.depth, cover.depth) == ("violated", 3, 2)
+    assert cover.walks is not None and cover.walks > 290
+    for trace in (finding.trace, cover.trace):
+        assert trace is not None and trace.states[-1] == trace.states[-2]
+        replay(trace, bound)
+
+    def idle_steps(idle: bool) -> list[int]:
+        """By walk."""
+        them = walker(str(path), {}, SimulationOptions(1, 60, 1), idle)
+        return [sum(a == b for a, b in pairwise(them.states(number, 60))) for number in range(50)]
+
+    assert set(idle_steps(idle=False)) == {2}
+    assert min(idle_steps(idle=True)) > 2
+
+
+def test_a_walk_ends_where_no_step_changes_anything(tmp_path: Path) -> None:
+    """That is no deadlock: a step is enabled."""
+    text = stuck(tmp_path).read_text()
+    guarded = "    require(s.n < 3)\n    return replace(s, n=s.n + 1)"
+    assert guarded in text
+    path = tmp_path / "rests.py"
+    path.write_text(text.replace(guarded, "    return replace(s, n=min(s.n + 1, 3))"))
+    verdict, _ = walked(str(path), [], SimulationOptions(50, 30))
+    assert [(p.name, p.status) for p in verdict.properties] == [("deadlock", "unknown")]
+    assert verdict.simulation is not None and verdict.simulation.lengths == [{"from": 4, "to": 6, "walks": 50}]
+    assert verdict.stats.generated == 150
+
+
 def test_a_declared_weight_counts(tmp_path: Path) -> None:
     """Of the two actions of a coin one has weight 9: it is chosen nine times in ten, unless --weight differs."""
     path = tmp_path / "coin.py"
@@ -96,8 +149,8 @@ def test_a_declared_weight_counts(tmp_path: Path) -> None:
         "from dataclasses import dataclass\n"
         "from reassure import Model, action, initial\n\n\n"
         "@dataclass(frozen=True)\nclass Config: ...\n\n\n"
-        "@dataclass(frozen=True)\nclass Coin:\n    heads: bool\n\n\n"
-        "@initial\ndef start(c: Config) -> Coin:\n    return Coin(heads=False)\n\n\n"
+        "@dataclass(frozen=True)\nclass Coin:\n    heads: bool\n    thrown: bool = True\n\n\n"
+        "@initial\ndef start(c: Config) -> Coin:\n    return Coin(heads=False, thrown=False)\n\n\n"
         "@action(who='hand', weight=9)\ndef heads(s: Coin) -> Coin:\n    return Coin(heads=True)\n\n\n"
         "@action(who='hand')\ndef tails(s: Coin) -> Coin:\n    return Coin(heads=False)\n\n\n"
         "MODEL = Model.of(__name__, state=Coin, config=Config)\n"
@@ -227,6 +280,28 @@ def test_budget_and_fail_fast() -> None:
     stopped, _ = walked("die_hard", [], SimulationOptions(10**9, 100), fail_fast=True)
     assert stopped.stopped_because == "a property is violated (--fail-fast)"
     assert stopped.exit() is Exit.SAFETY
+
+
+@pytest.mark.parametrize(
+    ("words", "fewest", "most", "ended"),
+    [
+        (["--budget=1s"], 10_064, None, "the budget of 1 s ended"),
+        (["--budget=30s", "--walks=300"], 300, 300, "300 walks of at most 5 states were taken"),
+        ([], 10_000, 10_000, "10,000 walks of at most 5 states were taken"),
+    ],
+)
+def test_a_budget_is_used_unless_the_number_of_walks_is_given(
+    words: list[str], fewest: int, most: int | None, ended: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "r.json"
+    code, _, _ = said(capsys, "simulate", "core", "--depth=5", f"--json={path}", *words)
+    record = json.loads(path.read_text())
+    walks = record["simulation"]["walks"]
+    assert (code, record["stopped_because"]) == (5, ended)
+    assert walks >= fewest and (most is None or walks == most)
+    given = [word for word in words if "walks" in word] or ([] if words else ["--walks=10000"])
+    assert [word for word in record["repro"].split() if "walks" in word] == given
+    assert most is not None or record["stats"]["seconds"]["search"] >= 1
 
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
