@@ -6,7 +6,7 @@ import ast
 import contextlib
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -57,6 +57,28 @@ class ExpressionClaims:
                 raise Failure(Exit.USAGE, f"--{kind} {text!r}: an expression about {wanted} is needed")
             claims.append(claim)
         return tuple(claims)
+
+
+@contextlib.contextmanager
+def reachable(expression: str) -> Iterator[Callable[[Model], tuple[Property, ...]]]:
+    """The claim of a model that every state is followed by one of which an expression is true, named `NAME`.
+
+    It lasts as long as the context. Raises `Failure` for what is not an expression of a state.
+    """
+    with temporary_folder("stuck") as folder:
+
+        def of(model: Model) -> tuple[Property, ...]:
+            if NAME in {d.name for d in model.declarations()}:
+                has = f"{model.name} declares {NAME}, which is the name of an expression here"
+                raise Failure(Exit.USAGE, f"{has}: give what it declares another name")
+            goal = _claim(model, NAME, expression, f"({expression})", folder)
+            if goal.over_steps:
+                raise Failure(Exit.USAGE, f"{expression!r}: an expression about a state `s` is needed")
+            every_state = _claim(model, "every_state", "True", "True", folder).function
+            every_state.__doc__ = f"From every state a state can be reached of which this is true: {expression}"
+            return (Property(NAME, "leads_to", every_state, goal=goal.function),)
+
+        yield of
 
 
 @contextlib.contextmanager

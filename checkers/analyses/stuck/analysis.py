@@ -31,6 +31,7 @@ from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaims
 from reassure.checkers.engines.native.state_graph import Numbers, StateGraph, reachable_graph
+from reassure.checkers.traces.expression_claims import NAME
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.trace import Trace
@@ -66,6 +67,12 @@ class Stuck:
         return self.claimed - self.can_end - self.trapped
 
     @property
+    def can_always_end(self) -> bool:
+        """Whether the goal can be reached from every P-state, of all that there are."""
+        open_states = self.trapped or self.undecided or self.clipped or not self.complete
+        return bool(self.claimed) and not open_states
+
+    @property
     def status(self) -> str:
         """Not to be trapped is not yet to arrive."""
         return "violated" if self.trapped else "unknown"
@@ -86,10 +93,13 @@ class StuckResult:
 
     result: CheckResult
     answers: list[Stuck]
+    expression: str = ""
+    """The goal, if it was given as text."""
 
     @property
     def exit(self) -> Exit:
-        return worst([answer.exit for answer in self.answers])
+        """The exit code: the most severe; 0 for an expression that can be reached from every state: that is all."""
+        return worst([Exit.OK if self.expression and a.can_always_end else a.exit for a in self.answers])
 
 
 class StepsBack:
@@ -170,11 +180,18 @@ def _path_to(graph: StateGraph, number: int, prop: Property) -> Trace:
 
 
 def analysed(
-    prepared: Prepared, options: SearchOptions, limit: int | None, fair_only: bool, repro: str, progress: Progress
+    prepared: Prepared,
+    options: SearchOptions,
+    limit: int | None,
+    fair_only: bool,
+    repro: str,
+    progress: Progress,
+    expression: str = "",
 ) -> StuckResult:
     """Every leads-to property of the model that `options` ask for; `Failure` where there is none to be had.
 
     limit: the search ends before the level that follows on so many states. repro: the command that repeats it.
+    expression: the text of the goal, of a property that `reachable` made.
     """
     bound = prepared.bound
     properties = [p for p in bound.properties if p.kind == "leads_to"]
@@ -195,4 +212,6 @@ def analysed(
     stats = SearchStatistics(start.generated + steps, graph.count, depth, clipped)
     ended = EngineResult(SearchResult(), stats, graph.stopped, graph.complete, facts)
     identity = RunIdentity.of(prepared, "stuck", repro)
-    return StuckResult(CheckResult.of(identity, bound, SearchOptions([p.name for p in properties]), ended), answers)
+    asked = SearchOptions([p.name for p in properties])
+    texts = {NAME: expression} if expression else {}
+    return StuckResult(CheckResult.of(identity, bound, asked, ended, expressions=texts), answers, expression)

@@ -8,18 +8,26 @@ from dataclasses import replace
 from reassure.checkers.base.argument_types import positive
 from reassure.checkers.base.atomic_files import write_record
 from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import Prepared, prepare
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_GRAPH, MODEL, OUTPUTS, PROPERTY, SET, WORKERS
 from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
+from reassure.checkers.traces.expression_claims import NAME, NAMES, as_written, reachable
 
 OPTIONS = (
     MODEL,
     SET,
+    Option(
+        "EXPRESSION",
+        "Python over a state `s`, `c` is the configuration: from which states is none reachable of which it is true? "
+        "(default: the goals of the properties)",
+        nargs="?",
+    ),
     replace(PROPERTY, help="only these properties; repeatable, * matches any letters (default: all)"),
     Option("--fair-only", "search paths of fair actions only: unfair ones need never occur", bool),
     Option("--limit N", "stop after expanding N states and the rest of their level (default: no limit)", positive),
@@ -33,12 +41,26 @@ KIND = GateKind(SEARCH_FIGURES)
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Analyses the state graph, reports, and writes what is asked for."""
+    if args.expression is None:
+        return _reported(prepare(args.model, args.set), search_options(args), args, console)
+    if args.property:
+        raise Failure(Exit.USAGE, "EXPRESSION is asked for in place of the properties: leave out --property")
+    with reachable(args.expression) as claims:
+        try:
+            prepared = prepare(args.model, args.set, claims=claims)
+        except Failure as failure:
+            if (text := as_written(str(failure))) == str(failure):
+                raise
+            raise Failure(Exit.USAGE, f"{text}; {NAMES}" if "is not defined" in text else text) from None
+        return _reported(prepared, search_options(args, properties=[NAME]), args, console)
+
+
+def _reported(prepared: Prepared, options: SearchOptions, args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.stuck.analysis import analysed
     from reassure.checkers.analyses.stuck.report import report_stuck, stuck_record
 
-    prepared = prepare(args.model, args.set)
     with Progress(quiet=args.quiet) as progress:
-        analysis = analysed(prepared, search_options(args), args.limit, args.fair_only, args.repro, progress)
+        analysis = analysed(prepared, options, args.limit, args.fair_only, args.repro, progress, args.expression or "")
     traces = analysis.result.write_traces(args.trace_dir, prepared.bound) if args.trace_dir else {}
     write_record(args.json, stuck_record(analysis, traces))
     report_stuck(prepared.bound, analysis, console, stories=not args.quiet)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reassure.checkers.analyses.stuck.analysis import Stuck, StuckResult
-from reassure.checkers.base.exit_codes import VERDICTS
+from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.traces.render import tell
 from reassure.spec.semantics.interpreter import BoundModel
@@ -23,15 +23,16 @@ def stuck_record(found: StuckResult, traces: dict[str, str]) -> dict[str, Any]:
         **found.result.record(traces),
         "verdict": VERDICTS[found.exit],
         "exit_code": found.exit.value,
-        "properties": [_property_record(answer, traces.get(answer.name)) for answer in found.answers],
+        **({"expression": found.expression} if found.expression else {}),
+        "properties": [_property_record(answer, traces.get(answer.name), found) for answer in found.answers],
     }
 
 
-def _property_record(answer: Stuck, trace: str | None) -> dict[str, Any]:
+def _property_record(answer: Stuck, trace: str | None, found: StuckResult) -> dict[str, Any]:
     return {
         "name": answer.name,
-        "kind": "leads_to",
-        "status": answer.status,
+        "kind": "can_reach" if found.expression else "leads_to",
+        "status": "holds" if found.exit is Exit.OK else answer.status,
         "claimed": answer.claimed,
         "can_end": answer.can_end,
         "trapped": answer.trapped,
@@ -47,7 +48,7 @@ def report_stuck(bound: BoundModel, found: StuckResult, console: Console, storie
     config = ", ".join(f"{key}={value}" for key, value in result.identity.config.items())
     console.print(f"{result.model} ({config})", style="bold")
     for answer in found.answers:
-        _report_answer(answer, console)
+        _report_answer(answer, found.expression, console)
         if stories and answer.trace is not None:
             console.print()
             tell(answer.trace, bound, console)
@@ -62,9 +63,9 @@ def report_stuck(bound: BoundModel, found: StuckResult, console: Console, storie
     console.print(f"again: {result.repro}", style="dim")
 
 
-def _report_answer(answer: Stuck, console: Console) -> None:
-    console.print(f"\n{answer.name}", style="bold")
-    console.print(f"  {answer.claimed:,} state{'s' * (answer.claimed != 1)} must be followed by the goal")
+def _report_answer(answer: Stuck, expression: str, console: Console) -> None:
+    console.print(f"\n{expression or answer.name}", style="bold")
+    console.print(f"  {counted(answer.claimed, 'state')}{'' if expression else ' must be followed by the goal'}")
     if answer.trapped:
         by = "by fair actions alone" if answer.fair_only else "on every path"
         text = f"violated: from {answer.trapped:,} of them the goal is unreachable {by}"

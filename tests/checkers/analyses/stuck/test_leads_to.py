@@ -295,6 +295,70 @@ def test_bad_input(words: list[str], code: int, message: str, capsys: pytest.Cap
     assert len(err.splitlines()) == 1
 
 
+CHAIN = PRELUDE + NO_RETURN + "\nMODEL = Model.of(__name__, state=State, config=Config)\n"
+
+
+@pytest.mark.parametrize(
+    ("expression", "code", "status", "counts"),
+    [
+        ("s.number == 2", 13, "violated", [5, 3, 2, 0]),
+        ("s.number == 2 or s.number < 0", 0, "holds", [5, 5, 0, 0]),
+        ("s.number == 0", 13, "violated", [5, 1, 4, 0]),
+        ("True", 0, "holds", [5, 5, 0, 0]),
+        ("s.number == 9", 13, "violated", [5, 0, 5, 0]),
+    ],
+)
+def test_an_expression(
+    expression: str, code: int, status: str, counts: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From which states none can be reached of which it is true; that it can from all is the whole answer."""
+    (tmp_path / "chain.py").write_text(CHAIN)
+    record, traces = tmp_path / "r.json", tmp_path / "traces"
+    words = [str(tmp_path / "chain.py"), expression, f"--json={record}", f"--trace-dir={traces}"]
+    found, out, _ = said(capsys, *words)
+    data = json.loads(record.read_text())
+    (row,) = data["properties"]
+    assert (found, data["exit_code"], data["expression"], row["status"]) == (code, code, expression, status)
+    assert [row[key] for key in ("claimed", "can_end", "trapped", "undecided")] == counts
+    assert f"\n{expression}\n  5 states\n" in out
+    assert ("from each of them the goal can be reached" in out) == (code == 0)
+    assert (row["trace"] is None) == (code == 0)
+    if code:
+        assert "from here on the goal is unreachable" in out
+        assert json.loads(Path(row["trace"]).read_text())["#meta"]["expression"] == expression
+
+
+def test_an_expression_is_not_decided_by_half_a_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "chain.py").write_text(CHAIN)
+    assert said(capsys, str(tmp_path / "chain.py"), "s.number != 5", "--limit=2")[0] == 5
+
+
+def test_an_expression_of_the_fair_actions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No action is fair, so that none needs happen."""
+    (tmp_path / "chain.py").write_text(CHAIN)
+    assert said(capsys, str(tmp_path / "chain.py"), "s.number == 2 or s.number < 0", "--fair-only")[0] == 13
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["before.number == 2"], 64, "an expression about a state `s` is needed"),
+        (["s.number =="], 64, "is not a Python expression"),
+        (["s.numbr == 2"], 64, "did you mean `.number`?"),
+        (["s.number"], 64, "the value of the expression: a bool is needed"),
+        (["nobody == 2"], 64, "`nobody` is not defined; `s` is a state"),
+        (["s.number == 2", "--property=arrives"], 64, "leave out --property"),
+    ],
+)
+def test_expressions_that_are_refused(
+    words: list[str], code: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "chain.py").write_text(CHAIN)
+    found, out, err = said(capsys, str(tmp_path / "chain.py"), *words)
+    assert (found, out) == (code, "")
+    assert message in err
+
+
 def test_a_model_that_raises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "raising.py"
     made = NO_RETURN.replace("return s.number == 2", "return s.order[0] == s.order[0]")
