@@ -9,7 +9,7 @@ import io
 import json
 import shutil
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reassure.checkers.base.declared import pairs
@@ -115,7 +115,9 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
             except Failure:
                 pass  # of a model that cannot be loaded: the record says so
             except Exception as error:  # the verdict counts without its story
-                outcome.problems.append(Problem(Exit.INTERNAL, f"the counterexample cannot be told: {error}"))
+                untold = f"; its counterexample cannot be told: {type(error).__name__}: {error}"
+                first = outcome.problems[0]
+                outcome.problems[0] = replace(first, text=first.text + untold)
             if traces is not None:
                 outcome.traces = _copy_traces(record, traces)
         for p in record["properties"]:

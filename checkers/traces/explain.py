@@ -6,6 +6,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
@@ -22,17 +23,6 @@ from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
 UNKNOWN = object()
-
-OUT_OF_PLACE = (
-    AttributeError,  # None.x
-    TypeError,  # None < 1
-    KeyError,  # map[None]
-    IndexError,  # ()[0]
-    ValueError,  # max of nothing
-    StopIteration,  # next of nothing
-    RuntimeError,  # the same within a comprehension
-)
-"""Errors of an operand that is evaluated on its own, where the operand that guards it is false."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +60,27 @@ def end_shows(trace: Trace, bound: BoundModel) -> bool | None:
     return shows(bound, claim, before, last_step(trace, bound), trace.states[-1])
 
 
+def explained(explain: Callable[[], list[str]]) -> list[str]:
+    """The lines of an explanation; one line that names the error where explaining raises.
+
+    An answer does not depend on its explanation: its trace is printed, and its exit code stays.
+    """
+    try:
+        return explain()
+    except (Exception, SystemExit) as error:
+        return [f"not explained: {type(error).__name__}: {error}"]
+
+
 def reasons(trace: Trace, bound: BoundModel) -> list[str]:
     """Of a loop, what repeats and why that is fair; what raises; else the expression that the property returned false
     with, what in it is false, the values it read, and of a function that it asks of all why it is false.
+
+    Raises nothing: see `explained`.
     """
+    return explained(lambda: _reasons(trace, bound))
+
+
+def _reasons(trace: Trace, bound: BoundModel) -> list[str]:
     if trace.loop is not None:
         return [repeats(trace), *why_fair(trace, bound)]
     if trace.meta.get("property_kind") == RAISES:
@@ -96,6 +103,8 @@ def reasons(trace: Trace, bound: BoundModel) -> list[str]:
     expression, names = decided
     printed = (bound.model.state, bound.model.config, *bound.views)
     scene = Scene(names, frozenset(claim.function.__code__.co_varnames), printed)
+    if _value(expression, scene) is not False:
+        return []  # its file has changed since it was imported
     return [*false_because(expression, scene), *(f"  {line}" for line in within_members(expression, scene))]
 
 
@@ -195,17 +204,36 @@ def _false_parts(expression: ast.expr, scene: Scene) -> list[ast.expr]:
     """The operands of the `and` and `or` in a false expression that make it false."""
     if not isinstance(expression, ast.BoolOp):
         return [expression]
+    # Of a conjunction, one operand decided: the last that Python evaluated.
+    operands = evaluated(expression, scene)[-1:] if isinstance(expression.op, ast.And) else expression.values
     # What lies in an operand that is true has decided nothing, even if it is false.
-    false = [value for value in expression.values if _value(value, scene) is False]
-    return [part for value in false for part in _false_parts(value, scene)]
+    false = [operand for operand in operands if _value(operand, scene) is False]
+    return [part for operand in false for part in _false_parts(operand, scene)]
+
+
+def evaluated(expression: ast.BoolOp | ast.Compare | ast.IfExp, scene: Scene) -> list[ast.expr]:
+    """The operands that Python evaluates: none behind one that decides, and one branch of an `if`."""
+    match expression:
+        case ast.BoolOp(op=op, values=operands):
+            deciding = isinstance(op, ast.Or)
+            last = next((n for n, one in enumerate(operands) if _value(one, scene) is deciding), len(operands))
+            return operands[: last + 1]
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            links = [ast.Compare(a, [op], [b]) for a, op, b in zip([left, *others], ops, others, strict=False)]
+            last = next((n for n, link in enumerate(links[:-1]) if _value(link, scene) is False), len(links))
+            return [left, *others[: last + 1]]
+    return [expression.test, expression.body if _value(expression.test, scene) is True else expression.orelse]
 
 
 def _value(expression: ast.expr, scene: Scene) -> Any:
     """The value of a part where the property was decided; `UNKNOWN` where it cannot be had on its own."""
     try:
-        return eval(compile(ast.Expression(expression), "<property>", "eval"), scene.names)
-    except OUT_OF_PLACE:
-        return UNKNOWN  # a part behind another that guards it, such as `x is None or x.y`
+        whole = ast.fix_missing_locations(ast.Expression(expression))
+        return eval(compile(whole, "<property>", "eval"), scene.names)
+    except NameError:
+        raise  # the names are ours
+    except Exception:
+        return UNKNOWN  # a member of `all` behind the first that is false: Python evaluated none
 
 
 def _sides(part: ast.expr, scene: Scene) -> list[tuple[str, str]]:
@@ -213,10 +241,10 @@ def _sides(part: ast.expr, scene: Scene) -> list[tuple[str, str]]:
     match part:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return _sides(inner, scene)
-        case ast.BoolOp(values=values):  # under a `not`
-            return [side for value in values for side in _sides(value, scene)]
+        case ast.BoolOp():  # under a `not`
+            return [side for operand in evaluated(part, scene) for side in _sides(operand, scene)]
         case ast.Compare():
-            read = [part.left, *part.comparators]
+            read = evaluated(part, scene)
         case ast.Call():
             read = [a for a in part.args if not isinstance(a, ast.GeneratorExp)]
         case _:
@@ -268,10 +296,11 @@ def _deciding(quantified: Quantifier, scene: Scene) -> list[dict[str, Any]]:
     last = generators[-1]
     false = ast.comprehension(last.target, last.iter, [*last.ifs, ast.UnaryOp(ast.Not(), claim)], 0)
     element = ast.parse(f"({', '.join(names)},)", mode="eval").body
-    which = ast.ListComp(element, [*generators[:-1], false])
-    members = _value(ast.fix_missing_locations(which), scene)
-    if members is UNKNOWN:
-        return []
+    iterator = _value(ast.GeneratorExp(element, [*generators[:-1], false]), scene)
+    members = []
+    with suppress(Exception):  # of a member behind the first one that decides: Python evaluated it for none
+        for values in iterator if iterator is not UNKNOWN else ():
+            members.append(values)
     # A set of enum members has another order in every process.
     ordered = sorted(members, key=lambda values: [natural(plain(value)) for value in values])
     return [dict(zip(names, values, strict=True)) for values in ordered]

@@ -5,12 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-from reassure.checkers.traces.explain import Scene, false_because, values_read, within_calls, within_members
+from reassure.checkers.traces.explain import (
+    Scene,
+    evaluated,
+    explained,
+    false_because,
+    values_read,
+    within_calls,
+    within_members,
+)
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel, FailedCall, Params, Step
 
@@ -108,7 +116,8 @@ class ExplainingModel(BoundModel):
         guard.count += 1
         if called is not None:
             scene = Scene({**frame.f_globals, **frame.f_locals}, frozenset(frame.f_code.co_varnames), self._printed)
-            guard.examples.append(RefusedChoice(params, tuple(_values(called, scene))))
+            values = explained(partial(_values, called, scene))
+            guard.examples.append(RefusedChoice(params, tuple(values)))
 
 
 COMPREHENSIONS = (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
@@ -163,7 +172,7 @@ def _values(called: _GuardCall, scene: Scene) -> list[str]:
     call, condition = called.call, called.condition
     kind = call.func.id if isinstance(call.func, ast.Name) else ""
     if kind == "refuse" and condition is not None:
-        return [f"because true: {ast.unparse(condition)}", *values_read(_compared(condition), scene)]
+        return [f"because true: {ast.unparse(condition)}", *values_read(_compared(condition, scene), scene)]
     if kind != "require" or not call.args:
         return values_read(call.args[:1], scene)
     lines = false_because(call.args[0], scene)
@@ -172,14 +181,19 @@ def _values(called: _GuardCall, scene: Scene) -> list[str]:
     return [line.strip() for line in lines + within]
 
 
-def _compared(condition: ast.expr) -> list[ast.expr]:
-    """The operands of the comparisons in a condition, constants apart; a comprehension has names of its own."""
+def _compared(condition: ast.expr, scene: Scene) -> list[ast.expr]:
+    """The operands of the comparisons that a condition evaluates, constants apart.
+
+    A comprehension has names of its own.
+    """
     operands: list[ast.expr] = []
     nodes: list[ast.AST] = [condition]
     for node in nodes:  # grows meanwhile
-        if isinstance(node, ast.Compare):
-            operands += [node.left, *node.comparators]
-        if not isinstance(node, COMPREHENSIONS):
+        if isinstance(node, (ast.BoolOp, ast.Compare, ast.IfExp)):
+            parts = evaluated(node, scene)
+            operands += parts if isinstance(node, ast.Compare) else []
+            nodes += parts
+        elif not isinstance(node, COMPREHENSIONS):
             nodes += ast.iter_child_nodes(node)
     return [side for side in operands if not isinstance(side, ast.Constant)]
 

@@ -8,7 +8,7 @@ from typing import Any
 from reassure.checkers.base.exit_codes import Exit, worst
 from reassure.checkers.base.model_loader import FINDINGS
 from reassure.checkers.base.result import RAISES
-from reassure.checkers.traces.explain import claim_of, end_shows
+from reassure.checkers.traces.explain import claim_of, end_shows, explained
 from reassure.checkers.traces.fairness import repeats, violates, why_fair
 from reassure.checkers.traces.outcomes import Watched
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
@@ -44,7 +44,7 @@ def replay_trace(trace: Trace, bound: BoundModel, name: str) -> Replayed:
     steps = len(trace) - 1
     result = Replayed(lines=[f"{model} accepts the trace: {steps} step{'s' * (steps != 1)}"])
     if trace.loop is not None:
-        result.lines += [repeats(trace), *why_fair(trace, bound)]
+        result.lines += [repeats(trace), *explained(lambda: why_fair(trace, bound))]
     for of_one in of_each_property(trace):
         _judge_property(of_one, bound, result)
     _judge_refusals(trace, bound, result)

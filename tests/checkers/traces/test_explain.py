@@ -41,7 +41,24 @@ CLAIMS = {
         "false: s.n < 2 or (s.leader is not None and s.leader in s.up)",
         "  s.n = 2",
         "  s.leader = none",
-        "  s.up = {1, 2}",
+    ],
+    # Python evaluates no operand behind the one that decides.
+    "return s.n < 2 and s.n != 2": [
+        "false: s.n < 2 and s.n != 2",
+        "  because false: s.n < 2",
+        "  s.n = 2",
+    ],
+    "return not (s.n == 2 or len(s.up) == 2)": ["false: not (s.n == 2 or len(s.up) == 2)", "  s.n = 2"],
+    "return not (s.n == 3 or len(s.up) == 2)": [
+        "false: not (s.n == 3 or len(s.up) == 2)",
+        "  s.n = 2",
+        "  len(s.up) = 2",
+    ],
+    "return s.n < 2 < len(s.up)": ["false: s.n < 2 < len(s.up)", "  s.n = 2"],
+    "return all(s.n < 2 or (b != Node(1) and max(s.up - every(Node, c)) == b) for b in (Node(1), Node(2)))": [
+        "false: all((s.n < 2 or (b != Node(1) and max(s.up - every(Node, c)) == b) for b in (Node(1), Node(2))))",
+        "  for b = 1",
+        "  s.n = 2",
     ],
     # The leader is none, but that is not why.
     "return s.n < 2 and (s.leader is not None or s.n < 9)": [
@@ -182,6 +199,7 @@ def test_the_members_an_all_is_false_for(tmp_path: Path) -> None:
 
 
 OUT_OF_PLACE = {
+    "GuardRefused": "s.last is not None and some(s.last).a < 3",
     "AttributeError": "s.last is not None and s.last.a < 3",
     "TypeError": "s.top is not None and s.top < 3",
     "KeyError": "s.leader is not None and s.score[s.leader] == Light.RED",
