@@ -12,7 +12,7 @@ from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.named_path import Followed, NamedStep, follow, named, to_text
 from reassure.checkers.traces.properties_here import beyond, properties_here
 from reassure.checkers.traces.refusals import Attempts, RefusingGuard
-from reassure.checkers.traces.render import call, call_text, changes, flat
+from reassure.checkers.traces.render import beside, call, call_text, changes, flat
 from reassure.spec.language.vocabulary import Action
 from reassure.spec.semantics.interpreter import Clipped, Step
 from reassure.spec.semantics.trace import Trace
@@ -89,17 +89,13 @@ def _steps(trace: Trace, path: list[NamedStep]) -> list[dict[str, Any]]:
 
 
 def _state(trace: Trace) -> list[dict[str, Any]]:
-    """The last state field by field, with what the last step changed; fields that are gone come last."""
-    state = trace.states[-1]
-    before = flat(trace.states[-2]) if len(trace) > 1 else {}
-    now = flat(state)
-    rows: list[dict[str, Any]] = []
-    for name, value in now.items():
-        changed = len(trace) > 1 and (name not in before or before[name] != value)
-        old = plain(before[name]) if changed and name in before else None
-        rows.append({"field": name, "value": plain(value), "changed": changed, "old": old})
-    gone = [name for name in before if name not in now]
-    return rows + [{"field": name, "value": "-", "changed": True, "old": plain(before[name])} for name in gone]
+    """The last state field by field, with what the last step changed."""
+    after = trace.states[-1]
+    before = trace.states[-2] if len(trace) > 1 else after
+    return [
+        {"field": name, "value": plain(new), "changed": old != new, "old": plain(old) if old != new else None}
+        for name, old, new in beside(before, after)
+    ]
 
 
 def _action(loaded: Loaded, action: Action, attempts: Attempts, path: list[NamedStep], state: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from reassure.checkers.base.result import RAISES
 from reassure.checkers.pictures.actors import Cast, Lifeline, members_in
-from reassure.checkers.pictures.marks import marks_of
+from reassure.checkers.pictures.marks import briefly, marks_of
 from reassure.checkers.pictures.messages import Post
 from reassure.checkers.traces.explain import claim_of, end_shows, reasons
 from reassure.checkers.traces.format_value import plain
@@ -116,11 +116,7 @@ def _step(
 
 def _label(step: TraceStep) -> str:
     """The action with its parameters, records by the name of their class."""
-    short = [
-        f"{name}={type(value).__name__ if hasattr(value, '__dataclass_fields__') else plain(value)}"
-        for name, value in step.params.items()
-    ]
-    return f"{step.action}({', '.join(short)})"
+    return f"{step.action}({', '.join(f'{name}={briefly(value)}' for name, value in step.params.items())})"
 
 
 def _state(state: Any) -> list[list[str]]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from reassure.checkers.pictures.actors import Cast, Lifeline, Place, members_in, places
 from reassure.checkers.traces.format_value import plain
+from reassure.checkers.traces.render import beside
 
 
 class Mark(NamedTuple):
@@ -22,6 +23,7 @@ def marks_of(before: Any, after: Any, cast: Cast) -> tuple[list[Mark], list[str]
     """The changes at lifelines; and the changes at none of them, a short text each. Messages are left out."""
     old = {place.path: place for place in places(before)}
     new = {place.path: place for place in places(after)}
+    values = {path: (was, now) for path, was, now in beside(before, after) if was != now}
     names = _Names(new.values())
     marks: list[Mark] = []
     other: list[str] = []
@@ -32,14 +34,16 @@ def marks_of(before: Any, after: Any, cast: Cast) -> tuple[list[Mark], list[str]
             continue
         if _has_records(was) or _has_records(now):
             continue  # messages, which are drawn as arrows
-        change = f"{_told(was)} → {_told(now)}"
         owner = next((key for key in reversed(place.keys) if cast.of(key) is not None), None)
         line = cast.of(owner)
-        if member_marks := _members(was, now, cast, names.of(place)):
-            marks += member_marks
-        elif line is not None:
+        member_marks = _members(was, now, cast, names.of(place))
+        marks += member_marks
+        if member_marks or path not in values:  # in an optional record that comes or goes, which is one change
+            continue
+        change = " → ".join(map(plain, values[path]))
+        if line is not None:
             name = names.of(place, owner)
-            marks.append(Mark(line, "", f"{name} {change}", f"{name} → {_told(now)}"))
+            marks.append(Mark(line, "", f"{name} {change}", f"{name} → {briefly(values[path][1])}"))
         else:
             other.append(f"{path} {change}")
     return marks, other
@@ -80,5 +84,6 @@ def _has_records(place: Place | None) -> bool:
     return isinstance(value, frozenset) and any(hasattr(member, "__dataclass_fields__") for member in value)
 
 
-def _told(place: Place | None) -> str:
-    return "-" if place is None else plain(place.value)
+def briefly(value: Any) -> str:
+    """A value as people write it; a record by the name of its class."""
+    return type(value).__name__ if hasattr(value, "__dataclass_fields__") else plain(value)

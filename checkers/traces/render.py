@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rich.text import Text
@@ -51,19 +51,32 @@ class Change(NamedTuple):
         return f"{self.field}: - {self.old}" if self.old else f"{self.field}: + {self.new}"
 
 
+def beside(before: Any, after: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """The fields of two states by path, with both values: records and maps are taken apart where both states have one.
+
+    An optional record that only one of them has is one field.
+    """
+    if isinstance(before, Map) and isinstance(after, Map):
+        for key, value in entries(after):
+            yield from beside(before[key], value, f"{path}[{plain(key)}]")
+    elif type(before) is type(after) and hasattr(after, "__dataclass_fields__"):
+        for name in after.__dataclass_fields__:
+            yield from beside(getattr(before, name), getattr(after, name), f"{path}.{name}" if path else name)
+    else:
+        yield path, before, after
+
+
 def changes(before: Any, after: Any) -> list[Change]:
-    """The changes between two states; `-` where the record of a field is None. Of sets of records, the members."""
-    old, new = flat(before), flat(after)
-    paths = [k for k in new if k not in old or old[k] != new[k]]
-    paths += [k for k in old if k not in new]
+    """The changes between two states, as `beside` takes them apart. Of sets of records, the members."""
     rows: list[Change] = []
-    for path in paths:
-        sets = isinstance(old.get(path), frozenset) and isinstance(new.get(path), frozenset)
-        if sets and _of_records(old[path] | new[path]):
-            rows += [Change(path, text, "") for text in members(old[path] - new[path])]
-            rows += [Change(path, "", text) for text in members(new[path] - old[path])]
+    for path, old, new in beside(before, after):
+        if old == new:
+            continue
+        if isinstance(old, frozenset) and isinstance(new, frozenset) and _of_records(old | new):
+            rows += [Change(path, text, "") for text in members(old - new)]
+            rows += [Change(path, "", text) for text in members(new - old)]
         else:
-            rows.append(Change(path, _text_at(old, path), _text_at(new, path)))
+            rows.append(Change(path, plain(old), plain(new)))
     return rows
 
 
@@ -75,10 +88,6 @@ def _of_records(value: frozenset[Any]) -> bool:
 def members(value: frozenset[Any]) -> list[str]:
     """The members of a set as people write them, in order."""
     return sorted((plain(member) for member in value), key=natural)
-
-
-def _text_at(fields: dict[str, Any], path: str) -> str:
-    return plain(fields[path]) if path in fields else "-"
 
 
 def call_text(action: str, params: Params) -> str:

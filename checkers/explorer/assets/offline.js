@@ -65,11 +65,37 @@ function stepsOf(space, number) {
   });
 }
 
+/* The fields of two states with both values; an optional record that only one of them has is one field, as in Python's `beside`. */
+export function beside(old, now) {
+  const rows = new Map();
+  for (const field of [...now.keys(), ...old.keys()]) {
+    const at = old.has(field) && now.has(field) ? field : recordOf(now.has(field) ? old : now, field);
+    if (!rows.has(at)) rows.set(at, { field: at, old: valueAt(old, at), value: valueAt(now, at) });
+  }
+  return [...rows.values()];
+}
+
+/* Of a field that a state has not: the field that is none in it. */
+function recordOf(fields, field) {
+  const ends = [...field.matchAll(/[.[]/g)].map((match) => match.index);
+  return ends.map((end) => field.slice(0, end)).find((path) => fields.has(path)) ?? field;
+}
+
+/* The value at a path as people write it, of a record or map too. */
+function valueAt(fields, path) {
+  if (fields.has(path)) return fields.get(path);
+  const parts = new Map();
+  for (const field of fields.keys()) {
+    const part = field.startsWith(path) ? /^(?:\.([^.[]+)|\[([^\]]*)\])/.exec(field.slice(path.length)) : null;
+    if (part) parts.set(part[0], part);
+  }
+  const texts = [...parts.values()].map(([whole, name, key]) => name === undefined ? `${key}: ${valueAt(fields, path + whole)}` : `${name} ${valueAt(fields, path + whole)}`);
+  return [...parts.keys()].some((part) => part.startsWith("[")) ? `{${texts.join(", ")}}` : `(${texts.join(", ")})`;
+}
+
 function changed(space, from, to) {
-  const old = fieldsOf(space, from), now = fieldsOf(space, to);
-  const rows = [...now].filter(([field, value]) => old.get(field) !== value)
-    .map(([field, value]) => ({ field, old: old.get(field) ?? "-", new: value }));
-  return [...rows, ...[...old].filter(([field]) => !now.has(field)).map(([field, value]) => ({ field, old: value, new: "-" }))];
+  return beside(fieldsOf(space, from), fieldsOf(space, to)).filter((row) => row.old !== row.value)
+    .map(({ field, old, value }) => ({ field, old, new: value }));
 }
 
 function asText(change) {
@@ -116,9 +142,9 @@ function walked(data, path) {
     parent: states.length > 1 ? until(states.length - 1) : null,
     steps: [{ call: decodeURIComponent(parts[0]), actor: "", path: parts[0], changes: [] },
       ...taken.map((step, i) => ({ call: step.call, actor: space.actions[step.action].who, path: until(i + 2), changes: changed(space, states[i], states[i + 1]) }))],
-    state: [...fieldsOf(space, number)].map(([field, value]) => {
-      const differs = before !== null && before.get(field) !== value;
-      return { field, value, changed: differs, old: differs ? before.get(field) ?? null : null };
+    state: beside(before ?? fieldsOf(space, number), fieldsOf(space, number)).map((row) => {
+      const differs = row.old !== row.value;
+      return { field: row.field, value: row.value, changed: differs, old: differs ? row.old : null };
     }),
     actions: space.actions.map((action, i) => ({
       ...action,

@@ -41,7 +41,7 @@ function showState(view) {
     el("tr", { class: row.changed ? "changed" : null },
       el("th", { scope: "row" }, ...breakable(row.field)),
       el("td", {}, row.value,
-        row.changed ? el("span", { class: "was" }, row.old === null ? " was not there" : ` was ${row.old}`) : null)))));
+        row.changed ? el("span", { class: "was" }, ` was ${row.old}`) : null)))));
 }
 
 function showEnabled(view) {

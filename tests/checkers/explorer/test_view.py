@@ -41,6 +41,54 @@ def said_of(view: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
+OPTIONAL = """
+from dataclasses import dataclass
+from typing import Annotated
+from reassure import *
+
+@dataclass(frozen=True)
+class Entry:
+    term: Annotated[int, Range(0, 3)]
+    who: bool
+
+@dataclass(frozen=True)
+class Config: ...
+
+@dataclass(frozen=True)
+class State:
+    entry: Entry | None = None
+
+@initial
+def empty() -> State:
+    return State()
+
+@action(who="log")
+def write(s: State) -> State:
+    require(s.entry is None)
+    return State(Entry(1, True))
+
+@action(who="log")
+def drop(s: State) -> State:
+    require(s.entry is not None)
+    return State()
+
+MODEL = Model.of(__name__, state=State, config=Config)
+"""
+
+
+def test_an_optional_record_that_comes_and_goes_is_one_field(tmp_path: Path) -> None:
+    explorer = session(model_file(tmp_path, OPTIONAL))
+    come = explorer.ask("view", {"path": "empty/write"})
+    entry = "(term 1, who yes)"
+    assert come["state"] == [{"field": "entry", "value": entry, "changed": True, "old": "none"}]
+    assert come["steps"][1]["changes"] == [{"field": "entry", "old": "none", "new": entry}]
+    assert action(come, "drop")["enabled"][0]["changes"] == [{"field": "entry", "old": entry, "new": "none"}]
+    gone = explorer.ask("view", {"path": "empty/write/drop"})
+    assert gone["state"] == [{"field": "entry", "value": "none", "changed": True, "old": entry}]
+    start = explorer.ask("view", {"path": "empty"})
+    assert start["state"] == [{"field": "entry", "value": "none", "changed": False, "old": None}]
+
+
 def test_about_names_the_model_and_its_only_start(die_hard: ExplorerSession) -> None:
     about = die_hard.ask("about", {})
     state = [{"field": "small", "value": "0"}, {"field": "big", "value": "0"}]

@@ -15,7 +15,7 @@ from reassure.checkers.pictures.actors import RECEIVERS, SENDERS
 from reassure.checkers.pictures.lifelines import picture
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep
-from tests.helpers.model_text import PRELUDE, module
+from tests.helpers.model_text import BEFORE_STATE, PRELUDE, module
 from tests.helpers.posting_model import posting, story, taken
 
 ROOT = Path(__file__).parents[3]
@@ -347,3 +347,50 @@ def test_who_sends_and_receives_by_the_names_of_fields_and_parameters(
         ("Node:1", "Node:2", 2),
         (acting[2], "role:network", 4),
     ]
+
+
+OPTIONAL = """
+@dataclass(frozen=True)
+class Entry:
+    term: Annotated[int, Range(0, 3)]
+    leader: Node | None
+
+@dataclass(frozen=True)
+class State:
+    last: Entry | None
+    of: Map[Node, Entry | None]
+
+@initial
+def empty(c: Config) -> State:
+    return State(None, fill(Node, c, None))
+
+@action(who="log")
+def write(s: State, node: Node) -> State:
+    return State(Entry(1, node), s.of.put(node, Entry(2, None)))
+
+@action(who="log")
+def drop(s: State, node: Node) -> State:
+    return State(None, s.of.put(node, None))
+
+MODEL = Model.of(__name__, state=State, config=Config)
+"""
+
+
+def test_an_optional_record_that_comes_or_goes_is_one_change(tmp_path: Path) -> None:
+    """A member in it is marked at its lifeline too."""
+    text = module(OPTIONAL, tmp_path, prelude=BEFORE_STATE)
+    bound, params = BoundModel(text.MODEL), {"node": text.Node(2)}
+    ((_, _, state),) = bound.initial_states()
+    written = bound.take(state, "write", params)
+    steps = [TraceStep("empty", {}, ""), TraceStep("write", params, "log"), TraceStep("drop", params, "log")]
+    drawn = picture(Trace([state, written, bound.take(written, "drop", params)], steps), bound)["steps"]
+    assert [(m["lifeline"], m["sign"], m["text"], m["brief"]) for m in drawn[1]["marks"]] == [
+        ("Node:2", "+", "last.leader", "last.leader"),
+        ("Node:2", "", "of none → (term 2, leader none)", "of → Entry"),
+    ]
+    assert drawn[1]["other"] == ["last none → (term 1, leader 2)"]
+    assert [(m["lifeline"], m["sign"], m["text"], m["brief"]) for m in drawn[2]["marks"]] == [
+        ("Node:2", "", "of (term 2, leader none) → none", "of → none"),
+        ("Node:2", "-", "last.leader", "last.leader"),
+    ]
+    assert drawn[2]["other"] == ["last (term 1, leader 2) → none"]

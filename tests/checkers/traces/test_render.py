@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import shutil
+import subprocess
 from dataclasses import replace
 from enum import Enum
 from io import StringIO
@@ -22,6 +26,7 @@ from tests.helpers.raising_model import ACTION, written
 from tests.helpers.traced_models import END, GUARDED, HEAD, STEP, found
 
 ROOT = Path(__file__).parents[3]
+ASSETS = ROOT / "checkers" / "explorer" / "assets"
 
 
 class Colour(Enum):
@@ -68,7 +73,7 @@ def test_fields_by_path(guarded: Any) -> None:
 
 
 def test_changes(guarded: Any) -> None:
-    """A record that was not there, or is there no more, shows with its fields."""
+    """An optional record that comes or goes is one change."""
     (state,) = [s for _, _, s in BoundModel(guarded.MODEL).initial_states()]
     two = guarded.replace(
         state,
@@ -79,14 +84,93 @@ def test_changes(guarded: Any) -> None:
     )
     assert story.changes(state, state) == []
     assert story.changes(state, two) == [
-        ("last.a", "-", "2"),
+        ("last", "none", "(a 2)"),
         ("up", "{}", "{2, 10}"),
         ("order", "[]", "[3, 1]"),
         ("score[2]", "red", "blue"),
-        ("last", "none", "-"),
     ]
-    assert story.changes(two, state)[0] == ("last", "-", "none")
-    assert story.changes(two, state)[-1] == ("last.a", "2", "-")
+    assert [change.line for change in story.changes(two, state)] == [
+        "last: (a 2) -> none",
+        "up: {2, 10} -> {}",
+        "order: [3, 1] -> []",
+        "score[2]: blue -> red",
+    ]
+    assert story.changes(two, guarded.replace(two, last=guarded.Pair(3))) == [("last.a", "2", "3")]
+
+
+OPTIONAL = """
+@dataclass(frozen=True)
+class Entry:
+    term: Annotated[int, Range(0, 3)]
+    who: Node | None
+
+@dataclass(frozen=True)
+class Log:
+    last: Entry | None
+    size: Annotated[int, Range(0, 3)]
+
+@dataclass(frozen=True)
+class State:
+    logs: Map[Node, Log | None]
+    score: Map[Node, Light] | None
+
+@initial
+def nothing(c: Config) -> State:
+    return State(fill(Node, c, None), None)
+
+@action(who="nobody")
+def idle(s: State) -> State:
+    return s
+
+"""
+NESTED = {
+    "nothing": [],
+    "an empty log": ["logs[1]: none -> (last none, size 0)"],
+    "an entry": ["logs[1].last: none -> (term 1, who none)", "logs[1].size: 0 -> 1"],
+    "another": ["logs[1].last.term: 1 -> 2", "logs[1].last.who: none -> 2"],
+    "a map": ["score: none -> {1: red, 2: red, 3: red}"],
+    "a colour": ["score[2]: red -> blue"],
+    "all gone": ["logs[1]: (last (term 2, who 2), size 1) -> none", "score: {1: red, 2: blue, 3: red} -> none"],
+}
+"""The changes from each state to the next one, by what it then has."""
+
+
+@pytest.fixture(scope="module")
+def optional(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """The states of `NESTED`."""
+    made = module(HEAD + OPTIONAL + END, tmp_path_factory.mktemp("models"), prelude="")
+    (state,) = [s for _, _, s in BoundModel(made.MODEL).initial_states()]
+    node, red = made.Node(1), made.fill(made.Node, made.Config(), made.Light.RED)
+    entry = made.Entry(1, None)
+    logs = [made.Log(None, 0), made.Log(entry, 1), made.Log(made.Entry(2, made.Node(2)), 1)]
+    states = [state, *(made.replace(state, logs=state.logs.put(node, log)) for log in logs)]
+    states += [made.replace(states[-1], score=score) for score in (red, red.put(made.Node(2), made.Light.BLUE))]
+    return [*states, state]
+
+
+def test_optional_records_and_maps(optional: list[Any]) -> None:
+    pairs = list(itertools.pairwise([optional[0], *optional]))
+    assert [[change.line for change in story.changes(*pair)] for pair in pairs] == list(NESTED.values())
+
+
+def test_the_page_without_a_server_tells_the_same(optional: list[Any], tmp_path: Path) -> None:
+    """The explorer of one file takes states apart in JavaScript."""
+    if (node := shutil.which("node")) is None:
+        pytest.skip("node is not installed: JavaScript is not executed")
+    for name in ("offline.js", "dom.js"):
+        shutil.copy(ASSETS / name, tmp_path)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    states = [{name: plain(value) for name, value in story.flat(state).items()} for state in optional]
+    script = f"""
+    import {{ beside }} from "{(tmp_path / "offline.js").as_uri()}";
+    const states = {json.dumps(states)}.map((state) => new Map(Object.entries(state)));
+    const rows = states.slice(1).map((now, i) => beside(states[i], now).map((row) => [row.field, row.old, row.value]));
+    console.log(JSON.stringify(rows));
+    """
+    command = [node, "--input-type=module", "--eval", script]
+    rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    told = [[[name, plain(a), plain(b)] for name, a, b in story.beside(*pair)] for pair in itertools.pairwise(optional)]
+    assert rows == told
 
 
 TOLD = (
