@@ -34,7 +34,7 @@ def as_failure(error: BaseException) -> Failure:
         case SystemExit():
             return Failure(Exit.INTERNAL, ENDED)
         case RecursionError():
-            return Failure(Exit.INTERNAL, "a model nests too deeply")
+            return Failure(Exit.MODEL, "a model nests too deeply")
         case MemoryError():
             return Failure(Exit.SYSTEM, "out of memory")
     return Failure(Exit.INTERNAL, f"{type(error).__name__}: {error} (a bug; REASSURE_DEBUG=1 shows where)")

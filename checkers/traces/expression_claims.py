@@ -13,7 +13,7 @@ from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.temporary_folders import temporary_folder
-from reassure.checkers.traces.values_along import names_for_expressions
+from reassure.checkers.traces.values_along import names_for_expressions, parsed
 from reassure.spec.language.vocabulary import Action, Model, Property
 
 NAME = "expression"
@@ -30,7 +30,7 @@ def never(model: Model, expression: str) -> Iterator[tuple[Model, Property]]:
     name of the model's module and of its state's. Raises `Failure` if it is not an expression, or of both.
     """
     with temporary_folder("find") as folder:
-        claim = _claim(model, NAME, expression, f"not ({expression})", folder)
+        claim = _claim(model, NAME, expression, True, folder)
         yield dataclasses.replace(model, properties=(claim,), deadlock=False), claim
 
 
@@ -49,7 +49,7 @@ class ExpressionClaims:
             has = f"{model.name} declares {taken[0]}, which is the name of an expression here"
             raise Failure(Exit.USAGE, f"{has}: give what it declares another name")
         for name, text in self.texts.items():
-            claim, of_step = _claim(model, name, text, f"({text})", self.folder), name.startswith("step")
+            claim, of_step = _claim(model, name, text, False, self.folder), name.startswith("step")
             if claim.over_steps != of_step:
                 kind, wanted = (
                     ("step", "a step: `before`, `after`, `action`") if of_step else ("invariant", "a state `s`")
@@ -90,9 +90,10 @@ def always(invariants: Sequence[str], steps: Sequence[str]) -> Iterator[Expressi
         yield ExpressionClaims(folder, texts)
 
 
-def _claim(model: Model, name: str, expression: str, returned: str, folder: Path) -> Property:
-    """A claim that returns an expression, as a function of a file in a folder. expression: as the user wrote it."""
-    names = _names(expression)
+def _claim(model: Model, name: str, expression: str, negated: bool, folder: Path) -> Property:
+    """A claim that returns an expression, or its negation, as a function of a file in a folder."""
+    tree = parsed(expression)
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     over_steps = bool(names & set(STEP))
     if over_steps and "s" in names:
         raise Failure(
@@ -103,7 +104,7 @@ def _claim(model: Model, name: str, expression: str, returned: str, folder: Path
         kinds = {"before": model.state, "after": model.state, "c": model.config}
         kinds |= {"action": Action} if "action" in names else {}
     path = folder / f"{name}.py"
-    text = f"def {name}({', '.join(kinds)}):\n    return {returned}\n"
+    text = f"def {name}({', '.join(kinds)}):\n    return {'not ' if negated else ''}({ast.unparse(tree)})\n"
     path.write_text(text, encoding="utf-8")
     made: dict[str, FunctionType] = {}
     exec(compile(text, str(path), "exec"), names_for_expressions(model), made)
@@ -111,15 +112,6 @@ def _claim(model: Model, name: str, expression: str, returned: str, folder: Path
     function.__annotations__ = {**kinds, "return": bool}
     function.__doc__ = expression
     return Property(name, "step" if over_steps else "invariant", function)
-
-
-def _names(expression: str) -> set[str]:
-    """The names that an expression reads."""
-    try:
-        tree = ast.parse(expression, mode="eval")
-    except SyntaxError as error:
-        raise Failure(Exit.USAGE, f"{expression!r} is not a Python expression: {error.msg}") from None
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
 def as_written(message: str) -> str:

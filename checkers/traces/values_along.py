@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import sys
-from types import CodeType
 from typing import Any
 
 from reassure import spec
@@ -13,6 +12,11 @@ from reassure.checkers.traces.format_value import plain
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
+
+DEEPEST = 200
+"""Levels of the syntax tree of an expression: the functions that read it call themselves at each one."""
+LONGEST = 300
+"""Letters of an expression that a message shows."""
 
 
 def names_for_expressions(model: Model) -> dict[str, Any]:
@@ -23,13 +27,32 @@ def names_for_expressions(model: Model) -> dict[str, Any]:
     return names
 
 
-def compiled(expression: str) -> CodeType:
-    """An expression, ready to be evaluated; `Failure` for text that is none."""
+def parsed(expression: str, option: str = "") -> ast.Expression:
+    """An expression that was given as text, with or without a comment; Python can compile it.
+
+    option: the option that it was given to, for messages. Raises `Failure` for text that is no expression, and for one
+    that nests deeper than `DEEPEST` levels.
+    """
+    shown = f"{option} {_quoted(expression)}".lstrip()
     try:
-        return compile(ast.parse(expression, mode="eval"), "<expression>", "eval")
+        tree = ast.parse(expression.strip(), mode="eval")
+        level, depth = list(ast.iter_child_nodes(tree)), 0
+        while level and depth <= DEEPEST:
+            level, depth = [inner for node in level for inner in ast.iter_child_nodes(node)], depth + 1
+        if level:
+            raise RecursionError
+        compile(tree, "<expression>", "eval")
+    except (RecursionError, MemoryError):  # both are Python's own for what it cannot read
+        raise Failure(Exit.USAGE, f"{shown} nests too deeply: at most {DEEPEST} levels are read") from None
     except (SyntaxError, ValueError) as error:
-        message = getattr(error, "msg", str(error))
-        raise Failure(Exit.USAGE, f"{expression!r} is not a Python expression: {message}") from None
+        message = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise Failure(Exit.USAGE, f"{shown} is not a Python expression: {message}") from None
+    return tree
+
+
+def _quoted(expression: str) -> str:
+    text = repr(expression)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def values_along(trace: Trace, bound: BoundModel, expression: str) -> list[str]:
@@ -38,7 +61,7 @@ def values_along(trace: Trace, bound: BoundModel, expression: str) -> list[str]:
     expression: Python, of a state `s` and the configuration `c`, evaluated by CPython. Raises `Failure` for text that
     is not an expression, or that names what there is not.
     """
-    code, names = compiled(expression), names_for_expressions(bound.model)
+    code, names = compile(parsed(expression), "<expression>", "eval"), names_for_expressions(bound.model)
     texts = []
     for state in trace.states:
         try:

@@ -11,7 +11,7 @@ from typing import Any
 
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.traces.format_value import plain
-from reassure.checkers.traces.values_along import names_for_expressions
+from reassure.checkers.traces.values_along import names_for_expressions, parsed
 from reassure.spec.semantics.interpreter import BoundModel
 
 GIVEN = "s, c and the names of the model's module"
@@ -28,13 +28,9 @@ class Grouping:
 
 def grouping(bound: BoundModel, expression: str) -> Grouping:
     """The groups by an expression; `Failure` if it is none, or has no value in an initial state."""
-    try:
-        tree = ast.parse(expression.strip(), mode="eval").body
-        parts = tree.elts if isinstance(tree, ast.Tuple) else [tree]
-        codes = [compile(ast.Expression(part), "--by", "eval") for part in parts]
-    except (SyntaxError, ValueError, RecursionError) as error:
-        text = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise Failure(Exit.USAGE, f"--by {expression!r} is not a Python expression: {text}") from None
+    tree = parsed(expression, "--by").body
+    parts = tree.elts if isinstance(tree, ast.Tuple) else [tree]
+    codes = [compile(ast.Expression(part), "--by", "eval") for part in parts]
     if not parts:
         raise Failure(Exit.USAGE, "--by '()' has no value to group by: write an expression over the state s")
     titles = [f"{ast.unparse(part).removeprefix('s.')} = " if len(parts) > 1 else "" for part in parts]

@@ -89,7 +89,9 @@ def _suite(args: argparse.Namespace, console: Console) -> Exit:
     covers = {p.name for p in bound.covers} if args.cover == "covers" else set()
     with Progress(quiet=args.quiet) as progress:
         graph = reachable_graph(prepared.only(lambda name: name in covers), options, progress)
-    criterion = args.cover if args.by is None else f"classes-{hashlib.sha256(args.by.encode()).hexdigest()[:8]}"
+    criterion = args.cover
+    if args.by is not None:
+        criterion += f"-{hashlib.sha256(args.by.encode(errors='surrogatepass')).hexdigest()[:8]}"
     name = SuiteName(bound.model.name, tuple(args.set), criterion)
     kept = read_kept(args.keep, name, graph) if args.keep else KeptSuite()
     if args.keep and not kept.files and not kept.replaced:

@@ -13,7 +13,7 @@ from reassure.checkers.base.stop import BY_USER, Interrupted
 from reassure.checkers.engines.native.search import Clock
 from reassure.checkers.engines.native.state_graph import StateGraph
 from reassure.checkers.traces.outcomes import Outcome, StateOutcomes, Watched, has_conditions
-from reassure.checkers.traces.values_along import names_for_expressions
+from reassure.checkers.traces.values_along import names_for_expressions, parsed
 from reassure.spec.language.vocabulary import LanguageError
 
 
@@ -133,10 +133,7 @@ class Classes(StepGoals):
 
 def _compiled(graph: StateGraph, expression: str) -> Callable[[int], str]:
     """The class of an edge: the value of the expression, as text."""
-    try:
-        code = compile(expression.strip(), "--by", "eval")
-    except (SyntaxError, ValueError) as error:
-        raise LanguageError(f"--by {expression!r} is not an expression: {error}") from None
+    code = compile(parsed(expression, "--by"), "--by", "eval")
     names = names_for_expressions(graph.bound.model)
 
     def value(edge: int) -> str:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.progress import Progress
+from reassure.checkers.explorer import evaluation, worker
+from reassure.checkers.explorer.loaded import ModelSource
 from tests.helpers.command import said
 from tests.helpers.lease_model import LEASE
 
@@ -64,6 +70,117 @@ def test_an_expression_takes_no_place_of_a_property(lease: str, capsys: pytest.C
 def test_a_wrong_expression(words: list[str], message: str, lease: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = said(capsys, "check", lease, *words)
     assert (code, message in err) == (64, True), err
+
+
+READ = {
+    "a comment": "X < 2 # ) that is (",
+    "a comment after a carriage return": "X < 2\r# low",
+    "a comment before": "# -*- coding: utf-16 -*-\nX < 2",
+    "a line end": "X < 2\n",
+    "a line end before": "\nX < 2",
+    "line ends of Windows": "\r\nX < 2\r\n",
+    "blanks before": "  X < 2",
+    "a tab before": "\tX < 2",
+    "a form feed": "X\f< 2",
+    "a continued line": "X \\\n < 2",
+    "two lines in parentheses": "(X\n< 2)",
+    "parentheses": "(" * 150 + "X < 2" + ")" * 150,
+    "nots": "not " * 196 + "X < 2",
+    "a sum": "X" + " + 0" * 195 + " < 2",
+    "a long conjunction": " and ".join(["X < 2"] * 600),
+}
+"""What is read as X < 2, which is false after two steps."""
+REFUSED = {
+    "nothing": ("", "is not a Python expression"),
+    "blanks": ("  ", "is not a Python expression"),
+    "a comment alone": ("# X < 2", "is not a Python expression"),
+    "two lines": ("X\n< 2", "is not a Python expression"),
+    "two expressions": ("X < 2\nX < 1", "is not a Python expression"),
+    "two statements": ("X < 2; X < 1", "is not a Python expression"),
+    "closed and opened again": ("X < 2) and (X < 1", "unmatched ')'"),
+    "never closed": ("(X < 2", "'(' was never closed"),
+    "never opened": ("X < 2)", "unmatched ')'"),
+    "a continuation of nothing": ("X < 2 \\", "is not a Python expression"),
+    "an assignment": ("X = 2", "is not a Python expression"),
+    "a bare walrus": ("x := X", "is not a Python expression"),
+    "a star": ("*X", "is not a Python expression"),
+    "a statement": ("return X < 2", "is not a Python expression"),
+    "a bare generator": ("X < y for y in (1,)", "is not a Python expression"),
+    "yield": ("(yield X < 2)", "'yield' outside function"),
+    "await": ("(await X)", "'await' outside function"),
+    "a null byte": ("X < 2\0", "null bytes"),
+    "no text": ("X < 2 # \udcff", "surrogates not allowed"),
+    "another blank": ("X\xa0< 2", "invalid non-printable character"),
+    "a long number": ("X < " + "9" * 5000, "is not a Python expression"),
+    "nots": ("not " * 200 + "X < 2", "nests too deeply: at most 200 levels are read"),
+    "thousands of nots": ("not " * 3000 + "X < 2", "nests too deeply: at most 200 levels are read"),
+    "more nots than Python reads": ("not " * 100_000 + "X < 2", "nests too deeply: at most 200 levels are read"),
+    "a sum": ("X" + " + 0" * 3000 + " < 2", "nests too deeply: at most 200 levels are read"),
+    "signs": ("-" * 3000 + "X < 2", "nests too deeply: at most 200 levels are read"),
+    "attributes": ("X" + ".a" * 3000 + " < 2", "nests too deeply: at most 200 levels are read"),
+    "parentheses": ("(" * 300 + "X < 2" + ")" * 300, "is not a Python expression: too many nested parentheses"),
+}
+PLACES = {
+    "check --invariant": (["check", "lease.py", "--engine=reference", "--invariant=E", "--json=r.json"], "s", 12),
+    "check --step": (["check", "lease.py", "--engine=reference", "--step=E", "--json=r.json"], "after", 12),
+    "find": (["find", "lease.py", "--no-guards", "--", "E"], "s", 0),
+    "show --value": (["show", "t/lease--deadlock.itf.json", "--model=lease.py", "--value=E"], "s", 0),
+    "graph --by": (["graph", "lease.py", "--by=E", "--format=dot"], "s", 0),
+    "traces --by": (["traces", "lease.py", "--cover=classes", "--by=E", "--out=suite"], "after", 0),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_an_unusual_expression(place: str, lease: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is read once, in every place: with the answer of the plain one, or refused as usual."""
+    words, names, code = PLACES[place]
+
+    def answered(text: str) -> tuple[int, str, str]:
+        return said(capsys, *(word.replace("E", text.replace("X", f"{names}.given")) for word in words))
+
+    Path(lease).write_text(LEASE.replace("@terminal\ndef over(s: State) -> bool:\n    return s.holder is None\n", ""))
+    assert said(capsys, "check", lease, "--engine=reference", "--trace-dir=t")[0] == 11
+    for name, text in READ.items():
+        got, out, err = answered(text)
+        assert (name, got, "reassure: " in err) == (name, code, False), err
+        if place.startswith("check"):
+            (row,) = json.loads(Path("r.json").read_text())["properties"]
+            assert (name, row["status"], row["depth"]) == (name, "violated", 4)
+        elif place == "find":
+            assert "found after 0 steps" in out
+        elif place == "show --value":
+            assert out.rstrip().endswith("\n  0. yes\n  3. no"), name
+    for name, (text, message) in REFUSED.items():
+        got, _, err = answered(text)
+        assert (name, got, message in err) == (name, 64, True), err
+        assert len(err) < 600, name
+
+
+def test_an_unusual_expression_in_the_explorer(lease: str) -> None:
+    source, path = ModelSource(lease, []), "free/grant(client=0)"
+    assert evaluation._answer(source, path, "s.given < 1") == (["yes", "no"], "")
+    for text in READ.values():
+        assert evaluation._answer(source, path, text.replace("X", "s.given")) == (["yes", "yes"], "")
+        found = worker._state_at(lease, [], SearchOptions(), text.replace("X", "s.given"), Progress(quiet=True))
+        assert (found["state"], found["path"]) == ("found", "free")
+    for text, message in REFUSED.values():
+        values, problem = evaluation._answer(source, path, text.replace("X", "s.given"))
+        assert (values, message in problem) == ([], True)
+        with pytest.raises(Failure, match=re.escape(message)):
+            worker._state_at(lease, [], SearchOptions(), text.replace("X", "s.given"), Progress(quiet=True))
+
+
+def test_a_walrus_is_outside_the_language(lease: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["check", lease, "--invariant=(x := s.given) < 9"], ["find", lease, "(x := s.given) < 9"]):
+        code, _, err = said(capsys, *words)
+        assert (code, "`:=`: assign in a statement of its own" in err) == (64, True)
+
+
+def test_a_model_that_nests_too_deeply(lease: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(lease).write_text(LEASE.replace("s.given <= 2", "s.given" + " + 0" * 1000 + " <= 2"))
+    for words in (["check", lease], ["find", lease, "s.given < 1"], ["prove", lease]):
+        code, _, err = said(capsys, *words)
+        assert (code, err) == (150, "reassure: a model nests too deeply\n")
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "('forget', 0, False)",
     }
     for wrong, why in (
-        ("before.", "is not an expression"),
+        ("before.", "is not a Python expression"),
         ("before.x", "raised AttributeError"),
         (None, "go together"),
     ):
