@@ -46,6 +46,19 @@ def test_the_page_and_its_files_are_served(server: ExplorerServer) -> None:
         assert answer(server, f"/{TOKEN}/{name}")[0] == 200, name
 
 
+def test_the_page_says_what_its_address_is_worth(server: ExplorerServer) -> None:
+    """SECURITY.md, 14: on screen, and true, since an expression is any Python."""
+    _, page, _ = answer(server, f"/{TOKEN}/")
+    (line,) = (line for line in page.splitlines() if 'id="access"' in line)
+    assert re.sub("<[^>]*>", "", line) == (
+        "Whoever has the address of this page, with its token, can execute Python on this machine as you: "
+        "do not give it away."
+    )
+    assert "hidden" not in line
+    values = asked(server, "values", path="empty", expression="__import__('os').getppid()")["values"]
+    assert values == [str(os.getpid())]
+
+
 def test_only_this_host_is_bound(server: ExplorerServer) -> None:
     """SECURITY.md, 14."""
     assert server.server_address[0] == "127.0.0.1"
