@@ -119,7 +119,7 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
 
     Raises `ModelError` if the model raises in one of them.
     """
-    claims = [p for p in bound.properties if p.temporal and options.wants(p.name)]
+    claims = [p for p in bound.properties if p.temporal and p.name in lowered.claims]
     vacuous = vacuous_claims(bound, lowered)
     needs = {claim.name: PropertyNeeds(claim.name) for claim in claims}
     assumptions, layout = assumptions_of(bound.model), state_layout(bound)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.pictures.html_page import html_page, script_json
+from reassure.checkers.pictures.html_page import html_page, introduction, script_json
 from reassure.checkers.pictures.lifelines import picture
 from tests.helpers.command import said
 from tests.helpers.html_page import Reader
@@ -50,6 +50,18 @@ def test_the_page_holds_everything(made: Any) -> None:
         "The picture needs JavaScript; the story below does not.",
     ):
         assert text in reader.text, text
+
+
+def test_a_property_without_text_and_no_property(made: Any) -> None:
+    """The introduction then has no paragraph of text; a trace of `find` is of no property."""
+    trace, bound = story(made)
+    assert html_page(trace, bound).count('<p class="text">') == 1
+    data = picture(trace, bound)
+    for property_of_trace in (None, {**data["property"], "text": ""}):
+        parts = introduction({**data, "property": property_of_trace})
+        assert [part.partition(">")[0] for part in parts] == ['<p class="quiet"'] * 2
+    trace.meta = {"model": "posting"}
+    assert '<p class="text">' not in html_page(trace, bound)
 
 
 def test_nothing_is_loaded_from_elsewhere(made: Any) -> None:

@@ -8,12 +8,24 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.analyses.fairness.analysis import Weakening, replaced
+from reassure.checkers.analyses.fairness.analysis import (
+    ALL_WEAKENED,
+    FairnessAnalysis,
+    Need,
+    PropertyNeeds,
+    Weakening,
+    replaced,
+)
+from reassure.checkers.analyses.fairness.report import report_fairness
 from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.base.prepare import prepare
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.terminal import printed
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
+from reassure.checkers.traces.render import ROW
 from reassure.spec.semantics.liveness import Assumption
+from reassure.spec.semantics.trace import Trace, TraceStep
 from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text
 
 ACTIONS = {
@@ -110,3 +122,26 @@ def test_replaced() -> None:
     a, b = Assumption("a", "weak"), Assumption("b", "strong", ("x",))
     assert replaced({"a": a, "b": b}, "a", None) == {"b": b}
     assert replaced({"a": a, "b": b}, "b", a) == {"a": a, "b": a}
+
+
+def test_one_property_of_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The model has other properties, about states and about whole runs."""
+    code, out, _ = said(capsys, "core_liveness", "--property=a_leader_comes_back", f"--json={tmp_path / 'r.json'}")
+    data = json.loads((tmp_path / "r.json").read_text())
+    assert (code, [one["property"] for one in data["fairness"]]) == (0, ["a_leader_comes_back"])
+    assert out.endswith("sufficient together: weak fairness of unfence for each broker\n\npass (exit code 0)\n")
+
+
+@pytest.mark.parametrize(("letters", "lines"), [(ROW, 1), (ROW + 1, 3)])
+def test_a_run_stands_on_one_line_where_it_fits(letters: int, lines: int, tmp_path: Path) -> None:
+    """A row of `ROW` letters fits."""
+    stays = "from here on the run stays in this state"
+    action = "a" * (letters - len(f": (); {stays}"))
+    steps = [TraceStep("start", {}, ""), TraceStep(action, {}, "graph")]
+    weakening = Weakening(Assumption("walk", "weak"), None, Need.NEEDED, Trace([0, 1], steps, {}, 1))
+    needs = PropertyNeeds("arrives", True, "", (weakening,))
+    bound = prepare(graph_file(tmp_path, {"walk": Steps(((0, 1),), "weak")}, leads_to_text([0], [1])), []).bound
+    text = printed(lambda console: report_fairness(bound, FairnessAnalysis((needs,), ALL_WEAKENED), console, True))
+    row = [line for line in text.splitlines() if "needed" in line or action in line or stays in line]
+    one = [f"    dropped  needed: {action}(); {stays}"]
+    assert row == (one if lines == 1 else ["    dropped  needed", f"      {action}()", f"      {stays}"])

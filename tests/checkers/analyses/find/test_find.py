@@ -81,8 +81,12 @@ def test_a_model_or_an_expression_that_raises(tmp_path: Path, capsys: pytest.Cap
     path = written(tmp_path, GROWING.replace("s.n + 1", "0 if min(s.alive) == Node(0) else 1").replace(
         "require(s.alive != NOBODY and s.n < 2)", "require(s.n < 2)"
     ))  # fmt: skip
-    code, out, _ = said(capsys, "find", path, "s.n == 3")
+    record = tmp_path / "r.json"
+    code, out, _ = said(capsys, "find", path, "s.n == 3", f"--json={record}", f"--trace-dir={tmp_path}")
     assert code == 150
+    data = json.loads(record.read_text())
+    assert Path(data["trace"]).is_file()  # to what raises
+    assert data["depth"] is None  # of a state that was found
     assert "raising: grow raises after 3 steps" in out
     assert "unknown: the model raises first" in out
     code, out, _ = said(capsys, "find", written(tmp_path, GROWING), "min(s.alive) == Node(2) and s.n == 3")

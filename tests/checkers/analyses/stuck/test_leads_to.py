@@ -12,10 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reassure import leads_to
-from reassure.checkers.analyses.stuck.analysis import Stuck
+from reassure.checkers.analyses.stuck.analysis import Stuck, _path_to
 from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.prepare import prepare
+from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.main import main
+from reassure.checkers.engines.native.state_graph import reachable_graph
+from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.models.kraft import kraft
 from reassure.models.kraft.state import Cluster, Config, Unclean
 from reassure.spec.kafka.partition import reassigning, target_of
@@ -84,6 +88,28 @@ def test_with_a_way_back_nobody_is_trapped(tmp_path: Path) -> None:
 def test_what_is_never_asked_for_is_no_success(tmp_path: Path) -> None:
     found = analysed(WALK, tmp_path)["asked_of_nobody"]
     assert (found.claimed, found.can_end, found.trapped, found.exit) == (0, 0, 0, Exit.VACUOUS)
+
+
+PREMISE_AND_GOAL = """
+def goal(s: State) -> bool:
+    return s.at == 1 or s.at == 2
+
+@leads_to(goal)
+def arrives(s: State) -> bool:
+    return s.at == 0 or s.at == 1
+"""
+
+
+def test_plain_python_is_asked_about_premise_and_goal(tmp_path: Path) -> None:
+    """Of 0 the premise is true and the goal is not: such a state is told, and no other."""
+    prepared = prepare(graph_file(tmp_path, {"walk": Steps(((0, 1), (1, 2), (2, 3)))}, PREMISE_AND_GOAL), [])
+    graph = reachable_graph(prepared, SearchOptions(), Progress(quiet=True))
+    (claim,) = prepared.bound.properties
+    numbers = {graph.state(n).at: n for n in range(graph.count)}
+    assert len(_path_to(graph, numbers[0], claim)) == 1
+    for at in (1, 2, 3):  # both are true; the goal alone; neither
+        with pytest.raises(Disagreement, match="arrives: the kernel and plain Python differ"):
+            _path_to(graph, numbers[at], claim)
 
 
 @pytest.mark.parametrize(

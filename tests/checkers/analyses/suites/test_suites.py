@@ -14,6 +14,7 @@ from reassure.checkers.base.prepare import plain
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
 from reassure.spec.semantics.trace import Trace, from_itf, read_itf, replay
 from tests.helpers.command import model_file, said
+from tests.helpers.labelled_graph import Steps, graph_file
 
 SUITES = [
     *(("die_hard", cover) for cover in ("actions", "pairs", "states", "transitions")),
@@ -219,6 +220,27 @@ def test_what_nothing_reaches_is_listed_with_the_reason(tmp_path: Path, capsys: 
     assert code == 5
     assert "double: its only step leaves a bound" in out
     assert "never: no reachable state enables it; 1 step beyond a bound, where nothing was visited" in out
+
+
+BACK = """
+@cover
+def back(before: State, after: State) -> bool:
+    return before.at == 1 and after.at == 0
+
+@cover
+def skipped(before: State, after: State) -> bool:
+    return before.at == 2 and after.at == 1
+"""
+
+
+def test_a_step_that_leads_to_the_first_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It covers too; a step that no state has covers nothing."""
+    ring = graph_file(tmp_path, {"walk": Steps(((0, 1), (1, 0)))}, BACK)
+    code, out, _ = said(capsys, "traces", ring, "--cover=covers", f"--out={tmp_path / 'o'}")
+    assert code == 16
+    assert "covers: 1 of 1 that can be taken (100.0 %)" in out and "by 1 trace with 2 steps in all" in out
+    assert "skipped: no reachable step satisfies it\n" in out
+    assert "back: " not in out
 
 
 def test_a_changed_model_keeps_what_it_still_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
