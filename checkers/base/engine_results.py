@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import Any, ClassVar
 
 from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.run_record import EngineRecord
+from reassure.checkers.base.run_record import EngineRecord, PremiseRecord
 from reassure.checkers.base.stop import Stop
 from reassure.spec.semantics.trace import Trace
 
@@ -125,6 +125,8 @@ class Evidence(Enum):
     COUNTEREXAMPLE = auto()
     NO_PREMISE = auto()
     """No reachable state satisfies the premise of a property about whole runs."""
+    NO_FAIR_RUN = auto()
+    """Fair runs satisfy the premise of a property about whole runs only where they leave a bound."""
     EVERY_STATE = auto()
     """Every reachable state and step satisfies it, whatever else the run leaves open."""
     EVERY_FAIR_RUN = auto()
@@ -140,6 +142,21 @@ class Evidence(Enum):
 
 
 @dataclass(frozen=True)
+class PremiseStates:
+    """The reachable states that satisfy the premise of a property about whole runs: all of them, if it has none.
+
+    count: how many there are. beyond: through how many of them every fair run leaves a bound.
+    """
+
+    count: int
+    beyond: int = 0
+
+    def record(self) -> PremiseRecord:
+        """Its part of the run record."""
+        return {"states": self.count, "without_fair_run": self.beyond}
+
+
+@dataclass(frozen=True)
 class PropertyFact:
     """One property as an engine leaves it."""
 
@@ -152,17 +169,25 @@ class PropertyFact:
     """The model under the configuration that the trace or step is of, if that is not the run's."""
     depth: int | None = None
     """Of a counterexample without a trace: its states."""
+    premise: PremiseStates | None = None
+    """Of a property about whole runs that no fair run violates, where steps of fair actions leave a bound."""
 
 
-def whole_run_fact(trace: Trace | None, concerned: bool, note: str) -> PropertyFact:
+def whole_run_fact(
+    trace: Trace | None, concerned: bool, note: str, premise: PremiseStates | None = None
+) -> PropertyFact:
     """The fact about a property of whole runs, every reachable state being known.
 
     trace: of a fair run that violates it. concerned: whether some reachable state satisfies its premise. note: the
-    fairness that it assumes, in words.
+    fairness that it assumes, in words. premise: None if a fair run within the bounds goes through every state.
     """
     if trace is not None:
         return PropertyFact(Evidence.COUNTEREXAMPLE, trace, note)
-    return PropertyFact(Evidence.EVERY_FAIR_RUN, note=note) if concerned else PropertyFact(Evidence.NO_PREMISE)
+    if not concerned:
+        return PropertyFact(Evidence.NO_PREMISE)
+    if premise is not None and premise.beyond == premise.count:
+        return PropertyFact(Evidence.NO_FAIR_RUN, premise=premise)
+    return PropertyFact(Evidence.EVERY_FAIR_RUN, note=note, premise=premise)
 
 
 @dataclass

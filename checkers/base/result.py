@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +14,7 @@ from reassure.checkers.base.engine_results import (
     CoverResult,
     EngineResult,
     Evidence,
+    PremiseStates,
     ProofSummary,
     PropertyFact,
     SearchResult,
@@ -49,7 +50,7 @@ class PropertyStatus(StrEnum):
     """In every state and step up to a depth."""
     VIOLATED = "violated"
     VACUOUS = "vacuous"
-    """It is about something that no reachable state does: nothing was established."""
+    """It is about something that no reachable state does, or no fair run within the bounds: nothing was established."""
     RAISED = "raised"
     """An action or a claim raises in a reachable state: what the model means from there on is not defined."""
     UNKNOWN = "unknown"
@@ -62,6 +63,18 @@ def in_words(kind: str, status: str) -> str:
     if kind != "deadlock":
         return words
     return {"violated": "found", "proved": "none, proved"}.get(words, words.replace("holds", "none"))
+
+
+def fair_runs_beyond(kind: str, premise: PremiseStates, bounds: Collection[str]) -> str:
+    """What it means for a property of whole runs that fair runs leave a bound; "" if it means nothing for it."""
+    of_some = kind == "leads_to"
+    if not premise.beyond:
+        return ""
+    where = f" ({', '.join(bounds)})" if bounds else ""
+    if premise.beyond == premise.count:
+        return f"every fair run{' that satisfies its premise' if of_some else ''} leaves a bound{where}"
+    states = f"{premise.beyond:,} of {premise.count:,} states{' that satisfy its premise' if of_some else ''}"
+    return f"no fair run within the bounds{where} goes through {states}"
 
 
 def in_a_list(name: str) -> str:
@@ -83,6 +96,8 @@ class PropertyResult:
     """States, perhaps unreachable, of which all but the last satisfy everything."""
     elsewhere: Prepared | None = None
     """The model under the configuration that the trace is of, if that is not the run's."""
+    premise: PremiseStates | None = None
+    """Of a property about whole runs, where fair runs leave a bound."""
 
     @property
     def temporal(self) -> bool:
@@ -94,6 +109,8 @@ class PropertyResult:
         row = PropertyRecord(name=self.name, kind=self.kind, status=self.status, trace=trace, depth=self.depth)
         if self.status is PropertyStatus.RAISED:
             row["error"] = self.note
+        if self.premise is not None:
+            row["premise"] = self.premise.record()
         return row
 
 
@@ -330,9 +347,11 @@ def _property_result(name: str, kind: str, engine: EngineResult) -> PropertyResu
     if fact is None:
         return PropertyResult(name, kind, status, note=remark)
     depth = len(fact.trace) if fact.trace is not None else fact.depth
-    note = fact.note or remark
+    premise = fact.premise if fact.premise is not None and fact.premise.beyond else None
+    beyond = fair_runs_beyond(kind, premise, engine.stats.clipped_at) if premise is not None else ""
+    note = "; ".join(text for text in (beyond, fact.note or remark) if text)
     return PropertyResult(
-        name, kind, status, fact.trace, depth, note, fact.counterexample_to_induction, fact.elsewhere
+        name, kind, status, fact.trace, depth, note, fact.counterexample_to_induction, fact.elsewhere, premise
     )  # fmt: skip
 
 
@@ -349,6 +368,8 @@ def _status(temporal: bool, fact: PropertyFact | None, engine: EngineResult) -> 
             return PropertyStatus.VIOLATED, ""
         case Evidence.NO_PREMISE:
             return PropertyStatus.VACUOUS, "no reachable state satisfies its premise"
+        case Evidence.NO_FAIR_RUN:
+            return PropertyStatus.VACUOUS, ""
         case Evidence.EVERY_FAIR_RUN | Evidence.EVERY_STATE:
             return holds, ""
         case Evidence.PROOF:

@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 
+class PremiseRecord(TypedDict):
+    """The states that satisfy the premise of a property about whole runs."""
+
+    states: int
+    without_fair_run: int
+
+
 class PropertyRecord(TypedDict):
     """One property. trace: the file of its counterexample."""
 
@@ -14,6 +21,7 @@ class PropertyRecord(TypedDict):
     trace: str | None
     depth: int | None
     error: NotRequired[str]
+    premise: NotRequired[PremiseRecord]
 
 
 class CoverRecord(TypedDict):

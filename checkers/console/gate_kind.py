@@ -48,3 +48,5 @@ class GateKind:
     decides: bool = False
     by_digest: bool = True
     runs: Callable[[Record], Mapping[str, Record]] = itself
+    seldom: frozenset[str] = frozenset()
+    """Pins that are written into a file only where they are not 0."""

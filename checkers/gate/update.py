@@ -38,7 +38,11 @@ def found_pins(check: Check, outcome: CheckOutcome) -> Tables:
     pinned = check.pin or {}
     whole = any(name != PROPERTIES for name in pinned) or not (pinned or outcome.problems)
     names = check.about.pins if whole else tuple(pinned)
-    figures = check.about.figures(record)
+    figures = {
+        name: n
+        for name, n in check.about.figures(record).items()
+        if n or name in pinned or name not in check.about.seldom
+    }
     pins: dict[str, int | str] = {name: figures[name] for name in names if name in figures}
     if names and (record["properties"] or record["covers"]):
         pins[PROPERTIES] = property_digest(record)

@@ -53,6 +53,8 @@ class Opinion:
     processor: float = 0.0
     """Seconds of processor of that search."""
     reason: str = ""
+    no_run: list[str] = field(default_factory=list)
+    """Properties about whole runs that hold for TLC, as no run violates them, and are vacuous for us."""
     undecided: list[str] = field(default_factory=list)
     """Properties of which TLC did not finish a search of their own in time."""
 
@@ -376,6 +378,7 @@ class Asked:
     def temporal(self, answers: list[PropertyResult], progress: Progress) -> None:
         """Properties about whole runs: those that hold in one run of TLC, unless one does not hold there."""
         holding = [a.name for a in answers if a.status is not PropertyStatus.VIOLATED]
+        vacuous = [a.name for a in answers if a.status is PropertyStatus.VACUOUS]
         if len(holding) > 1:
             progress.proof(f"TLC: {', '.join(holding)}")
             if self.lasting(holding).complete:
@@ -384,6 +387,8 @@ class Asked:
         for answer in answers:
             progress.proof(f"TLC: {answer.name}")
             self.about_runs(answer.name, "holds" if answer.name in holding else "violated")
+        agreed = {row.about for row in self.opinion.rows if row.same}
+        self.opinion.no_run = [name for name in vacuous if name in agreed]
 
     def lasting(self, names: list[str]) -> TlcRun:
         """A run of TLC that checks properties about whole runs."""
@@ -443,6 +448,8 @@ def lines_of(opinion: Opinion) -> Iterator[str]:
     """The opinion in words, a line each."""
     for row in opinion.differences:
         yield f"  {row.about}: ours {row.ours}, TLC's {row.theirs}"
+    if opinion.no_run:
+        yield f"for TLC too no run violates {', '.join(opinion.no_run)}: it holds there, and is vacuous here"
     if opinion.undecided:
         yield f"TLC did not finish in time: {', '.join(opinion.undecided)}"
     if opinion.reason:

@@ -8,6 +8,7 @@ stuttering too. As in TLA+, with `<A>` a step of the action A that changes the s
 
 A step is judged by its two states: where another action leads from one to the other as well, both were taken. A step
 that leaves a bound is enabled, and no run goes on with it: so a bound never holds back what fairness would bring about.
+So there may be states that no fair run within the bounds goes through, and a property says nothing about these.
 """
 
 from __future__ import annotations

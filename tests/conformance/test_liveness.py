@@ -176,11 +176,95 @@ def test_a_persistent_loop_returns_to_a_violation(engine: str, tmp_path: Path) -
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_step_out_of_a_bound(engine: str, tmp_path: Path) -> None:
     """It is enabled, so that a bound holds nothing back; and what holds, holds within bounds."""
-    out = {"turn": Steps(CIRCLE), "go": Steps(((0, 3), (1, 3)), "weak")}
+    out = {"turn": Steps(CIRCLE), "go": Steps(((0, 2), (1, 3)), "weak")}
     found, result = decided(engine, tmp_path, out, leads_to_text([0], [2]), top=2)
     assert found.status is PropertyStatus.HOLDS_WITHIN_BOUNDS
     assert result.exit() is Exit.INCONCLUSIVE
     assert verdict(engine, tmp_path, {**out, "go": Steps(((0, 3), (1, 3)))}, [0], [2], top=2) == "( 0 )"
+
+
+LEAVES = ((0, 3), (1, 3))
+ONE_MAY_END = {"go": Steps(((0, 1), (0, 2), (1, 3)), "weak")}
+
+
+def beyond(count: int, of: int) -> str:
+    """The remark that so many states have."""
+    states = f"{count} of {of} states that satisfy its premise"
+    return f"no fair run within the bounds (at) goes through {states}; assuming weak fairness of go"
+
+
+ALL_BEYOND = "every fair run that satisfies its premise leaves a bound (at)"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("actions", "premise", "goal", "expected", "states", "note"),
+    [
+        # Always enabled, taken beyond the bound alone: whatever else is done for ever, that is not fair.
+        ({"go": Steps(((0, 1), (1, 2), (2, 3)), "weak")}, [0], [], "vacuous", (1, 1), ALL_BEYOND),
+        ({"go": Steps(((0, 1), (1, 2), (2, 3)), "weak")}, [0, 2], [2], "vacuous", (2, 2), ALL_BEYOND),
+        ({"turn": Steps(CIRCLE), "go": Steps(LEAVES, "weak")}, [1], [2], "vacuous", (1, 1), ALL_BEYOND),
+        ({"turn": Steps(CIRCLE), "go": Steps(LEAVES, "strong")}, [1], [2], "vacuous", (1, 1), ALL_BEYOND),
+        # From 1 on every fair run leaves the bound; from 0 on a fair run may end in 2.
+        (ONE_MAY_END, [0, 1], [2], "holds_within_bounds", (2, 1), beyond(1, 2)),
+        (ONE_MAY_END, [0, 1, 2], [2], "holds_within_bounds", (3, 1), beyond(1, 3)),
+        (ONE_MAY_END, [1], [2], "vacuous", (1, 1), ALL_BEYOND),
+        (ONE_MAY_END, [0], [2], "holds_within_bounds", None, "assuming weak fairness of go"),
+        (ONE_MAY_END, [5], [2], "vacuous", None, "no reachable state satisfies its premise"),
+        (ONE_MAY_END, [0], [1], "0 2", None, "assuming weak fairness of go"),
+        # Enabled now and then: enough for strong fairness.
+        ({"go": Steps(CIRCLE, "weak"), "out": Steps(((1, 3),), "weak")}, [0], [1], "holds_within_bounds", None, None),
+        ({"go": Steps(CIRCLE, "weak"), "out": Steps(((1, 3),), "strong")}, [0], [1], "vacuous", (1, 1), ALL_BEYOND),
+        # A step within the bound counts for the same action, but not for another value of its parameter.
+        ({"go": Steps((*CIRCLE, (0, 3)), "strong")}, [0], [1], "holds_within_bounds", None, None),
+        ({"go": Steps((*CIRCLE, (0, 3)), "strong", each=True)}, [0], [1], "vacuous", (1, 1), ALL_BEYOND),
+        # What leaves the bound need not happen.
+        ({"go": Steps(CIRCLE, "weak"), "out": Steps(LEAVES)}, [0], [1], "holds_within_bounds", None, None),
+    ],
+)  # fmt: skip
+def test_fair_runs_that_leave_a_bound(
+    engine: str,
+    actions: dict[str, Steps],
+    premise: list[int],
+    goal: list[int],
+    expected: str,
+    states: tuple[int, int] | None,
+    note: str | None,
+    tmp_path: Path,
+) -> None:
+    """Such a run is none within the bounds: what only such runs are about is not established."""
+    found, result = decided(engine, tmp_path, actions, leads_to_text(premise, goal), top=2)
+    if expected == "0 2":
+        assert told(found) == "0 ( 2 )"
+    else:
+        assert found.status == expected
+    assert note is None or found.note == note
+    assert found.record(None).get("premise") == (
+        None if states is None else {"states": states[0], "without_fair_run": states[1]}
+    )
+    codes = {"vacuous": Exit.VACUOUS, "holds_within_bounds": Exit.INCONCLUSIVE, "0 2": Exit.LIVENESS}
+    assert result.exit() is codes[expected]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("declared", ["infinitely_often", "eventually_always"])
+@pytest.mark.parametrize(
+    ("actions", "expected", "note"),
+    [
+        ({"go": Steps(((0, 1), (1, 2), (2, 3)), "weak")}, "vacuous", "every fair run leaves a bound (at)"),
+        (
+            ONE_MAY_END, "holds_within_bounds",
+            "no fair run within the bounds (at) goes through 1 of 3 states; assuming weak fairness of go",
+        ),
+        ({"go": Steps(((0, 1), (0, 3), (1, 2)), "weak")}, "holds_within_bounds", "assuming weak fairness of go"),
+    ],
+)  # fmt: skip
+def test_no_fair_run_stays_within_the_bound(
+    engine: str, declared: str, actions: dict[str, Steps], expected: str, note: str, tmp_path: Path
+) -> None:
+    text = f"@{declared}\ndef two(s: State) -> bool:\n    return s.at == 2\n"
+    found, _ = decided(engine, tmp_path, actions, text, top=2)
+    assert (found.status, found.note) == (expected, note)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -296,7 +380,7 @@ def test_drawn_models(actions: dict[str, Steps], text: str, top: int, room: int)
         path = graph_file(Path(folder), actions, text, top)
         plain, *others = (checked(path, engine) for engine in ENGINES)
     for native in others:
-        assert [(p.name, told(p), p.note) for p in native.properties] == [
-            (p.name, told(p), p.note) for p in plain.properties
+        assert [(p.name, told(p), p.note, p.premise) for p in native.properties] == [
+            (p.name, told(p), p.note, p.premise) for p in plain.properties
         ]
         assert native.exit() is plain.exit()

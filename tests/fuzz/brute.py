@@ -162,6 +162,29 @@ def violated_by_a_fair_run(graph: Graph, claim: Property, fairness: Fairness) ->
     return _has_fair_run(graph, inside, returns, fairness)
 
 
+def in_no_fair_run(graph: Graph, fairness: Fairness) -> set[int]:
+    """The states that no fair run within the bounds goes through: each is asked by itself, with all that follows it."""
+    good, bad = set[int](), set[int]()
+    for n in reversed(range(len(graph.states))):
+        if n in bad:
+            continue
+        ahead, pending = {n}, [n]
+        while pending:
+            after = {e.target for e in graph.edges[pending.pop()] if e.target is not None} - ahead
+            ahead |= after
+            pending += after
+        if ahead & good or _has_fair_run(graph, ahead, ahead, fairness):
+            good.add(n)
+        else:
+            bad |= ahead
+    return bad
+
+
+def premise_of(graph: Graph, claim: Property) -> set[int]:
+    """The states that satisfy the premise of a property of whole runs: all of them, if it has none."""
+    return {n for n, s in enumerate(graph.states) if claim.kind != "leads_to" or graph.bound.holds(claim, s)}
+
+
 Condition = tuple[str, tuple[Any, ...]]
 """An action that is fair, and the values for which it is."""
 

@@ -50,6 +50,10 @@ def searched(f: Frame, ran: Ran) -> Found:
         want = "violated" if violated else "vacuous" if name in facts.vacuous else holds
         if row["status"] != want:
             yield "another status", (name, row["status"], want)
+        count, beyond = facts.premises.get(name, (0, 0))
+        want_premise = {"states": count, "without_fair_run": beyond} if beyond and not violated else None
+        if row.get("premise") != want_premise:
+            yield "other states without a fair run", (name, row, want_premise)
         if name in facts.hits and row["depth"] != facts.hits[name]:
             yield "another depth", (name, row["depth"], facts.hits[name])
     reached = {c["name"]: c["depth"] for c in ran.record["covers"]}

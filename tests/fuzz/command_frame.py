@@ -15,7 +15,15 @@ from typing import Any
 from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, worst
 from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.cli.main import main
-from tests.fuzz.brute import Graph, deadlock, declared_fairness, first_hit, violated_by_a_fair_run
+from tests.fuzz.brute import (
+    Graph,
+    deadlock,
+    declared_fairness,
+    first_hit,
+    in_no_fair_run,
+    premise_of,
+    violated_by_a_fair_run,
+)
 from tests.fuzz.subject import Subject
 
 FAULTS = (Exit.INTERNAL, Exit.DISAGREE, Exit.SYSTEM)
@@ -33,6 +41,8 @@ class Facts:
     runs: dict[str, bool]
     """By property of whole runs: whether a fair run violates it."""
     vacuous: set[str]
+    premises: dict[str, tuple[int, int]]
+    """By property of whole runs: the states that satisfy its premise, and those of them that are in no fair run."""
 
 
 @dataclass
@@ -116,9 +126,11 @@ def facts_of(graph: Graph) -> Facts:
     fairness = declared_fairness(bound)
     temporal = [p for p in bound.properties if p.temporal]
     runs = {p.name: violated_by_a_fair_run(graph, p, fairness) for p in temporal}
-    leads_to = [p for p in temporal if p.kind == "leads_to"]
-    vacuous = {p.name for p in leads_to if not any(bound.holds(p, s) for s in graph.states)}
-    return Facts(hits, runs, vacuous)
+    beyond = in_no_fair_run(graph, fairness) if temporal and graph.clipped else set()
+    premises = {p.name: premise_of(graph, p) for p in temporal}
+    vacuous = {name for name, premise in premises.items() if premise <= beyond}
+    counts = {name: (len(premise), len(premise & beyond)) for name, premise in premises.items()}
+    return Facts(hits, runs, vacuous, counts)
 
 
 def expected_exit(graph: Graph, facts: Facts) -> Exit:

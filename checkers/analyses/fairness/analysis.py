@@ -12,8 +12,10 @@ from enum import StrEnum
 
 import numpy as np
 
+from reassure.checkers.base.engine_results import PremiseStates, SearchStatistics
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.progress import Progress
+from reassure.checkers.base.result import fair_runs_beyond
 from reassure.checkers.base.stop import Ending, Stop, StopReason
 from reassure.checkers.base.terminal import counted
 from reassure.checkers.base.vacuity import vacuous_claims
@@ -72,6 +74,10 @@ class PropertyNeeds:
     """Whether it holds with every assumption as declared; None: it was not decided."""
     vacuous: str = ""
     """Why it says nothing, if it does."""
+    beyond: str = ""
+    """What it means for a property that holds that some fair runs leave a bound, if it means anything."""
+    premise: PremiseStates | None = None
+    """Where steps of fair actions leave a bound."""
     weakenings: tuple[Weakening, ...] = ()
     enough: tuple[Assumption, ...] | None = None
     """Assumptions under which alone it holds, none of which can be dropped from among them."""
@@ -137,6 +143,7 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
     if not exploration.complete:
         return FairnessAnalysis(tuple(needs.values()), exploration.stopped)
     search.release_table()
+    stats = exploration.stats
     try:
         with Ending() as ending:
             threads, names, rows = len(search.workers), list(needs), search.level_rows
@@ -144,29 +151,40 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
             paths = exploration.paths()
             for claim in claims:
                 progress.proof(f"fairness that {claim.name} needs")
-                for so_far in _decided(liveness, claim, assumptions, paths, vacuous.get(claim.name, "")):
+                for so_far in _decided(liveness, claim, assumptions, paths, vacuous.get(claim.name, ""), stats):
                     needs[claim.name] = so_far
     except RaisedAt as raised:
         state = layout.decode(raised.row.view(np.uint64))
         raise ModelError(f"{raised_in(bound, state, options.wants).text}; `reassure check` shows how") from None
     stopped = ending.stop or ALL_WEAKENED
-    stats = exploration.stats
     return FairnessAnalysis(tuple(needs.values()), stopped, stats.distinct, stats.clipped, stats.undeclared)
 
 
 def _decided(
-    liveness: Liveness, prop: Property, assumptions: Assumptions, paths: Paths, vacuous: str
+    liveness: Liveness,
+    prop: Property,
+    assumptions: Assumptions,
+    paths: Paths,
+    vacuous: str,
+    stats: SearchStatistics,
 ) -> Iterator[PropertyNeeds]:
     """The needs of a property, as far as they are decided; again after each weakening.
 
-    vacuous: why its text says nothing, if so.
+    vacuous: why its text says nothing, if so. stats: of the search.
     """
     region, concerned = liveness.region(prop)
     holds = liveness.violating_run(prop, region, assumptions, paths) is None
     if holds and not concerned:
         vacuous = vacuous or "no reachable state satisfies its premise"
+    premise, beyond = None, ""
+    if holds and not vacuous and stats.clipped:  # weaker fairness is that of more runs
+        premise = liveness.premise_states(prop, assumptions)
+    if premise is not None:
+        beyond = fair_runs_beyond(prop.kind, premise, stats.clipped_at)
+        if premise.beyond == premise.count:
+            vacuous, beyond = beyond, ""
     rows = list(weakenings(assumptions)) if holds and not vacuous else []
-    needs = PropertyNeeds(prop.name, holds, vacuous, tuple(rows))
+    needs = PropertyNeeds(prop.name, holds, vacuous, beyond, premise, tuple(rows))
     yield needs
     if not holds or vacuous:
         return

@@ -33,6 +33,8 @@ def _verdict(p: PropertyNeeds, clipped: int) -> tuple[str, str]:
         return f"vacuous: {p.vacuous}", "yellow"
     if not p.holds:
         return "violated with every assumption as declared: `reassure check` shows the run", "bold red"
+    if p.beyond:
+        return f"holds within bounds ({p.beyond})", "green"
     return "holds within bounds" if clipped else "holds", "green"
 
 
@@ -89,6 +91,7 @@ def fairness_record(
                     for number, w in enumerate(p.weakenings)
                 ],
                 "enough": None if p.enough is None else as_data({a.action: a for a in p.enough}),
+                **({} if p.premise is None else {"premise": p.premise.record()}),
             }
             for p in analysis.properties
         ],

@@ -17,13 +17,24 @@ from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.check import run as search
 from reassure.checkers.console.arguments import search_options, spark_settings
-from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
+from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind, Record, search_figures
 from reassure.checkers.console.reporting import report_result, run_and_report
 from reassure.checkers.traces.expression_claims import NAMES, always, as_written
 
 OPTIONS = CHECK
+WITHOUT_FAIR_RUN = "without_fair_run"
+
+
+def _figures(record: Record) -> dict[str, int]:
+    """The counts of a search, and the states of premises that are in no fair run within the bounds."""
+    premises = [p["premise"] for p in record["properties"] if "premise" in p]
+    return {**search_figures(record), WITHOUT_FAIR_RUN: sum(p[WITHOUT_FAIR_RUN] for p in premises)}
+
+
 KIND = GateKind(
-    SEARCH_FIGURES,
+    (*SEARCH_FIGURES, WITHOUT_FAIR_RUN),
+    _figures,
+    seldom=frozenset({WITHOUT_FAIR_RUN}),
     left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast", "follow", "jar", "invariant", "step"}),
     only=(("engine", EXHAUSTIVE_ENGINES),),
     decides=True,

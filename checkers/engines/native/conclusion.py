@@ -57,16 +57,21 @@ def temporal_claims(bound: BoundModel, options: SearchOptions) -> list[str]:
 
 
 def whole_runs(
-    make: Callable[[], Liveness], names: list[str], paths: Paths, options: SearchOptions, progress: Progress
+    make: Callable[[], Liveness],
+    names: list[str],
+    paths: Paths,
+    options: SearchOptions,
+    progress: Progress,
+    clipped: int,
 ) -> WholeRuns:
-    """Decides properties about whole runs; what ends that early is in the answer."""
+    """Decides properties about whole runs; what ends that early is in the answer. clipped: as of `decide`."""
     from reassure.checkers.engines.native.liveness.decide import decide  # which only some models need
 
     began, answers = time.monotonic(), WholeRuns()
     with Ending() as ending:
         liveness = make()
         try:
-            for name, fact in decide(liveness, names, paths, progress):
+            for name, fact in decide(liveness, names, paths, progress, clipped):
                 answers.facts[name] = fact
         except RaisedAt as raised:
             answers.raised = _raised_in(liveness.level_rows, raised.row, paths, options)

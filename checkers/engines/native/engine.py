@@ -65,7 +65,7 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, sizes:
                 len(search.workers),
             )
 
-        runs = whole_runs(liveness, temporal, paths, options, progress)
+        runs = whole_runs(liveness, temporal, paths, options, progress, stats.clipped)
     stats.seconds["compile"] = compile_seconds
     stats.bytes_per_state, stats.workers = layout.bytes_per_state, options.workers
     return conclusion(prepared, options, exploration, paths, SearchResult(), runs)

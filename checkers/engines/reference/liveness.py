@@ -13,10 +13,11 @@ from typing import Any
 
 import networkx as nx
 
+from reassure.checkers.base.engine_results import PremiseStates
 from reassure.checkers.traces.lasso import fair_loop, shortest_stem
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
-from reassure.spec.semantics.liveness import Assumptions, Constraint, constraint_of, in_order, pattern_of
+from reassure.spec.semantics.liveness import Assumptions, Constraint, Pattern, constraint_of, in_order, pattern_of
 
 
 @dataclass
@@ -63,7 +64,40 @@ def region_of(
     levels: every reachable state, by breadth-first level. steps_of: the steps of a state, in canonical order.
     order: the canonical one. beat: called now and then; raises to end the work.
     """
-    pattern = pattern_of(bound, prop)
+    return _region_of(bound, pattern_of(bound, prop), levels, steps_of, assumptions, order, beat)
+
+
+def premise_states(
+    bound: BoundModel,
+    prop: Property,
+    levels: Sequence[Sequence[Any]],
+    steps_of: Callable[[Any], Iterable[Step]],
+    assumptions: Assumptions,
+    order: Callable[[Any], Any],
+    beat: Callable[[], None] = lambda: None,
+) -> PremiseStates:
+    """The reachable states that a property is about, and how many of them are in no fair run within the bounds.
+
+    A fair run goes through a state iff steps lead from it to a fair loop, or to where a fair run may stop; all states
+    are looked at, whatever holds of them. The arguments are those of `region_of`.
+    """
+    everywhere = Pattern(lambda _: True, lambda _: True, lambda _: True)
+    whole = _region_of(bound, everywhere, levels, steps_of, assumptions, order, beat)
+    fair = resting(whole).union(*fair_components(whole))
+    on_a_fair_run = set().union(*nx.bfs_layers(whole.graph.reverse(copy=False), fair))
+    about = {n for n, s in enumerate(whole.states) if prop.kind != "leads_to" or bound.holds(prop, s)}
+    return PremiseStates(len(about), len(about - on_a_fair_run))
+
+
+def _region_of(
+    bound: BoundModel,
+    pattern: Pattern,
+    levels: Sequence[Sequence[Any]],
+    steps_of: Callable[[Any], Iterable[Step]],
+    assumptions: Assumptions,
+    order: Callable[[Any], Any],
+    beat: Callable[[], None],
+) -> ViolatingRegion:
     begins = {s: level for level, states in enumerate(levels, 1) for s in states if pattern.starts(s)}
     inside, pending = set(begins), list(begins)
     steps = {}

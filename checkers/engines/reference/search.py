@@ -273,18 +273,25 @@ def decide_liveness(
     claims = [p for p in bound.properties if p.temporal and search.options.wants(p.name)]
     if not claims:
         return
-    from reassure.checkers.engines.reference.liveness import region_of, violating_run  # imports networkx
+    from reassure.checkers.engines.reference.liveness import (  # imports networkx
+        premise_states,
+        region_of,
+        violating_run,
+    )
 
     for claim in claims:
         progress.proof(f"fair loops: {claim.name}")
-        region = region_of(bound, claim, search.levels, search.steps, assumptions, search.layout.encode, look)
+        of_all_states = search.levels, search.steps, assumptions, search.layout.encode, look
+        region = region_of(bound, claim, *of_all_states)
         lasso = violating_run(region)
         trace = None
         if lasso is not None:
             first = Violation(lasso.states[0], (), lasso.level)
             trace = with_loop(bound, claim, search.trace(first), lasso.states, lasso.loop, assumptions)
         concerned = claim.kind != "leads_to" or any(bound.holds(claim, s) for level in search.levels for s in level)
-        yield claim.name, whole_run_fact(trace, concerned, f"assuming {in_words(assumptions)}")
+        ask = search.stats.clipped and concerned and trace is None
+        premise = premise_states(bound, claim, *of_all_states) if ask else None
+        yield claim.name, whole_run_fact(trace, concerned, f"assuming {in_words(assumptions)}", premise)
 
 
 def note_temporal_error(search: ReferenceSearch) -> bool:

@@ -203,7 +203,15 @@ class _Check:
             runs = WholeRuns(dict.fromkeys(names, left_out)) if exploration.complete else None
         elif names and exploration.complete:
             runs = whole_runs_in_driver(
-                self.prepared, kernel, levels, names, paths, options, self.progress, limits.clock.look
+                self.prepared,
+                kernel,
+                levels,
+                names,
+                paths,
+                options,
+                self.progress,
+                limits.clock.look,
+                exploration.stats.clipped,
             )
         summary = SearchResult(cluster=spark_record(run, self.cluster))
         result = conclusion(self.prepared, options, exploration, paths, summary, runs)

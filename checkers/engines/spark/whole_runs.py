@@ -43,11 +43,12 @@ def whole_runs_in_driver(
     options: SearchOptions,
     progress: Progress,
     look: Callable[[], None],
+    clipped: int,
 ) -> WholeRuns:
     """Decides properties about whole runs, all states being known.
 
     kernel: of the search; another one is compiled where fairness needs the parameters of steps. look: called now and
-    then; raises to end the work.
+    then; raises to end the work. clipped: steps that leave a bound.
     """
     limit = MemoryLimit.of(options.memory)
 
@@ -57,7 +58,7 @@ def whole_runs_in_driver(
         of_steps = compiled(lowered, kernel.model.layout, parameters=True) if parameters else kernel
         return Liveness(bound, lowered, of_steps, levels, names, limit.allow, look, max(1, options.workers))
 
-    runs = whole_runs(liveness, names, paths, options, progress)
+    runs = whole_runs(liveness, names, paths, options, progress, clipped)
     if runs.stopped is not None and runs.stopped.reason is StopReason.MEMORY:
         note = f"its graph needs more than the driver's {limit.bytes / 2**20:,.0f} MiB: give more with --memory"
         left_out = {name: PropertyFact(Evidence.LEFT_OUT, note=note) for name in names}

@@ -72,7 +72,10 @@ def test_schema(data: dict[str, Any], good: bool) -> None:
         ('model = "core"\nmethod = "pdr"', "unknown method; a check of kind check has "),
         ('kind = "prove"\nmodel = "core"\nmethod = "magic"', "method is one of auto, bmc, induction, "),
         ('model = "core"\nengine = "spark"', "engine is one of native, reference, not 'spark'"),
-        ('model = "core"\npin = { lemmas = 3 }', "pin is a table of distinct, generated, depth, clipped, properties, "),
+        (
+            'model = "core"\npin = { lemmas = 3 }',
+            "pin is a table of distinct, generated, depth, clipped, without_fair_run, properties, ",
+        ),
         ('model = "core"\npin = { distinct = -1 }', "pin is a table of distinct, "),
         ('model = "core"\npin = { properties = 3 }', "pin is a table of distinct, "),
         ('model = "core"\nset = ["brokers=3"]', "set is a table of configuration values, not ['brokers=3']"),

@@ -233,4 +233,22 @@ def find_fair_components(a: ComponentArguments) -> None:
         again = split_parts(a)
 
 
-EXPORTED = (find_fair_components,)
+@kernel
+def mark_before(ends: Words, edges: Words, count: int, marks: Words) -> bool:
+    """Marks states with a step to a marked one, in a sweep down and one up; whether another may mark more.
+
+    The states are 0..count-1, with edges as in `ComponentArguments`.
+    """
+    more = False
+    for k in range(2 * count):
+        state = k if k < count else 2 * count - 1 - k
+        at = ends[state - 1] if state > 0 else 0
+        while marks[state] == 0 and at < ends[state]:
+            if marks[edges[at] >> LABEL_BITS] != 0:
+                marks[state] = 1
+                more = True
+            at += 1
+    return more
+
+
+EXPORTED = (find_fair_components, mark_before)

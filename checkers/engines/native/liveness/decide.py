@@ -9,11 +9,12 @@ from functools import cached_property
 
 import numpy as np
 
-from reassure.checkers.base.engine_results import PropertyFact, whole_run_fact
+from reassure.checkers.base.engine_results import PremiseStates, PropertyFact, whole_run_fact
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.liveness.bounded_runs import BoundedRuns, may_leave_a_bound
 from reassure.checkers.engines.native.liveness.candidates import Candidates, FirstStart, candidates_of
 from reassure.checkers.engines.native.liveness.edge_lister import EdgeLister
 from reassure.checkers.engines.native.liveness.fair_loops import Lasso, NotAllKnown, Region, RegionSearch
@@ -91,6 +92,20 @@ class Liveness:
         if len(needed) < len(candidates.open):
             candidates.keep(needed, self.claims.verdicts)
         return region_of(self._lister, candidates, self.claims.verdicts, self._count, self.look)
+
+    @cached_property
+    def _bounded_runs(self) -> BoundedRuns:
+        """One graph of all states for all properties and assumptions."""
+        return BoundedRuns(self._lister, self.level_rows, self.claims.verdicts, self._count, self.look)
+
+    def premise_states(self, prop: Property, assumptions: Assumptions) -> PremiseStates | None:
+        """The states that a property is about, where some steps leave a bound; no fair run violates the property.
+
+        None if no step of a fair action leaves one: then a fair run within the bounds goes through every state.
+        """
+        if not may_leave_a_bound(self.lowered, assumptions):
+            return None
+        return self._bounded_runs.premise_states(self.bound, self.claims.claim(prop.name), assumptions)
 
     def region(self, prop: Property) -> tuple[Region, bool]:
         """The region of a property, and whether some state is what it is about.
@@ -197,9 +212,9 @@ class Liveness:
 
 
 def decide(
-    liveness: Liveness, names: list[str], paths: Paths, progress: Progress
+    liveness: Liveness, names: list[str], paths: Paths, progress: Progress, clipped: int
 ) -> Iterator[tuple[str, PropertyFact]]:
-    """Each of these properties about whole runs, as soon as it is decided."""
+    """Each of these properties about whole runs, as soon as it is decided. clipped: steps that leave a bound."""
     assumptions = liveness.assumptions
     claims = {p.name: p for p in liveness.bound.properties}
     note = f"assuming {in_words(assumptions)}"
@@ -207,4 +222,8 @@ def decide(
         progress.proof(f"fair loops: {name}")
         region, concerned = liveness.region(claims[name])
         trace = liveness.violating_run(claims[name], region, assumptions, paths)
-        yield name, whole_run_fact(trace, concerned, note)
+        premise = None
+        if clipped and concerned and trace is None:
+            progress.proof(f"fair runs within the bounds: {name}")
+            premise = liveness.premise_states(claims[name], assumptions)
+        yield name, whole_run_fact(trace, concerned, note, premise)

@@ -113,11 +113,21 @@ def region_of(
         buckets = Buckets.put(kept, _ranking(lister.kernel, sample))
         kept = [buckets.rows]
         try:
-            parts = list(_parts(lister, buckets, allow, look))
+            return graph_of(lister, buckets, judge, allow, look)
         except Falls as falls:
             sample = np.concatenate([sample, buckets.rows[falls.state : falls.state + SAMPLE]])
-            continue
-        return RegionGraph(buckets, judge(buckets.rows), parts, lister.constraints)
+
+
+def graph_of(
+    lister: EdgeLister,
+    buckets: Buckets,
+    judge: Callable[[Rows], Rows],
+    allow: Callable[[int], None],
+    look: Callable[[], None],
+) -> RegionGraph:
+    """The graph of states in buckets. Raises `Falls` if these are not in order; else as `region_of`."""
+    parts = list(_parts(lister, buckets, allow, look))
+    return RegionGraph(buckets, judge(buckets.rows), parts, lister.constraints)
 
 
 def _parts(
