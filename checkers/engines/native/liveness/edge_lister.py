@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from queue import SimpleQueue
 from threading import Lock
@@ -27,18 +28,21 @@ from reassure.checkers.engines.native.kernels.region_edges import (
 from reassure.checkers.engines.native.kernels.state_table import BATCH
 from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.checkers.engines.native.liveness.buckets import Buckets
+from reassure.checkers.engines.native.liveness.clipped_steps import ClippedSteps
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import RecordType
 from reassure.spec.language.vocabulary import LanguageError
-from reassure.spec.semantics.interpreter import BoundModel, Clipped
-from reassure.spec.semantics.liveness import Assumption, Assumptions, Constraint, constraint_of
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.liveness import Assumption, Assumptions, Constraint
 
 CHUNK = 1 << 20
 """Edges that are listed at a time, at most."""
 PIECE = 1 << 16
 """States whose edges a thread lists at a time."""
+CLIPPED_AT_ONCE = 1 << 10
+"""States of which the steps that leave a bound are listed at a time."""
 LABELS = 1 << 8
 """Constraints that there is room for at first; more than a model has actions."""
 GROWTH = 4
@@ -86,7 +90,8 @@ class EdgeLister:
         """Of labels, which threads find on their way."""
         self.decoders: dict[int, Callable[[Rows], tuple[Any, ...]]] = {}
         self.further: dict[Constraint, int] = {}
-        """Labels of steps that leave a bound, of which the kernel gives no parameters."""
+        """Labels of steps that leave a bound, which the kernel does not list."""
+        self.lowered = lowered
         for number, action in enumerate(self.actions):
             assumed = assumptions.get(action.name)
             if assumed is None:
@@ -138,11 +143,13 @@ class EdgeLister:
         for label in range(1, self.label_count + 1):
             if label in further:
                 continue
-            number = int(self.labels[label, 0])
-            assumed = self.assumptions[self.actions[number].name]
-            values = self.decoders[number](self.labels[label, 1:]) if number in self.decoders else ()
-            constraints[label] = Constraint(assumed, values)
+            constraints[label] = self._constraint(int(self.labels[label, 0]), self.labels[label, 1:])
         return constraints | further
+
+    def _constraint(self, number: int, words: Rows) -> Constraint:
+        """The constraint of an action, for the parameters in masked words if it is fair for each of some values."""
+        values = self.decoders[number](words) if number in self.decoders else ()
+        return Constraint(self.assumptions[self.actions[number].name], values)
 
     def _grow_labels(self) -> None:
         """Makes room for more constraints. Raises `LanguageError` where edges have none for so many."""
@@ -231,8 +238,9 @@ class EdgeLister:
             enabled, outside = lists.enabled[: a.enabled_end], lists.outside[: a.outside_end]
             clipped = outside & CLIPPED != 0
             if clipped.any():
+                states = distinct(outside[clipped] >> LABEL_BITS)
                 with self.lock:
-                    enabled = distinct(np.concatenate([enabled, self._clipped(lists.rows, outside[clipped])]))
+                    enabled = distinct(np.concatenate([enabled, self._clipped(lists.rows, states)]))
             yield ListedEdges(
                 lists.degrees[: a.low - first].copy(),
                 lists.edges[: a.end].copy(),
@@ -240,17 +248,27 @@ class EdgeLister:
                 outside[~clipped] >> LABEL_BITS,
             )
 
-    def _clipped(self, rows: Rows, clipped: Rows) -> Rows:
-        """The labels that steps which leave a bound enable, of actions that are fair for each of some values."""
-        enabled = []
-        for state, number in sorted({(key >> LABEL_BITS, key & CLIPPED - 1) for key in clipped.tolist()}):
-            before = self.kernel.model.layout.decode(rows[state].view(np.uint64))
-            for step in self.bound.steps(before, of=self.actions[number].name):
-                if isinstance(step.after, Clipped):
-                    constraint = constraint_of(step, self.assumptions)
-                    assert constraint is not None
-                    enabled.append(state << LABEL_BITS | self._further_label(constraint))
-        return np.array(enabled, np.int64)
+    @cached_property
+    def _clipped_steps(self) -> ClippedSteps:
+        """Those of actions that are fair for each of some values."""
+        numbers = np.nonzero(self.action_labels < 0)[0].tolist()
+        return ClippedSteps(self.lowered, self.kernel.model.layout, numbers)
+
+    def _clipped(self, rows: Rows, states: Rows) -> Rows:
+        """The labels that steps which leave a bound enable, of actions that are fair for each of some values.
+
+        states: numbers of rows, ascending.
+        """
+        enabled = [np.zeros(0, np.int64)]
+        for at in range(0, len(states), CLIPPED_AT_ONCE):
+            some = states[at : at + CLIPPED_AT_ONCE]
+            places, actions, words = self._clipped_steps.of(rows[some])
+            masks = self.masks.reshape(len(self.actions), -1)[actions, : words.shape[1]]
+            keys, which = np.unique(np.column_stack([actions, words & masks]), axis=0, return_inverse=True)
+            constraints = [self._constraint(int(key[0]), key[1:]) for key in keys]
+            labels = np.array([self._further_label(constraint) for constraint in constraints], np.int64)
+            enabled.append(some[places] << LABEL_BITS | labels[which.reshape(-1)])
+        return np.concatenate(enabled)
 
 
 class Lists:
