@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from reassure.checkers.traces.format_value import plain
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
 from reassure.spec.semantics.liveness import (
     Assumption,
     Assumptions,
@@ -88,11 +89,51 @@ def why_fair(trace: Trace, bound: BoundModel) -> list[str]:
     ]
     if idle:
         lines.append(f"not enabled from here on: {', '.join(idle)}")
+    lines += not_fair_here(trace, bound)
     fair = all(f.fair for f in reached)
     if not names:
         lines.append("the trace assumes no fairness" if assumptions_of(bound.model) else "no action is declared fair")
     head = "the fairness assumptions allow this:" if fair else "the fairness assumptions exclude this:"
     return [head, *("  " + line for line in lines)]
+
+
+def not_fair_here(trace: Trace, bound: BoundModel) -> list[str]:
+    """Lines that name the steps which the loop of a trace has not: of actions that need not be taken, and clipped ones.
+
+    A fair action would end a loop in which it is enabled and not taken: weak fairness where it is so in each state.
+    """
+    assert trace.loop is not None
+    loop, assumed = trace.states[trace.loop :], assumptions_in(trace, bound)
+    taken, rows = set(), []
+    for number, state in enumerate(loop):
+        steps = [step for step in bound.steps(state) if step.after != state]
+        after = loop[(number + 1) % len(loop)]
+        taken |= {step.action.name for step in steps if step.after == after}
+        rows.append(steps)
+    within = [{s.action.name for s in steps if not isinstance(s.after, Clipped)} for steps in rows]
+    sometimes = set.union(*within) - taken - assumed.keys()
+    always = set.intersection(*within) & sometimes
+    lines = []
+    for words, names in (("enabled", always), ("enabled in some states", sometimes - always)):
+        steps = [s for s in chain(*rows) if s.action.name in names and not isinstance(s.after, Clipped)]
+        lines += [f"{words}, but not fair: {_one_of_each(steps)}"] if steps else []
+    clipped: dict[str, list[Step]] = {}
+    for step in chain(*rows):
+        if isinstance(step.after, Clipped):
+            clipped.setdefault(step.after.path, []).append(step)
+    return lines + [f"clipped at the bound of {path}: {_one_of_each(steps)}" for path, steps in clipped.items()]
+
+
+def _one_of_each(steps: Iterable[Step]) -> str:
+    """The first step of each action, and how many there are with other parameters."""
+    calls: dict[str, dict[str, None]] = {}
+    for step in steps:
+        values = ", ".join(f"{name}={plain(value)}" for name, value in step.params.items())
+        calls.setdefault(step.action.name, {})[values] = None
+    return ", ".join(
+        f"{name}({next(iter(values))})" + (f" (1 of {len(values)})" if len(values) > 1 else "")
+        for name, values in calls.items()
+    )
 
 
 def _fate(fate: Fate, loop: int) -> str:

@@ -61,6 +61,7 @@ def test_a_loop_is_told(engine: str, tmp_path: Path, capsys: pytest.CaptureFixtu
         "    weak fairness of turn: taken at step 2",
         "    weak fairness of leave: not enabled after step 1",
         "    not enabled from here on: jump",
+        "    enabled in some states, but not fair: wait(to=4)",
     ):
         assert f"\n{line}\n" in story
     code, out, _ = said(capsys, "replay", str(file), "--model", model_of(file))
@@ -69,11 +70,41 @@ def test_a_loop_is_told(engine: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert out.endswith("arrives is violated by this run\n")
 
 
+@pytest.mark.parametrize(
+    ("actions", "lines"),
+    [
+        # What is taken in the loop, and what changes nothing, is not named; of one action one step is.
+        ({"turn": Steps(((0, 1), (1, 0)), "weak"), "same": Steps(((0, 1), (1, 1)))}, []),
+        ({"stay": Steps(((0, 0),)), "go": Steps(((0, 4), (0, 2)))}, ["enabled, but not fair: go(to=2) (1 of 2)"]),
+        (
+            {"turn": Steps(((0, 1), (1, 0)), "weak"), "go": Steps(((0, 2), (1, 2))), "end": Steps(((1, 4),))},
+            ["enabled, but not fair: go(to=2)", "enabled in some states, but not fair: end(to=4)"],
+        ),
+        # A step that leaves a bound is in no loop, whether its action is fair or not.
+        (
+            {"go": Steps(((0, 2), (0, 8), (0, 9)))},
+            ["enabled, but not fair: go(to=2)", "clipped at the bound of at: go(to=8) (1 of 2)"],
+        ),
+        ({"go": Steps(((0, 8),))}, ["clipped at the bound of at: go(to=8)"]),
+        (
+            {"turn": Steps(((0, 1), (1, 0)), "weak"), "go": Steps(((0, 8),), "weak")},
+            ["clipped at the bound of at: go(to=8)"],
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_loop_leaves_out_is_told(
+    actions: dict[str, Steps], lines: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, _, out = trace_of(tmp_path, actions, capsys)
+    told = [line.strip() for line in out.splitlines()]
+    assert [line for line in told if "not fair" in line or "clipped at the bound" in line] == lines
+
+
 def test_a_run_that_stops_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, data, out = trace_of(tmp_path, STOP, capsys)
     assert (data["loop"], "closing" in data["#meta"]) == (1, False)
     assert "  from here on the run stays in this state\n  the fairness assumptions allow this:\n    not en" in out
-    assert out.count("\n    not enabled from here on: turn\n") == 1
+    assert out.count("\n    not enabled from here on: turn\n    enabled, but not fair: wait(to=2)\n\n") == 1
     assert said(capsys, "replay", str(file), "--model", model_of(file))[0] == 0
 
 
