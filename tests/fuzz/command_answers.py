@@ -19,13 +19,15 @@ from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.values import Map
-from reassure.spec.language.vocabulary import LanguageError
+from reassure.spec.language.vocabulary import LanguageError, Property
 from reassure.spec.semantics.interpreter import ConfigError, ModelError
 from tests.fuzz.brute import (
     Fairness,
     Graph,
     declared_fairness,
     graph_of,
+    in_no_fair_run,
+    premise_of,
     reaching,
     violated_by_a_fair_run,
 )
@@ -144,6 +146,10 @@ def fairness(f: Frame) -> Found:
     ran = f.run("fairness", f.path)
     for row in ran.record["fairness"]:
         claim = claims[row["property"]]
+        if "suggestion" in row:
+            yield from _suggested(graph, claim, declared, row["suggestion"])
+        elif not declared and not row["holds"]:
+            yield "nothing is suggested", claim.name
         if row["holds"] is f.facts.runs[claim.name]:
             yield "another verdict", (row["holds"], claim.name)
             continue
@@ -170,6 +176,26 @@ def fairness(f: Frame) -> Found:
     beyond = [Exit.INCONCLUSIVE] if graph.undeclared else []
     if ran.code != worst([*codes, *vacuous, *beyond]):
         yield "another exit code", ran.code
+
+
+def _suggested(graph: Graph, claim: Property, declared: Fairness, suggestion: dict[str, Any]) -> Found:
+    """Whether what a model without a fair action is told to assume is enough, and not more."""
+    if declared:
+        yield "a suggestion beside declared fairness", (claim.name, declared)
+    every: Fairness = {a.name: ("strong", ()) for a in graph.bound.model.actions}
+    if suggestion["enough"] is None:
+        hollow = premise_of(graph, claim) <= in_no_fair_run(graph, every)
+        if not hollow and not violated_by_a_fair_run(graph, claim, every):
+            yield "strong fairness of everything is enough", (claim.name, suggestion)
+        return
+    enough: Fairness = {a["action"]: (a["strength"], tuple(a["each"])) for a in suggestion["enough"]}
+    if violated_by_a_fair_run(graph, claim, enough) or premise_of(graph, claim) <= in_no_fair_run(graph, enough):
+        yield "what is suggested is not enough", (claim.name, enough)
+    for name, (strength, _) in enough.items():
+        for less in [None, *(["weak"] if strength == "strong" else [])]:
+            others: Fairness = {k: v for k, v in enough.items() if k != name} | ({name: (less, ())} if less else {})
+            if not violated_by_a_fair_run(graph, claim, others):
+                yield "less than what is suggested is enough", (claim.name, enough, name)
 
 
 def weakened(declared: Fairness) -> Iterator[tuple[str, Fairness]]:

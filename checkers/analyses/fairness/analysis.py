@@ -6,7 +6,7 @@ the graph has the labels of the finest assumptions, those for each value that th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -24,6 +24,7 @@ from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.exploration import Limits, Start, explore
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
+from reassure.checkers.engines.native.liveness.fair_loops import Region
 from reassure.checkers.engines.native.search import RaisedAt, Search
 from reassure.checkers.traces.raising import raised_in
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -66,6 +67,19 @@ class Weakening:
 
 
 @dataclass(frozen=True)
+class Suggestion:
+    """What makes a property hold of a model that declares no fairness.
+
+    enough: assumptions, none of which can be dropped, or strong ones made weak; None: there are none. Of each action
+    as a whole: not for each value of its parameters.
+    """
+
+    enough: tuple[Assumption, ...] | None
+    beyond: str = ""
+    """What it means that some fair runs leave a bound then; without `enough`: that all do where it holds."""
+
+
+@dataclass(frozen=True)
 class PropertyNeeds:
     """The analysis of one property."""
 
@@ -81,6 +95,8 @@ class PropertyNeeds:
     weakenings: tuple[Weakening, ...] = ()
     enough: tuple[Assumption, ...] | None = None
     """Assumptions under which alone it holds, none of which can be dropped from among them."""
+    suggestion: Suggestion | None = None
+    """Of a model without a fair action, which violates it."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +136,38 @@ def replaced(assumptions: Assumptions, action: str, instead: Assumption | None) 
     return others if instead is None else {**others, action: instead}
 
 
+def all_fair(names: Iterable[str], strength: str) -> dict[str, Assumption]:
+    """These actions, each fair as a whole."""
+    return {name: Assumption(name, strength) for name in names}
+
+
+def suggested(liveness: Liveness, prop: Property, region: Region, stats: SearchStatistics) -> Suggestion:
+    """Weak fairness of each action, else strong fairness, less what a property does without. stats: of the search.
+
+    Actions that leave no bound are tried alone first: fairness of others may exclude runs by leading out of a bound.
+    """
+    every, useless = [a.name for a in liveness.lowered.actions], ""
+    leaving = liveness.leaving_a_bound if stats.clipped else set()
+    within = [name for name in every if name not in leaving]
+    for names in [within, every] if within != every else [every]:
+        for strength in ("weak", "strong"):
+            enough = all_fair(names, strength)
+            if liveness.has_fair_loop(region, enough):
+                continue
+            for name in names:
+                for instead in (None, Assumption(name, "weak")):
+                    less = replaced(enough, name, instead)
+                    if enough[name] != instead and not liveness.has_fair_loop(region, less):
+                        enough = less
+                        break
+            premise = liveness.premise_states(prop, enough) if leaving & enough.keys() else None
+            says = "" if premise is None else fair_runs_beyond(prop.kind, premise, stats.clipped_at)
+            if premise is None or premise.beyond < premise.count:
+                return Suggestion(tuple(enough[name] for name in every if name in enough), says)
+            useless = says
+    return Suggestion(None, useless)
+
+
 def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, progress: Progress) -> FairnessAnalysis:
     """Searches every reachable state, then decides whether each property still holds with each assumption weakened.
 
@@ -147,7 +195,10 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
     try:
         with Ending() as ending:
             threads, names, rows = len(search.workers), list(needs), search.level_rows
-            liveness = Liveness(bound, lowered, kernel, rows, names, search.allow, limits.clock.look, threads, True)
+            strongest = assumptions or all_fair([a.name for a in bound.model.actions], "strong")
+            liveness = Liveness(
+                bound, lowered, kernel, rows, names, search.allow, limits.clock.look, threads, True, strongest
+            )  # fmt: skip
             paths = exploration.paths()
             for claim in claims:
                 progress.proof(f"fairness that {claim.name} needs")
@@ -186,6 +237,8 @@ def _decided(
     rows = list(weakenings(assumptions)) if holds and not vacuous else []
     needs = PropertyNeeds(prop.name, holds, vacuous, beyond, premise, tuple(rows))
     yield needs
+    if not holds and not assumptions:
+        yield replace(needs, suggestion=suggested(liveness, prop, region, stats))
     if not holds or vacuous:
         return
     for number, weakening in enumerate(rows):

@@ -6,13 +6,14 @@ from typing import Any
 
 from rich.text import Text
 
-from reassure.checkers.analyses.fairness.analysis import FairnessAnalysis, Need, PropertyNeeds
+from reassure.checkers.analyses.fairness.analysis import FairnessAnalysis, Need, PropertyNeeds, Suggestion
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.base.terminal import Console, beyond_bounds, counted
 from reassure.checkers.traces.fairness import as_data, repeats
 from reassure.checkers.traces.render import ROW, in_a_row
 from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.liveness import assumptions_of
 
 
 def exit_of(analysis: FairnessAnalysis) -> Exit:
@@ -25,12 +26,14 @@ def exit_of(analysis: FairnessAnalysis) -> Exit:
     return analysis.stopped.exit_of_several(codes)
 
 
-def _verdict(p: PropertyNeeds, clipped: int) -> tuple[str, str]:
-    """The answer to a property in words, and its style."""
+def _verdict(p: PropertyNeeds, clipped: int, declared: bool) -> tuple[str, str]:
+    """The answer to a property in words, and its style. declared: whether some action is fair."""
     if p.holds is None:
         return "undecided", "yellow"
     if p.vacuous:
         return f"vacuous: {p.vacuous}", "yellow"
+    if not p.holds and not declared:
+        return "violated, and no action is declared fair: `reassure check` shows the run", "bold red"
     if not p.holds:
         return "violated with every assumption as declared: `reassure check` shows the run", "bold red"
     if p.beyond:
@@ -38,11 +41,21 @@ def _verdict(p: PropertyNeeds, clipped: int) -> tuple[str, str]:
     return "holds within bounds" if clipped else "holds", "green"
 
 
+def _suggestion(found: Suggestion) -> str:
+    """The assumptions that would do, in words."""
+    if found.enough is not None:
+        beyond = f" ({found.beyond})" if found.beyond else ""
+        return f"it would hold with {', '.join(map(str, found.enough))}{beyond}"
+    if found.beyond:
+        return f"fairness of its actions is of no use: {found.beyond}"
+    return "strong fairness of every action, each as a whole, is not enough"
+
+
 def report_fairness(bound: BoundModel, analysis: FairnessAnalysis, console: Console, stories: bool) -> None:
     """Prints whether each assumption is needed."""
     console.print(f"{bound.model.name}: {counted(analysis.states, 'state')}", style="bold")
     for p in analysis.properties:
-        text, style = _verdict(p, analysis.clipped)
+        text, style = _verdict(p, analysis.clipped, bool(assumptions_of(bound.model)))
         row = Text(f"\n{p.name}  ", style="bold")
         row.append(text, style=style)
         console.print(row)
@@ -63,6 +76,8 @@ def report_fairness(bound: BoundModel, analysis: FairnessAnalysis, console: Cons
         if p.enough is not None:
             enough = ", ".join(str(a) for a in p.enough) or "no fairness at all"
             console.print(f"  sufficient together: {enough}")
+        if p.suggestion is not None:
+            console.print(f"  {_suggestion(p.suggestion)}")
     if not analysis.complete:
         console.print(f"\nstopped because {analysis.stopped.text}")
     if analysis.undeclared:
@@ -92,7 +107,13 @@ def fairness_record(
                 ],
                 "enough": None if p.enough is None else as_data({a.action: a for a in p.enough}),
                 **({} if p.premise is None else {"premise": p.premise.record()}),
+                **({} if p.suggestion is None else {"suggestion": _suggestion_record(p.suggestion)}),
             }
             for p in analysis.properties
         ],
     }
+
+
+def _suggestion_record(found: Suggestion) -> dict[str, Any]:
+    enough = None if found.enough is None else as_data({a.action: a for a in found.enough})
+    return {"enough": enough, "beyond": found.beyond}

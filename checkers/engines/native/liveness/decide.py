@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -16,9 +17,10 @@ from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.liveness.bounded_runs import BoundedRuns, may_leave_a_bound
 from reassure.checkers.engines.native.liveness.candidates import Candidates, FirstStart, candidates_of
+from reassure.checkers.engines.native.liveness.clipped_steps import ClippedSteps
 from reassure.checkers.engines.native.liveness.edge_lister import EdgeLister
 from reassure.checkers.engines.native.liveness.fair_loops import Lasso, NotAllKnown, Region, RegionSearch
-from reassure.checkers.engines.native.liveness.region import RegionGraph, region_of, states_near
+from reassure.checkers.engines.native.liveness.region import AT_ONCE, RegionGraph, region_of, states_near
 from reassure.checkers.engines.native.liveness.survey import Survey
 from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaim, TemporalClaims
 from reassure.checkers.traces.fairness import in_words
@@ -54,16 +56,18 @@ class Liveness:
         look: Callable[[], None],
         threads: int = 1,
         weaker: bool = False,
+        assumptions: Assumptions | None = None,
     ) -> None:
         """level_rows: every reachable state, by level; gone through once. names: of the properties that are asked for.
 
         allow, look: as of `region_of`. threads: that list edges and look for loops. weaker: whether weaker assumptions
         than the model's are asked about too, after these, so that regions that these empty are needed as well.
+        assumptions: the strongest that are asked about, where they are not the model's.
         """
         self.bound, self.kernel, self.level_rows = bound, kernel, level_rows
         self.lowered, self.allow, self.look, self.threads, self.weaker = lowered, allow, look, threads, weaker
         self.claims, self.names = TemporalClaims(lowered, kernel.model.layout), names
-        self.assumptions = assumptions_of(bound.model)
+        self.assumptions = assumptions_of(bound.model) if assumptions is None else assumptions
         self.peak = 0
         """The most bytes that were held at a time."""
         self._excluded: dict[TemporalClaim, bool] = {}
@@ -106,6 +110,19 @@ class Liveness:
         if not may_leave_a_bound(self.lowered, assumptions):
             return None
         return self._bounded_runs.premise_states(self.bound, self.claims.claim(prop.name), assumptions)
+
+    @cached_property
+    def leaving_a_bound(self) -> set[str]:
+        """The actions of which some step from a reachable state leaves a bound."""
+        numbers = [number for number, action in enumerate(self.lowered.actions) if action.clips]
+        if not numbers:
+            return set()
+        steps, found = ClippedSteps(self.lowered, self.kernel.model.layout, numbers), set[int]()
+        for rows in chain.from_iterable(self.level_rows):
+            for at in range(0, len(rows), AT_ONCE):
+                self.look()
+                found |= set(steps.of(rows[at : at + AT_ONCE])[1].tolist())
+        return {self.lowered.actions[number].name for number in found}
 
     def region(self, prop: Property) -> tuple[Region, bool]:
         """The region of a property, and whether some state is what it is about.

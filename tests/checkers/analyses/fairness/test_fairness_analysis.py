@@ -145,3 +145,68 @@ def test_a_run_stands_on_one_line_where_it_fits(letters: int, lines: int, tmp_pa
     row = [line for line in text.splitlines() if "needed" in line or action in line or stays in line]
     one = [f"    dropped  needed: {action}(); {stays}"]
     assert row == (one if lines == 1 else ["    dropped  needed", f"      {action}()", f"      {stays}"])
+
+
+BEYOND = "every fair run that satisfies its premise leaves a bound (at)"
+
+
+@pytest.mark.parametrize(
+    ("actions", "goal", "says", "enough"),
+    [
+        ({"go": Steps(((0, 1), (1, 2)))}, 2, "it would hold with weak fairness of go", {"go": "weak"}),
+        ({"go": Steps(((0, 1), (1, 2))), "other": Steps(((1, 1),))}, 2, "it would hold with weak fairness of go",
+         {"go": "weak"}),
+        ({"turn": Steps(((0, 1), (1, 0))), "leave": Steps(((1, 2),))}, 2,
+         "it would hold with weak fairness of turn, strong fairness of leave", {"turn": "weak", "leave": "strong"}),
+        ({"go": Steps(((0, 1),))}, 2, "strong fairness of every action, each as a whole, is not enough", None),
+        ({"go": Steps(((0, 1), (1, 0), (1, 2)))}, 2, "strong fairness of every action, each as a whole, is not enough",
+         None),
+        # What leads out of a bound excludes runs, and brings nothing about.
+        ({"go": Steps(((0, 1), (1, 2))), "out": Steps(((0, 9), (1, 9)))}, 2, "it would hold with weak fairness of go",
+         {"go": "weak"}),
+        ({"out": Steps(((0, 9),))}, 2, f"fairness of its actions is of no use: {BEYOND}", None),
+        ({"out": Steps(((0, 1), (0, 9), (1, 9), (0, 2)))}, 2,
+         "it would hold with weak fairness of out (no fair run within the bounds (at) goes through 1 of 2 states that "
+         "satisfy its premise)", {"out": "weak"}),
+    ],
+)  # fmt: skip
+def test_a_model_without_a_fair_action_gets_a_suggestion(
+    actions: dict[str, Steps],
+    goal: int,
+    says: str,
+    enough: dict[str, str] | None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The reference engine finds that it is enough, and that less is not."""
+    record, text = tmp_path / "r.json", leads_to_text([0, 1], [goal])
+    code, out, _ = said(capsys, graph_file(tmp_path, actions, text), f"--json={record}")
+    head = "arrives  violated, and no action is declared fair: `reassure check` shows the run"
+    assert (code, out.splitlines()[2:4]) == (13, [head, f"  {says}"])
+    (row,) = json.loads(record.read_text())["fairness"]
+    found = row["suggestion"]["enough"]
+    assert (found and {a["action"]: a["strength"] for a in found}) == enough
+
+    def status(fair: dict[str, str]) -> str:
+        declared = {name: Steps(a.steps, fair.get(name)) for name, a in actions.items()}
+        path = graph_file(tmp_path, declared, text)
+        return str(
+            run(CheckRequest(path, [], "reference", SearchOptions()), Progress(quiet=True))[0].properties[0].status
+        )
+
+    if enough is None:
+        assert status(dict.fromkeys(actions, "strong")) in ("violated", "vacuous")
+        return
+    assert status(enough) in ("holds", "holds_within_bounds")
+    for name, strength in enough.items():
+        assert status({k: v for k, v in enough.items() if k != name}) == "violated"
+        assert strength == "weak" or status({**enough, name: "weak"}) == "violated"
+
+
+def test_a_suggestion_is_for_a_model_without_fairness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another model says already what is fair in it; and where nothing fair is needed, none is suggested."""
+    record = tmp_path / "r.json"
+    for actions, goal in ((ACTIONS, 3), ({"go": Steps(((0, 1),))}, 0)):
+        _, out, _ = said(capsys, graph_file(tmp_path, actions, leads_to_text([0], [goal])), f"--json={record}")
+        assert "it would hold" not in out
+        assert "suggestion" not in json.loads(record.read_text())["fairness"][0]
