@@ -178,8 +178,9 @@ class AnyNumberProver:
 def _apply_everywhere(bound: BoundModel, options: SearchOptions, free: frozenset[str]) -> None:
     """`Failure` if a property applies to some values of the free numbers alone."""
     for p in bound.model.properties:
-        read = settings_read(p.when, bound.config) & free if p.when is not None and options.wants(p.name) else set()
-        if read and not p.temporal:
+        decided = not p.temporal and p.kind != "cover" and options.wants(p.name)
+        read = settings_read(p.when, bound.config) & free if p.when is not None and decided else set()
+        if read:
             which = ", ".join(sorted(read))
             text = f"the `when` of {p.name} reads {which}, which is any number here: set it with --set"
             raise Failure(Exit.USAGE, f"{text}, or name other properties by --property")

@@ -379,3 +379,25 @@ def test_three_members_that_refute_a_property_of_sets_in_a_map(tmp_path: Path) -
     """Two that own, and what both own."""
     result = proof(model_text.file(OWNED, tmp_path, model_text.BEFORE_STATE), "flag=False")
     assert statuses(result) == {"all_seen": "proved", "one_owner": "proved"}
+
+
+COVERED = """
+@action(who="tester")
+def act(s: State, node: Node) -> State:
+    return replace(s, alive=s.alive | {node})
+
+@invariant
+def nobody_leads(s: State) -> bool:
+    return s.leader is None
+
+@cover(when=lambda c: c.nodes > 2)
+def several(s: State) -> bool:
+    return len(s.alive) > 2
+"""
+
+
+def test_a_cover_of_some_numbers_does_not_keep_the_properties_from_a_proof(tmp_path: Path) -> None:
+    """Walks of the configuration at hand decide covers."""
+    result = proof(model_text.file(COVERED, tmp_path))
+    assert statuses(result) == {"nobody_leads": "proved"}
+    assert [(one.name, one.depth is not None) for one in result.covers] == [("several", True)]
