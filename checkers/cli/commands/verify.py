@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -104,6 +105,8 @@ def _checked(args: argparse.Namespace, console: Console, limits: _Limits) -> Exi
     bound, lowered, sha = prepared.bound, prepared.lowered, prepared.sha256
     if sha != proof.model_sha256:
         raise UsageFailure(f"{args.certificate} is of another text of {proof.model}")
+    if json.dumps(proof.config, sort_keys=True) != json.dumps(prepared.config, sort_keys=True):
+        raise UsageFailure(f"{args.certificate} does not tell its configuration as it is: {prepared.config}")
     proof.model = bound.model.name
     free = [] if of_any_number is None else of_any_number.free
     if missing := _not_as_asked(bound, proof.properties, free, args):
@@ -116,6 +119,7 @@ def _checked(args: argparse.Namespace, console: Console, limits: _Limits) -> Exi
     if of_any_number is not None:
         return _checked_for_any_number(of_any_number, bound, args.smt2, console, limits)
     assert isinstance(proof, certificate.Certificate)
+    certificate.refuse_false_texts(proof, lowered, limits.seconds())
     other = cvc5_settles(LOGIC)
     wrong = certificate.verify(proof, lowered, limits.seconds, limits.say, other)
     open_bounds = certificate.open_bounds(proof, lowered, other) if not wrong else {}

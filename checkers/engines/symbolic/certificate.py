@@ -19,11 +19,15 @@ import z3
 from reassure.checkers.base.atomic_files import write_atomically
 from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.base.run_identity import ENGINE_VERSION
+from reassure.checkers.engines.symbolic.lemma_templates import Templates
+from reassure.checkers.engines.symbolic.linear_invariants import inequalities_named
+from reassure.checkers.engines.symbolic.pdr import OF_SPACER
 from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant
 from reassure.checkers.engines.symbolic.smt_terms import parts
 from reassure.checkers.engines.symbolic.solver import Settles, constants, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import implied, inductive, never_raises, refuted, within_bounds
+from reassure.checkers.traces.plain_json import keys_once
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.files import read_text
 
@@ -53,6 +57,7 @@ class Certificate:
             solver = z3.Solver()
             solver.add(lemma.condition)
             scripts.append({"text": lemma.text, "smt": solver.to_smt2().replace("(check-sat)\n", "")})
+        scripts = [script for i, script in enumerate(scripts) if script not in scripts[:i]]
         return cls(machine.model.bound.model.name, sha, config, proved, scripts)
 
     def write(self, path: Path) -> None:
@@ -64,7 +69,7 @@ class Certificate:
 def contents(path: Path) -> dict[str, Any]:
     """The object of a certificate's file, of whichever kind; `UsageFailure` if there is none."""
     try:
-        data = json.loads(read_text(path))
+        data = json.loads(read_text(path), object_pairs_hook=keys_once)
     except FileNotFoundError:
         raise UsageFailure(f"{path}: there is no such file") from None
     except OSError as error:
@@ -83,26 +88,48 @@ def read(path: Path, data: dict[str, Any] | None = None) -> Certificate:
     data = contents(path) if data is None else data
     if data.get("kind") != "inductive-invariant":
         raise UsageFailure(f"{path} is not a certificate")
-    if data.get("schema") != SCHEMA:
-        raise UsageFailure(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")
-    try:
-        certificate = Certificate(*(data[k] for k in ("model", "model_sha256", "config", "properties", "lemmas")))
-        if not all(isinstance(lemma["smt"], str) and isinstance(lemma["text"], str) for lemma in certificate.lemmas):
-            raise TypeError
-        certificate.model_file = data.get("model_file")
-        if not isinstance(certificate.model_file, str | None):
-            raise TypeError
-        if not isinstance(certificate.config, dict) or not isinstance(certificate.properties, list):
-            raise TypeError
-        if not isinstance(certificate.lemmas, list) or not all(isinstance(p, str) for p in certificate.properties):
-            raise TypeError
-    except (KeyError, TypeError):
-        raise UsageFailure(f"{path} lacks something that a certificate has") from None
-    if not certificate.properties:
+    return Certificate(**fields_of(path, data, SCHEMA, KEYS, OF_LEMMA))
+
+
+KEYS: dict[str, type] = {"model": str, "model_sha256": str, "config": dict, "properties": list, "lemmas": list}
+OF_LEMMA: dict[str, type] = {"text": str, "smt": str}
+
+
+def fields_of(
+    path: Path, data: dict[str, Any], schema: int, keys: dict[str, type], of_lemma: dict[str, type]
+) -> dict[str, Any]:
+    """The fields of a certificate. keys, of_lemma: what it and each lemma have, with the types.
+
+    `UsageFailure` if it lacks something, or has more, or something twice: a person might believe what nothing reads.
+    `Failure` if it is of no property.
+    """
+    if data.get("schema") != schema:
+        raise UsageFailure(f"{path} is of schema {data.get('schema')}; this version reads {schema}")
+    version, missing = data.get("engine_version"), f"{path} lacks something that a certificate has"
+    if not _fit(data, keys) or not isinstance(version, str) or not isinstance(data.get("model_file"), str | None):
+        raise UsageFailure(missing)
+    properties, lemmas = data["properties"], data["lemmas"]
+    if not all(isinstance(name, str) for name in properties) or not all(_fit(lemma, of_lemma) for lemma in lemmas):
+        raise UsageFailure(missing)
+    more = {*data}.difference(keys, HEAD).union(*({*lemma}.difference(of_lemma) for lemma in lemmas))
+    if more:
+        raise UsageFailure(f"{path} has {', '.join(map(repr, sorted(more)))}, which no certificate has")
+    if version != ENGINE_VERSION:
+        raise UsageFailure(f"{path} is of version {version}; this one is {ENGINE_VERSION}: prove it again")
+    if not properties:
         raise Failure(Exit.NOTHING, f"{path} is of no property: it proves nothing")
-    if len(set(certificate.properties)) < len(certificate.properties):
-        raise UsageFailure(f"{path} names a property twice")
-    return certificate
+    for name, items in (("property", properties), ("lemma", lemmas)):
+        if len({json.dumps(item) for item in items}) < len(items):
+            raise UsageFailure(f"{path} names a {name} twice")
+    return {key: data[key] for key in keys} | {"model_file": data.get("model_file")}
+
+
+HEAD = ("schema", "kind", "engine_version", "model_file")
+
+
+def _fit(data: Any, keys: dict[str, type]) -> bool:
+    """Whether an object has these keys, with values of these types."""
+    return isinstance(data, dict) and all(type(data.get(key)) is kind for key, kind in keys.items())
 
 
 SAYS_NOTHING = "(set-info :status unknown)"
@@ -156,6 +183,28 @@ def lemmas_of(certificate: Certificate, machine: Machine) -> list[Invariant]:
                 raise UsageFailure(f"lemma {lemma['text']!r} speaks of {c}, which is not a field of the state")
         lemmas.append(Invariant(lemma["text"], parsed))
     return lemmas
+
+
+def refuse_false_texts(certificate: Certificate, lowered: LoweredModel, seconds: float | None = None) -> None:
+    """`UsageFailure` if the text of a lemma says something else than its script. seconds: for each query.
+
+    The text of an invariant of Spacer says only of which property it is: the lemma has to imply that.
+    """
+    machine, templates = Machine(lowered), Templates(lowered)
+    claims = {f.name: f.condition for f in lowered.state_formulas}
+    for lemma in lemmas_of(certificate, machine):
+        of_spacer = lemma.text.startswith(OF_SPACER)
+        named = [claims[name] for name in [lemma.text.removeprefix(OF_SPACER)] if name in claims]
+        if not of_spacer:
+            named += [*templates.named(lemma.text), *inequalities_named(lowered, lemma.text)]
+        for node in named:
+            solver, said = z3.Solver(), machine.terms(0)(node)
+            solver.add(machine.well_formed(0), lemma.condition if of_spacer else lemma.condition != said)
+            if not satisfiable(solver, *([z3.Not(said)] if of_spacer else []), seconds=seconds):
+                break
+        else:
+            why = "says something else than its SMT-LIB" if named else "is the text of no lemma of this model"
+            raise UsageFailure(f"lemma {lemma.text!r} {why}")
 
 
 def verify(

@@ -7,6 +7,7 @@ in flight are taken apart: what is said of one holds where there is one. Every l
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations
@@ -189,16 +190,56 @@ def candidates(
         take(lemma)
     true = {lemma.node for lemma in lemmas}
     implications = 0
-    simple = list(_relations(g, f, wide=False)) + list(_sequences(g, f)) + list(_up_to_date(g, f))
-    others = [*simple, *(_under(g, [a.part], a.node, a.text) for a in atoms)]
+    others = list(_others(g, f, atoms))
     for atom in (a for a in atoms if a.premise):
-        premise = atom.node if atom.part.condition is None else g.and_(atom.part.condition, atom.node)
         for other in others:
-            node = g.or_(g.not_(premise), other.node)
+            implied = _implied(g, atom, other)
+            node = implied.node
             if implications < MOST and not any(t in true for t in (node.args if node.op == "or" else (node,))):
                 implications += 1
-                take(Lemma(f"{atom.text} implies {other.text}", node))
+                take(implied)
     return lemmas
+
+
+def _others(g: Graph, f: Fields, atoms: list[Atom]) -> Iterator[Lemma]:
+    """What may stand under an atom."""
+    yield from _relations(g, f, wide=False)
+    yield from _sequences(g, f)
+    yield from _up_to_date(g, f)
+    yield from (_under(g, [a.part], a.node, a.text) for a in atoms)
+
+
+def _implied(g: Graph, atom: Atom, other: Lemma) -> Lemma:
+    """A lemma under an atom."""
+    premise = atom.node if atom.part.condition is None else g.and_(atom.part.condition, atom.node)
+    return Lemma(f"{atom.text} implies {other.text}", g.or_(g.not_(premise), other.node))
+
+
+class Templates:
+    """All lemmas that the templates make of a model, by their texts. kind, numbers: as for `candidates`."""
+
+    def __init__(self, model: LoweredModel, kind: RecordType | None = None, numbers: Iterable[Node] = ()) -> None:
+        g, f = model.graph, Fields(model, kind)
+        f.numbers += [Part(f"c.{node.data}", node) for node in numbers]
+        atoms = list(_atoms(g, f, _counts(model, f, compared=False)))
+        self.graph = g
+        self._alone, self._others = defaultdict[str, list[Lemma]](list), defaultdict[str, list[Lemma]](list)
+        self._premises = defaultdict[str, list[Atom]](list)
+        others = list(_others(g, f, atoms))
+        for lemma in [*_relations(g, f), *others]:
+            self._alone[lemma.text].append(lemma)
+        for lemma in others:
+            self._others[lemma.text].append(lemma)
+        for atom in (a for a in atoms if a.premise):
+            self._premises[atom.text].append(atom)
+
+    def named(self, text: str) -> list[Node]:
+        """The conditions that the templates call so: none, one, or several where two fields have one name."""
+        premise, _, other = text.partition(" implies ")
+        lemmas = [*self._alone.get(text, ())]
+        for atom in self._premises.get(premise, ()):
+            lemmas += [_implied(self.graph, atom, lemma) for lemma in self._others.get(other, ())]
+        return list(dict.fromkeys(lemma.node for lemma in lemmas))
 
 
 @dataclass(frozen=True)
@@ -221,14 +262,15 @@ def _under(g: Graph, parts: list[Part], node: Node, text: str) -> Lemma:
     return Lemma(f"({text} if {conditions_text})" if conditions_text else text, node)
 
 
-def _counts(model: LoweredModel, f: Fields) -> list[Part]:
-    """The numbers that a set may have at least: of the configuration; for any number those compared with sizes."""
+def _counts(model: LoweredModel, f: Fields, compared: bool = True) -> list[Part]:
+    """The numbers that a set may have at least: of the configuration; for any number those compared with sizes, or
+    all."""
     g = model.graph
     if not f.any_number:
         values = {v for v in vars(model.bound.config).values() if type(v) is int}
         return [Part(str(k), g.num(k)) for k in sorted(values)]
-    compared = g.compared_with("card")
-    return [p for p in (*f.ints, *f.numbers) if p.condition is None and p.node in compared]
+    its = g.compared_with("card") if compared else set()
+    return [p for p in (*f.ints, *f.numbers) if p.condition is None and (not compared or p.node in its)]
 
 
 def _relations(g: Graph, f: Fields, wide: bool = True) -> Iterator[Lemma]:

@@ -9,9 +9,10 @@ inductive, and a step by which it is not is one more row of the programme.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from reassure.checkers.engines.symbolic.lemma_templates import Fields, Lemma, Pa
 from reassure.checkers.engines.symbolic.scout import Scout
 from reassure.checkers.engines.symbolic.solver import query
 from reassure.spec.frontend.ir import Graph, Node
+from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import IntType, SetType
 
 STATES = 6_000
@@ -131,21 +133,51 @@ class Potentials:
         scale = math.lcm(*(k.denominator for k in (*cs, *as_)))
         if scale > LARGEST:
             return None
-        left, right = _times(g, scale, counter.node), g.num(0)
-        left_terms, right_terms = [_term_text(scale, counter.text)], []
-        for k, part in zip(as_, self.falling, strict=True):
-            if k:
-                left = g.arith("add", left, _times(g, int(k * scale), part.node))
-                left_terms.append(_term_text(int(k * scale), part.text))
-        for k, part in zip(cs, self.rising, strict=True):
-            if k:
-                right = g.arith("add", right, _times(g, int(k * scale), part.node))
-                right_terms.append(_term_text(int(k * scale), part.text))
+        left = [(scale, counter), *((int(k * scale), part) for k, part in zip(as_, self.falling, strict=True) if k)]
+        right = [(int(k * scale), part) for k, part in zip(cs, self.rising, strict=True) if k]
         weights = [Fraction(1), *(-k for k in cs), *as_]
         start = max(sum(int(v) * k for v, k in zip(row, weights, strict=True)) for row in self.first) * scale
-        right = g.arith("add", right, g.num(int(start)))
-        right_terms.append(str(int(start)))
-        return Lemma(f"{' + '.join(left_terms)} <= {' + '.join(right_terms)}", g.le(left, right))
+        return _inequality(g, left, right, int(start))
+
+
+def _inequality(g: Graph, left: list[tuple[int, Part]], right: list[tuple[int, Part]], start: int) -> Lemma:
+    """The sum of the first is at most that of the second and `start`. The parts have their coefficients."""
+    low, high = _times(g, left[0][0], left[0][1].node), g.num(0)
+    for k, part in left[1:]:
+        low = g.arith("add", low, _times(g, k, part.node))
+    for k, part in right:
+        high = g.arith("add", high, _times(g, k, part.node))
+    texts = [[_term_text(k, part.text) for k, part in terms] for terms in (left, right)]
+    text = f"{' + '.join(texts[0])} <= {' + '.join([*texts[1], str(start)])}"
+    return Lemma(text, g.le(low, g.arith("add", high, g.num(start))))
+
+
+def inequalities_named(model: LoweredModel, text: str) -> list[Node]:
+    """The inequalities that `Potentials` calls so: none, one, or several where two parts have one name."""
+    fields = Fields(model)
+    numbers = [p for p in fields.ints if p.condition is None]
+    left, _, right = text.partition(" <= ")
+    (counter, *falling), (*rising, start) = left.split(" + "), right.split(" + ")
+    if not START.fullmatch(start):
+        return []
+    paid_for = list(_left_to_do(model.graph, fields))
+    low = [_terms(counter, numbers), *(_terms(one, paid_for) for one in falling)]
+    high = [_terms(one, numbers) for one in rising]
+    chosen = ((one[: len(low)], one[len(low) :]) for one in product(*low, *high))
+    made = (_inequality(model.graph, [*a], [*b], int(start)) for a, b in chosen)
+    return [lemma.node for lemma in made if lemma.text == text]
+
+
+def _terms(text: str, parts: list[Part]) -> list[tuple[int, Part]]:
+    """The parts that a term of an inequality may be of, with its coefficient."""
+    term = TERM.fullmatch(text)
+    assert term is not None
+    return [(int(term["times"] or 1), part) for part in parts if part.text == term["part"]]
+
+
+TERM = re.compile(r"(?:(?P<times>[1-9][0-9]{0,5}) )?(?P<part>.*)", re.DOTALL)
+START = re.compile(r"-?[0-9]{1,12}")
+"""The number that an inequality ends with."""
 
 
 def _times(g: Graph, k: int, node: Node) -> Node:

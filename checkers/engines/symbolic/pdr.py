@@ -22,6 +22,8 @@ from reassure.checkers.engines.symbolic.verification import inductive, refuted
 from reassure.spec.frontend.lowered_model import Formula
 
 PROVED_BY = "by property-directed reachability"
+OF_SPACER = "an invariant of Spacer for "
+"""The text of a lemma, with the name of the property that it implies."""
 MOST_INSTANCES = 1024
 """Of the body of a quantifier in an answer, in place of the quantifier."""
 
@@ -49,7 +51,7 @@ def pdr(machine: Machine, claim: Formula, invariants: list[Invariant], seconds: 
     condition = _invariant(engine.get_answer(), reached)
     if condition is None:
         return ProofResult(PropertyStatus.UNKNOWN, "Spacer gave no invariant that can be read")
-    invariant = Invariant(f"an invariant of Spacer for {claim.name}", z3.And(condition, machine.holds(claim, 0)))
+    invariant = Invariant(OF_SPACER + claim.name, z3.And(condition, machine.holds(claim, 0)))
     if refuted(inductive(machine, [*invariants, invariant]), seconds):
         return ProofResult(PropertyStatus.UNKNOWN, "Spacer's invariant did not pass its check")
     return ProofResult(PropertyStatus.PROVED, PROVED_BY, lemmas=(invariant,))

@@ -11,16 +11,12 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import z3
-
 from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
+from reassure.checkers.base.exit_codes import UsageFailure
 from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
-from reassure.checkers.engines.symbolic.any_number.instance import is_slot
 from reassure.checkers.engines.symbolic.any_number.instantiation import Searched, search_near
 from reassure.checkers.engines.symbolic.any_number.obligations import (
     LOGIC,
@@ -30,29 +26,14 @@ from reassure.checkers.engines.symbolic.any_number.obligations import (
     script,
     z3_settles,
 )
-from reassure.checkers.engines.symbolic.any_number.system import System, places
-from reassure.checkers.engines.symbolic.any_number.terms import NoTranslation
-from reassure.checkers.engines.symbolic.certificate import contents
-from reassure.checkers.engines.symbolic.lemma_templates import Lemma
+from reassure.checkers.engines.symbolic.any_number.system import System
+from reassure.checkers.engines.symbolic.certificate import contents, fields_of
+from reassure.checkers.engines.symbolic.lemma_templates import Lemma, Templates
 from reassure.checkers.engines.symbolic.solver import cvc5_settles
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
-from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.leaves import scalar_leaves, slot_type
+from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.node_order import arguments_first
-from reassure.spec.frontend.operations import operation
 from reassure.spec.language.annotations import AnyNumber
-from reassure.spec.language.types import (
-    BoolType,
-    EnumType,
-    IdType,
-    IntType,
-    MapType,
-    RecordType,
-    SeqType,
-    SetType,
-    Type,
-    unbounded,
-)
 from reassure.spec.semantics.interpreter import BoundModel
 
 KIND = "inductive-invariant-for-any-number"
@@ -83,34 +64,27 @@ class AnyCertificate:
 
 
 def read(path: Path, data: dict[str, Any] | None = None) -> AnyCertificate:
-    """A certificate from its file; `UsageFailure` if it lacks something, `Failure` if it is of no property.
+    """A certificate from its file; `UsageFailure` if it is none, `Failure` if it is of no property.
 
     data: the file's contents, if they were read.
     """
     data = contents(path) if data is None else data
-    if data.get("schema") != SCHEMA:
-        raise UsageFailure(f"{path} is of schema {data.get('schema')}; this version reads {SCHEMA}")
-    try:
-        certificate = AnyCertificate(**{key: data[key] for key in KEYS}, model_file=data.get("model_file"))
-        texts = [certificate.model, certificate.model_sha256, *certificate.free, *certificate.properties]
-        texts += [lemma[key] for lemma in certificate.lemmas for key in ("text", "smt")]
-        shapes = (certificate.free, certificate.properties, certificate.lemmas, certificate.cores)
-        if not all(isinstance(text, str) for text in texts) or not all(isinstance(one, list) for one in shapes):
-            raise TypeError
-        if not isinstance(certificate.config, dict) or not isinstance(certificate.model_file, str | None):
-            raise TypeError
-        if not all(type(i) is int and 0 <= i < len(certificate.lemmas) for core in certificate.cores for i in core):
-            raise TypeError
-    except (KeyError, TypeError):
-        raise UsageFailure(f"{path} lacks something that a certificate has") from None
-    if not certificate.properties:
-        raise Failure(Exit.NOTHING, f"{path} is of no property: it proves nothing")
-    if len(set(certificate.properties)) < len(certificate.properties):
-        raise UsageFailure(f"{path} names a property twice")
+    certificate = AnyCertificate(**fields_of(path, data, SCHEMA, KEYS, OF_LEMMA))
+    free, numbers = certificate.free, range(len(certificate.lemmas))
+    if not all(isinstance(name, str) for name in free) or not all(isinstance(core, list) for core in certificate.cores):
+        raise UsageFailure(f"{path} lacks something that a certificate has")
+    if not free or free != sorted(set(free)):
+        raise UsageFailure(f"{path}: `free` names each free number once, in the order of the alphabet")
+    for core in certificate.cores:
+        if not all(type(i) is int and i in numbers for i in core) or core != sorted(set(core)):
+            raise UsageFailure(f"{path}: {core} is not a list of lemmas, each once and in their order")
     return certificate
 
 
-KEYS = ("model", "model_sha256", "config", "free", "properties", "lemmas", "cores")
+KEYS: dict[str, type] = {
+    "model": str, "model_sha256": str, "config": dict, "free": list, "properties": list, "lemmas": list, "cores": list
+}  # fmt: skip
+OF_LEMMA: dict[str, type] = {"text": str, "node": list, "smt": str}
 
 
 # -- nodes ---------------------------------------------------------------------------------------------------
@@ -127,163 +101,11 @@ def written(node: Node) -> list[list[Any]]:
     return rows
 
 
-def node_of(system: System, rows: list[list[Any]]) -> Node:
-    """The node of rows. Raises `LookupError`, `TypeError` or `ValueError` for rows that are not a condition on a state.
-
-    An invariant of the model is its own node. A type that a row gives is believed only where the model gives the same.
-    """
-    own = (f.condition for f in system.claims()[0].values() if json.dumps(written(f.condition)) == json.dumps(rows))
-    if (condition := next(own, None)) is not None:
-        return condition
-    g, nodes = system.graph, list[Node]()
-    types = _types(system)
-    known = {(node.type, node.data) for node in g.nodes() if node.op == "const"}
-    for op, type_text, its_rows, data in rows:
-        args = tuple(nodes[i] for i in its_rows)
-        data = tuple(data) if isinstance(data, list) else data
-        for kind in _of_text(type_text, types):
-            if op == "const" and ((kind, data) in known or _constant(system, kind, data)):
-                break
-            if op != "const" and _fits(system, op, kind, args, data):
-                break
-        else:
-            what = f"{data} is not a value that the model has" if op == "const" else f"it is not a type of {op} here"
-            raise ValueError(f"{type_text}: {what}")
-        if op in LEAVES:
-            node = LEAVES[op](g, data, kind)
-        else:
-            node = operation(op).rebuild(g, SimpleNamespace(op=op, type=kind, data=data), args)
-        nodes.append(node)
-    if not isinstance(nodes[-1].type, BoolType) or nodes[-1].params:
-        raise ValueError("it is not a condition")
-    return nodes[-1]
-
-
-LEAVES: dict[str, Callable[[Graph, Any, Any], Node]] = {
-    "const": lambda g, data, kind: g.const(data, kind),
-    "var": lambda g, data, kind: g.var(data, kind),
-    "config": lambda g, data, kind: g.config(data, kind.low),
-    "bound": lambda g, data, kind: g.bound(data, kind),
-}
-
-
-def _fits(system: System, op: str, kind: Type, args: tuple[Node, ...], data: Any) -> bool:
-    """Whether an operation may have these arguments, this result and these data: what does not fit would end Z3."""
-    kinds = [a.type for a in args]
-    match op, kinds:
-        case ("var", []):
-            return (dict(places(system)) | dict(system.scalars)).get(data) == kind
-        case ("config", []):
-            return (data, kind) in system.config
-        case ("bound", []):
-            return type(data) is int and unbounded(kind)
-        case ("not", [BoolType()]) | ("those", [BoolType()]):
-            return op == "not" or (isinstance(kind, SetType) and unbounded(kind.item) and type(data) is int)
-        case (("and" | "or"), [_, *_]):
-            return all(isinstance(k, BoolType) for k in kinds)
-        case (("eq" | "lt"), [one, other]):
-            whole = op == "eq" or isinstance(one, IntType | IdType | EnumType)
-            slots = [is_slot(a) for a in args]
-            return _alike(one, other) and whole and (all(slots) or not any(slots) or "const" in {a.op for a in args})
-        case ("ite", [BoolType(), one, other]):
-            return _alike(one, other)
-        case (("add" | "sub" | "mul" | "min" | "max"), [IntType(), IntType()]):
-            return True
-        case (("floordiv" | "mod"), [IntType(), IntType()]):
-            return args[1].op == "const" and bool(args[1].data > 0)
-        case ("member", [item, SetType() as its]):
-            return its.item == item
-        case ("single", [IdType() | EnumType()]) | ("card", [SetType()]):
-            return True
-        case (("union" | "inter" | "minus"), [SetType() as one, other]):
-            return one == other
-        case ("build", [_, *_]):
-            fixed = isinstance(kind, SetType) and not unbounded(kind.item) and len(args) == kind.item.count
-            return fixed and all(isinstance(k, BoolType) for k in kinds)
-        case (("lowest" | "highest"), [SetType() as its]):
-            return its.item == kind
-        case ("table", [value]):
-            return kind == MapType(kind.key, value) and type(data) is int if isinstance(kind, MapType) else False
-        case ("at", [MapType() as its, index]):
-            return its.key == index
-        case ("total", [SetType() as its, MapType(value=IntType()) as table]):
-            return its.item == table.key and isinstance(kind, IntType)
-        case ("record", [IntType()]):
-            slot = args[0]
-            return slot.op == "var" and any(slot.data.startswith(f"{p}#") and b.item == kind for p, b in system.bags)
-        case ("pack", _) if isinstance(kind, RecordType):
-            scalars = [scalar for _, scalar in scalar_leaves(kind)]
-            return len(kinds) == len(scalars) and all(
-                k == s or _alike(k, s) for k, s in zip(kinds, scalars, strict=True)
-            )
-        case ("slot", [RecordType() as record]):
-            return kind == IntType(1, slot_type(record).high)
-        case ("unpack", [RecordType()]):
-            return (dict(places(system)) | dict(system.scalars)).get(f"{args[0].args[0].data}.{data}") == kind
-        case ("seq_set", [SeqType() as its]):
-            return kind == SetType(its.item)
-        case ("seq_len", [SeqType() as its]):
-            return kind == IntType(0, its.length)
-        case ("seq_keep", [SeqType() as its, SetType() as kept]):
-            return kind == its and kept.item == its.item
-        case ("seq_first", [SeqType() as its, SetType() as fitting]):
-            return kind == its.item == fitting.item
-        case ("seq_get", [SeqType() as its, IntType()]):
-            return kind == its.item
-        case ("seq_cat", [SeqType() as one, SeqType() as other]):
-            return _alike(one, other) and _alike(one, kind)
-        case ("seq_sorted", [SetType() as its]):
-            return isinstance(kind, SeqType) and kind.item == its.item
-        case ("seq_of", [_, *_]):
-            return isinstance(kind, SeqType) and all(k == kind.item for k in kinds)
-    return False
-
-
-def _alike(one: Type, other: Type) -> bool:
-    """Whether values of two types can be compared."""
-    if isinstance(one, SeqType) and isinstance(other, SeqType):
-        return one.item == other.item
-    if isinstance(one, IntType) and isinstance(other, IntType):
-        return True
-    return one == other and not isinstance(one, MapType | RecordType)
-
-
-def _constant(system: System, kind: Type, data: Any) -> bool:
-    """Whether data are a constant of a type in every configuration."""
-    if isinstance(kind, SeqType):
-        return isinstance(data, tuple) and all(_constant(system, kind.item, one) for one in data)
-    if isinstance(kind, BoolType):
-        return type(data) is bool
-    if type(data) is not int:
-        return False
-    if isinstance(kind, IntType):
-        return kind.low <= data <= kind.high
-    item = kind.item if isinstance(kind, SetType) else kind
-    if not isinstance(item, IdType | EnumType) and not (isinstance(kind, SetType) and isinstance(item, BoolType)):
-        return False
-    least = item.count
-    if isinstance(item, IdType) and unbounded(item):
-        least = dict(system.config).get(str(item.sort.size), IntType(1, 1)).low
-    return 0 <= data < least if item is kind else -(1 << least) <= data < 1 << least
-
-
-def _types(system: System) -> dict[str, list[Type]]:
-    """The types of what the model has and of sets of it, by their text: it does not say which bounds are declared."""
-    own = [kind for _, kind in places(system)] + [bag.item for _, bag in system.bags]
-    kinds = [*own, *(node.type for node in system.graph.nodes())]
-    kinds += [kind.item if isinstance(kind, SetType | SeqType) else kind for kind in kinds]
-    kinds += [SetType(kind) for kind in kinds if isinstance(kind, IdType | EnumType | BoolType)]
-    by_text: dict[str, list[Type]] = {}
-    for kind in dict.fromkeys(kinds):
-        by_text.setdefault(str(kind), []).append(kind)
-    return by_text
-
-
-def _of_text(text: str, types: dict[str, list[Type]]) -> list[Type]:
-    if text.startswith("int ") and text not in types:
-        low, _, high = text.removeprefix("int ").partition("..")
-        return [IntType(int(low), int(high))]
-    return types[text]
+def named_by(system: System) -> Callable[[str], list[Node]]:
+    """The conditions that the text of a lemma may stand for: what the templates call so, an invariant of that name."""
+    claims, numbers = system.claims()[0], [system.graph.config(name, kind.low) for name, kind in system.config]
+    templates = Templates(system.lowered, system.type, numbers)
+    return lambda text: templates.named(text) + [f.condition for name, f in claims.items() if name == text]
 
 
 def system_of(bound: BoundModel, any_number: AnyNumber) -> System:
@@ -298,10 +120,10 @@ def certificate_of(
     induction = goals.induction
     system, place = induction.system, {number: i for i, number in enumerate(lemmas)}
     own = system_of(system.lowered.bound, system.any_number)  # with the numbers of nodes that `verify` comes to
-    texts = []
+    named, named_own, texts = named_by(system), named_by(own), []
     for lemma in (induction.lemmas[i] for i in lemmas):
-        rows = written(lemma.node)
-        texts.append({"text": lemma.text, "node": rows, "smt": Quantified(own.graph).script(node_of(own, rows))})
+        node = named_own(lemma.text)[named(lemma.text).index(lemma.node)]
+        texts.append({"text": lemma.text, "node": written(node), "smt": Quantified(own.graph).script(node)})
     its_goals = [g for i in lemmas for g in induction.goals_of(i)] + goals.basis(names)
     by_key = {goal.key: goal for goal in its_goals}
     cores = [sorted(place[i] for i in induction.cores[goal]) for goal in by_key.values()]
@@ -365,12 +187,16 @@ def verify(
     its_goals += [g for name in certificate.properties for g in goals.claims_raise[name]]
     its_goals += [g for name in steps for g in goals.of[name]] + list(goals.actions_raise.values())
     hints = _hints(certificate, goals, first)
-    wrong = list[str]()
+    wrong = (
+        [f"`cores` is of {len(certificate.cores)} goals, not of {len(hints)}"]
+        if len(hints) != len(certificate.cores)
+        else []
+    )
     other = cvc5_settles(LOGIC)
     solvers = ["Z3"] if other is None else ["Z3", "cvc5"]
     for goal in its_goals:
         say(f"checking: {goal.name}")
-        text = script(induction, goal, hints.get(goal.key, set(first)))
+        text = script(induction, goal, hints[goal.key])
         scripts(goal.name, text)
         if not z3_settles(text, seconds()):
             wrong.append(f"not met: {goal.name}")
@@ -409,30 +235,26 @@ def summary(certificate: AnyCertificate, verified: Verified) -> list[str]:
 
 
 def _lemmas(certificate: AnyCertificate, system: System) -> Iterator[Lemma]:
+    """The lemmas, made from their texts; `UsageFailure` if the nodes or the SMT-LIB in the file differ from them."""
+    named = named_by(system)
     for lemma in certificate.lemmas:
-        try:
-            node = node_of(system, lemma["node"])
-            if lemma["smt"] != Quantified(system.graph).script(node):
-                raise ValueError("its SMT-LIB is not what its nodes say")
-            yield Lemma(lemma["text"], node)
-        except (
-            NoTranslation,
-            z3.Z3Exception,
-            LookupError,
-            TypeError,
-            AttributeError,
-            ValueError,
-            AssertionError,
-            RecursionError,
-        ) as error:
-            raise UsageFailure(f"lemma {lemma['text']!r} cannot be read: {error}") from None
+        text, rows = lemma["text"], json.dumps(lemma["node"])
+        nodes = named(text)
+        if not nodes:
+            raise UsageFailure(f"lemma {text!r} is the text of no lemma of this model")
+        node = next((node for node in nodes if json.dumps(written(node)) == rows), None)
+        if node is None:
+            raise UsageFailure(f"lemma {text!r} says something else than its nodes")
+        if lemma["smt"] != Quantified(system.graph).script(node):
+            raise UsageFailure(f"lemma {text!r}: its SMT-LIB is not what its nodes say")
+        yield Lemma(text, node)
 
 
 def _hints(certificate: AnyCertificate, goals: Goals, first: list[int]) -> dict[Any, set[int]]:
-    """By goal: the lemmas that it needs, as the certificate says. A wrong hint makes a goal that is not met."""
+    """By goal: the lemmas by which it is settled, as the certificate says: all where it says nothing. A wrong hint
+    makes a goal that is not met."""
     induction = goals.induction
     in_order = [g for i in first for g in induction.goals_of(i)] + goals.basis(certificate.properties)
     keys = list(dict.fromkeys(g.key for g in in_order))
-    if len(keys) != len(certificate.cores):
-        return {}
-    return {key: {first[i] for i in core} for key, core in zip(keys, certificate.cores, strict=True)}
+    cores = certificate.cores if len(certificate.cores) == len(keys) else [range(len(first))] * len(keys)
+    return {key: {first[i] for i in core} for key, core in zip(keys, cores, strict=True)}

@@ -11,15 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import z3
 
+from reassure.checkers.base.exit_codes import UsageFailure
 from reassure.checkers.base.model_loader import load, settings
 from reassure.checkers.base.prepare import prepare
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.symbolic import certificate, verification
 from reassure.checkers.engines.symbolic.any_number.obligations import z3_settles
 from reassure.checkers.engines.symbolic.certificate import formulas_of
+from reassure.checkers.engines.symbolic.linear_invariants import inequalities_named
+from reassure.checkers.engines.symbolic.proof_result import Invariant
 from reassure.checkers.engines.symbolic.solver import cvc5_settles
+from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import LOGIC
+from reassure.spec.frontend.lowered_model import LoweredModel
 from tests.helpers.command import said
 from tests.helpers.runs import bind
 
@@ -99,12 +105,12 @@ def test_a_certificate_that_proves_nothing(written: Path, tmp_path: Path, capsys
     assert "after alter: not isr_within_replicas" in out
     assert "properties: not " in out
     wrong = {
-        "text": "nobody is alive",
+        "text": "unfenced is empty",
         "smt": "(declare-fun |unfenced@0| () (_ BitVec 3))(assert (= |unfenced@0| #b000))",
     }
     code, out, _ = said(capsys, "verify", changed(written, tmp_path, lemmas=[*lemmas, wrong]))
     assert code == 15
-    assert "initial states: not nobody is alive" in out
+    assert "initial states: not unfenced is empty" in out
     assert "a reachable state violates the lemmas" in out
     code, out, _ = said(capsys, "verify", changed(written, tmp_path, properties=["no_such_thing"]))
     assert (code, "no_such_thing is not a property of the model" in out) == (15, True)
@@ -155,10 +161,13 @@ MODEL = Model.of(__name__, state=State, config=Config)
 QUIET = "(declare-fun |alarm@0| () Bool)(assert (not |alarm@0|))"
 
 
-@pytest.mark.parametrize("names", [["quiet"], ["the type"], ["x (2)", "x", "x"], ["x", "x", "x (0)"], ["so"], [""]])
+NAMES = [["not alarm"], ["quiet"], ["the type"], ["x (2)", "x", "x"], ["x", "x", "x (0)"], ["so"], [""]]
+
+
+@pytest.mark.parametrize("names", NAMES)
 def test_a_lemma_of_any_name_is_proved(names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The first lemma is false in states that are reached late. No name hides it: what two lemmas are called, or what
-    the checker itself calls something. SECURITY.md, 6."""
+    the checker itself calls something. The command refuses names that do not say it. SECURITY.md, 6."""
     path, model = tmp_path / "c.json", tmp_path / "late.py"
     model.write_text(LATE)
     assert said(capsys, "check", str(model), "--quiet")[0] == 12
@@ -167,8 +176,69 @@ def test_a_lemma_of_any_name_is_proved(names: list[str], tmp_path: Path, capsys:
     lemmas = [{"text": name, "smt": script} for name, script in zip(names, scripts, strict=True)]
     made = certificate.Certificate("late", prepared.sha256 or "", {}, ["no_alarm"], lemmas, str(model))
     made.write(path)
+    assert any(f"after ring: not {names[0]}" in line for line in certificate.verify(made, prepared.lowered))
     code, out, _ = said(capsys, "verify", str(path), f"--model={model}")
-    assert (code, f"after ring: not {names[0]}" in out) == (15, True), out
+    honest = names == ["not alarm"]
+    assert (code, "after ring: not not alarm" in out) == (15 if honest else 64, honest), out
+
+
+OF_SPACER = "an invariant of Spacer for no_alarm"
+TRUE_TEXTS = ["n <= 2990", "2 n <= 5980", "n + 3 [alarm] <= 2990", "n + [not alarm] <= 7"]
+
+
+@pytest.fixture(scope="module")
+def late(tmp_path_factory: pytest.TempPathFactory) -> LoweredModel:
+    model = tmp_path_factory.mktemp("late") / "late.py"
+    model.write_text(LATE)
+    return prepare(str(model), []).lowered
+
+
+@pytest.mark.parametrize("text", [*TRUE_TEXTS, OF_SPACER])
+def test_the_text_of_a_lemma_is_compared_with_its_script(text: str, late: LoweredModel) -> None:
+    """An inequality has one meaning; Spacer's lemmas imply their property."""
+    machine = Machine(late)
+    meanings = {name: machine.terms(0)(node) for name in TRUE_TEXTS for node in inequalities_named(late, name)}
+    meanings[OF_SPACER] = z3.And(meanings["n <= 2990"], machine.holds(late.state_formulas[0], 0))
+    for other, condition in meanings.items():
+        made = certificate.Certificate.of(machine, "", {}, ["no_alarm"], [Invariant(text, condition)])
+        if text == other or {text, other} == {"n <= 2990", "2 n <= 5980"}:
+            certificate.refuse_false_texts(made, late)
+        else:
+            with pytest.raises(UsageFailure, match="says something else than its SMT-LIB"):
+                certificate.refuse_false_texts(made, late)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n <= many",
+        "n <= 1 + n",
+        "0 n <= 1",
+        "m <= 5",
+        " <= 1",
+        "",
+        "no_alarms",
+        "an invariant of Spacer for x",
+        "n\n <= 1",
+    ],
+)
+def test_the_text_of_no_lemma_is_refused(text: str, late: LoweredModel) -> None:
+    machine = Machine(late)
+    made = certificate.Certificate.of(machine, "", {}, ["no_alarm"], [Invariant(text, z3.BoolVal(True))])
+    with pytest.raises(UsageFailure, match="is the text of no lemma of this model"):
+        certificate.refuse_false_texts(made, late)
+
+
+def test_every_lemma_that_another_text_is_given_to_is_refused(
+    written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lemmas = json.loads(written.read_text())["lemmas"]
+    for place, lemma in enumerate(lemmas):
+        other = lemmas[(place + 1) % len(lemmas)]["text"]
+        forged = [*lemmas[:place], lemma | {"text": other}, *lemmas[place + 1 :]]
+        code, out, err = said(capsys, "verify", changed(written, tmp_path, lemmas=forged))
+        assert (code, out) == (64, "")
+        assert err == f"reassure: lemma {other!r} says something else than its SMT-LIB\n"
 
 
 def test_a_certificate_of_no_property_is_no_pass(
@@ -228,6 +298,14 @@ def test_a_certificate_that_nests_too_deeply(tmp_path: Path, capsys: pytest.Capt
     assert (code, "it nests too deeply" in err) == (64, True)
 
 
+def test_a_key_that_is_listed_twice(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A reader would see one of the two, and the program the other."""
+    path = tmp_path / "c.json"
+    path.write_text(written.read_text().replace('"properties": [', '"properties": ["all_is_well"], "properties": [', 1))
+    code, _, err = said(capsys, "verify", str(path))
+    assert (code, "is not a certificate: it is not JSON: 'properties' is listed twice" in err) == (64, True)
+
+
 def test_the_model_is_named_as_it_is(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever name the file has for it."""
     code, out, _ = said(capsys, "verify", changed(written, tmp_path, model="kraft"), "--model=core")
@@ -248,6 +326,20 @@ def test_the_model_is_named_as_it_is(written: Path, tmp_path: Path, capsys: pyte
         ({"lemmas": [{"text": "x", "smt": "(assert true))"}]}, ") stands outside of a command"),
         ({"lemmas": [{"text": "x", "smt": "true"}]}, "true stands outside of a command"),
         ({"schema": 99}, "is of schema 99; this version reads 1"),
+        ({"engine_version": "0.0.9"}, "is of version 0.0.9; this one is 0.1.0: prove it again"),
+        ({"engine_version": None}, "lacks something that a certificate has"),
+        ({"proved_by": "an expert"}, "has 'proved_by', which no certificate has"),
+        ({"cores": []}, "has 'cores', which no certificate has"),
+        ({"lemmas": [{"text": "x", "smt": "(assert true)", "node": []}]}, "has 'node', which no certificate has"),
+        ({"lemmas": [{"text": "x", "smt": "(assert true)"}] * 2}, "names a lemma twice"),
+        (
+            {"config": {"brokers": "3", "min_isr": 2}},
+            "does not tell its configuration as it is: {'brokers': 3",
+        ),
+        ({"config": {"brokers": 3}}, "does not tell its configuration as it is: {'brokers': 3"),
+        ({"config": []}, "lacks something that a certificate has"),
+        ({"model": 3}, "lacks something that a certificate has"),
+        ({"model_file": 3}, "lacks something that a certificate has"),
         ({"lemmas": [{"text": "x"}]}, "lacks something that a certificate has"),
         ({"lemmas": [{"text": "x", "smt": "(assert"}]}, "lemma 'x' cannot be read"),
         (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 import z3
@@ -14,7 +15,7 @@ from reassure.checkers.cli.main import main
 from reassure.checkers.engines.symbolic.any_number.certificate import (
     AnyCertificate,
     Verified,
-    node_of,
+    named_by,
     read,
     system_of,
     verify,
@@ -135,7 +136,7 @@ def test_a_lemma_that_is_not_true_is_refused(core: Path) -> None:
 def test_a_lemma_that_is_no_condition_on_the_state_is_refused(core: Path, rows: list[object]) -> None:
     certificate = read(core)
     certificate.lemmas[0]["node"] = rows
-    with pytest.raises(UsageFailure, match=r"cannot be read: (?!its SMT-LIB)"):
+    with pytest.raises(UsageFailure, match="lemma 'isr_within_replicas' says something else than its nodes"):
         verified(certificate)
 
 
@@ -187,9 +188,27 @@ def test_numbers_that_the_model_has_not_are_not_free(core: Path) -> None:
     [
         ("properties", [], "it proves nothing"),
         ("properties", ["leader_in_isr", "leader_in_isr"], "names a property twice"),
-        ("cores", [[99]], "lacks something"),
+        ("cores", [[99]], r"\[99\] is not a list of lemmas, each once and in their order"),
+        ("cores", [[1, 1]], "is not a list of lemmas"),
+        ("cores", [[1, 0]], "is not a list of lemmas"),
+        ("cores", [[True]], "is not a list of lemmas"),
+        ("cores", [0], "lacks something"),
         ("lemmas", "x", "lacks something"),
         ("lemmas", [{"text": "x", "node": []}], "lacks something"),
+        ("lemmas", [{"text": "x", "node": [], "smt": "", "also": "y"}], "has 'also', which no certificate has"),
+        ("lemmas", [{"text": "x", "node": [], "smt": ""}] * 2, "names a lemma twice"),
+        ("free", [], "names each free number once"),
+        ("free", ["brokers", "brokers", "min_isr"], "names each free number once"),
+        ("free", ["min_isr", "brokers"], "names each free number once"),
+        ("free", [3], "lacks something"),
+        ("config", [], "lacks something"),
+        ("model", 3, "lacks something"),
+        ("model_file", 3, "lacks something"),
+        ("model_sha256", None, "lacks something"),
+        ("schema", 2, "is of schema 2; this version reads 1"),
+        ("engine_version", "0.0.9", "is of version 0.0.9; this one is 0.1.0: prove it again"),
+        ("engine_version", None, "lacks something"),
+        ("proved_by", "an expert", "has 'proved_by', which no certificate has"),
     ],
 )
 def test_a_file_that_is_none_is_refused(key: str, value: object, why: str, core: Path) -> None:
@@ -198,6 +217,103 @@ def test_a_file_that_is_none_is_refused(key: str, value: object, why: str, core:
     path.write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(Failure, match=why):
         read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("isr_never_empty", "lemma 'isr_never_empty' says something else than its nodes"),
+        ("removing is empty", "lemma 'removing is empty' says something else than its nodes"),
+        ("leader is absent implies removing is empty", "removing is empty' says something else than its nodes"),
+        ("the ISR has every broker", "lemma 'the ISR has every broker' is the text of no lemma of this model"),
+        ("isr_within_replicas ", "lemma 'isr_within_replicas ' is the text of no lemma of this model"),
+        ("is\u0433_within_replicas", "is the text of no lemma of this model"),
+        ("", "lemma '' is the text of no lemma of this model"),
+    ],
+)
+def test_a_lemma_whose_text_says_something_else_is_refused(core: Path, text: str, why: str) -> None:
+    certificate = read(core)
+    assert certificate.lemmas[0]["text"] == "isr_within_replicas"
+    certificate.lemmas[0]["text"] = text
+    with pytest.raises(UsageFailure, match=re.escape(why)):
+        verified(certificate)
+
+
+def test_every_lemma_that_another_text_is_given_to_is_refused(core: Path) -> None:
+    texts = [lemma["text"] for lemma in read(core).lemmas]
+    for place, other in product(range(len(texts)), texts):
+        certificate = read(core)
+        certificate.lemmas[place]["text"] = other
+        if other != texts[place]:
+            with pytest.raises(UsageFailure, match="says something else than its nodes"):
+                verified(certificate)
+
+
+@pytest.mark.parametrize("cores", [[[]], []], ids=["one-more", "one-less"])
+def test_cores_of_more_or_fewer_goals_are_refused(core: Path, cores: list[list[int]]) -> None:
+    certificate = read(core)
+    number = len(certificate.cores)
+    certificate.cores = certificate.cores + cores if cores else certificate.cores[1:]
+    told = f"`cores` is of {len(certificate.cores)} goals, not of {number}"
+    assert verified(certificate).wrong == [told]
+
+
+SUMS = """
+@dataclass(frozen=True)
+class State:
+    up: Nodes
+    tally: Map[Node, Annotated[int, Range(0, 2)]]
+
+@initial
+def start(c: Config) -> State:
+    return State(frozenset({Node(1)}), fill(Node, c, 0))
+
+@action(who="tester")
+def step(s: State, p: Node) -> State:
+    return replace(s, tally=s.tally.put(p, 1))
+
+@invariant
+def up_or_many(s: State, c: Config) -> bool:
+    return Node(1) in s.up or sum(s.tally[n] for n in every(Node, c)) > 5
+
+@invariant
+def first_is_up(s: State) -> bool:
+    return Node(1) in s.up
+"""
+
+
+def test_no_type_is_taken_from_the_file(tmp_path: Path) -> None:
+    """A sum is known to be no less than what its type says."""
+    model = model_text.file(SUMS, tmp_path, model_text.BEFORE_STATE)
+    result = proof(model, "flag=False")
+    assert result.proof is not None and result.proof.certificate is not None
+    result.proof.certificate.write(tmp_path / "sums.json")
+    certificate = read(tmp_path / "sums.json")
+    assert verify(certificate, bound_to(model, "flag=False"), memory=LITTLE).wrong == []
+    (row,) = [row for lemma in certificate.lemmas for row in lemma["node"] if row[0] == "total"]
+    row[1] = "int 6..1099511627776"
+    with pytest.raises(UsageFailure, match="lemma 'up_or_many' says something else than its nodes"):
+        verify(certificate, bound_to(model, "flag=False"), memory=LITTLE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"kind": "inductive', '"kind": "a co-inductive', "is not a certificate"),
+        ('"brokers": 3', '"brokers": "3"', "does not tell its configuration as it is: {'brokers': 3, 'min_isr': 2}"),
+        (',\n  "min_isr": 2', "", "does not tell its configuration as it is"),
+        ('"min_isr": 2', '"min_isr": 2, "racks": 3', "core has no configuration field 'racks'"),
+        ('"model_sha256": "', '"model_sha256": "0', "is of another text of core"),
+        ('"free": [', '"free": ["brokers", "min_isr"], "free": [', "'free' is listed twice"),
+    ],
+)
+def test_what_the_command_refuses(old: str, new: str, why: str, core: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, path = core.read_text(encoding="utf-8"), core.with_name("forged.json")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    assert main(["verify", str(path), "--memory=1M"]) == (Exit.CONFIG if "racks" in new else Exit.USAGE).value
+    out, err = capsys.readouterr()
+    assert (out, why in err) == ("", True), err
 
 
 def test_verify_by_the_command(core: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -295,16 +411,13 @@ def test_a_lemma_may_name_a_set_of_truth_values(tmp_path: Path) -> None:
     text = VALUES.format(kind="Annotated[tuple[bool, ...], MaxLen(1)]", first="()", after="s.value", claim="True")
     bound = bound_to(model_text.file(text, tmp_path, model_text.BEFORE_STATE), "flag=False")
     system = system_of(bound, AnyNumber(bound.config, frozenset({"nodes"})))
-    rows: list[list[Any]] = [
+    (node,) = named_by(system)("set(value) is empty")
+    assert written(node) == [
         ["var", "sequence of bool, at most 1", [], "value"],
         ["seq_set", "set of bool", [0], None],
         ["const", "set of bool", [], 0],
         ["eq", "bool", [1, 2], None],
     ]
-    assert written(node_of(system, rows)) == rows
-    rows[2][3] = 4
-    with pytest.raises(ValueError, match="set of bool: 4 is not a value that the model has"):
-        node_of(system, rows)
 
 
 SCRIPT = "(declare-sort S 0)(declare-const a S)(declare-const b S)(assert (= a b)){}(check-sat)"
