@@ -47,6 +47,34 @@ def satisfiable(solver: z3.Solver, *assumptions: z3.BoolRef, seconds: float | No
     return bool(answer == z3.sat)
 
 
+class Unanswered(Exception):
+    """A query that Z3 does not answer, while others may be."""
+
+
+def answered(solver: z3.Solver, *assumptions: z3.BoolRef, seconds: Callable[[], float | None], effort: int) -> bool:
+    """As `satisfiable`, but `Unanswered` where Z3 needs more than an effort, or does not know.
+
+    seconds: that are left; effort: in Z3's units of work. `Interrupted` where time or memory is up.
+    """
+    if (left := seconds()) is not None:
+        solver.set(timeout=milliseconds(left))
+    end = spent(solver) + effort
+    solver.set("rlimit", max(1, effort))
+    answer = checked(solver, *assumptions)
+    solver.set("rlimit", 0)
+    if answer == z3.unknown:
+        why, left = unanswered(solver.reason_unknown()), seconds()
+        if why.stop.reason is not StopReason.SOLVER or (left is not None and left <= 0):
+            raise why
+        raise Unanswered("Z3 used up the effort for a goal" if spent(solver) >= end else why.stop.text)
+    return bool(answer == z3.sat)
+
+
+def spent(solver: z3.Solver) -> int:
+    """Z3's units of work so far, in the solver's context."""
+    return int(solver.statistics().get_key_value("rlimit count"))
+
+
 def checked(solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
     """The answer of a solver, which Ctrl-C can end within `interruptible`; it then raises `Interrupted`."""
     # not by `check`, whose conversions take longer than Z3 where there are thousands of assumptions

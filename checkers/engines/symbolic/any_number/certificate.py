@@ -8,7 +8,7 @@ as it has time for.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -108,9 +108,13 @@ def named_by(system: System) -> Callable[[str], list[Node]]:
     return lambda text: templates.named(text) + [f.condition for name, f in claims.items() if name == text]
 
 
-def system_of(bound: BoundModel, any_number: AnyNumber) -> System:
-    """A model for any number, made from its text."""
-    return System(*lower_for_any_number(bound, any_number), any_number)
+def system_of(bound: BoundModel, any_number: AnyNumber, names: Iterable[str] | None = None) -> System:
+    """A model for any number, made from its text. names: of its properties; None for all.
+
+    Others may have no translation.
+    """
+    wants = (lambda name: True) if names is None else frozenset(names).__contains__
+    return System(*lower_for_any_number(bound, any_number, wants), any_number)
 
 
 def certificate_of(
@@ -119,7 +123,8 @@ def certificate_of(
     """The certificate of what is proved. lemmas: the numbers of those that it needs."""
     induction = goals.induction
     system, place = induction.system, {number: i for i, number in enumerate(lemmas)}
-    own = system_of(system.lowered.bound, system.any_number)  # with the numbers of nodes that `verify` comes to
+    its = [*names, *(induction.lemmas[i].text for i in lemmas)]
+    own = system_of(system.lowered.bound, system.any_number, its)  # with the numbers of nodes that `verify` comes to
     named, named_own, texts = named_by(system), named_by(own), []
     for lemma in (induction.lemmas[i] for i in lemmas):
         node = named_own(lemma.text)[named(lemma.text).index(lemma.node)]
@@ -167,7 +172,7 @@ def verify(
     any_number = AnyNumber(bound.config, frozenset(certificate.free))
     if not any_number.free <= free_numbers(bound).free:
         raise UsageFailure(f"{', '.join(sorted(any_number.free))} are not all numbers that may be free")
-    system = system_of(bound, any_number)
+    system = system_of(bound, any_number, [*certificate.properties, *(lemma["text"] for lemma in certificate.lemmas)])
     system.look = lambda: say("formulas") if seconds() == 0 else None
     lemmas = list(_lemmas(certificate, system))
     states, _ = system.claims()

@@ -6,20 +6,21 @@ counts when plain Python takes the step from it, to a state that violates the pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from itertools import product
 from typing import Any
 
 import z3
 
-from reassure.checkers.engines.symbolic.any_number.induction import AnyGoal, AnyInduction, Session
+from reassure.checkers.engines.symbolic.any_number.induction import EFFORT, AnyGoal, AnyInduction, Session
 from reassure.checkers.engines.symbolic.any_number.logic import choice, equal
 from reassure.checkers.engines.symbolic.any_number.naming import Env
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of
 from reassure.checkers.engines.symbolic.any_number.structure import Structure
 from reassure.checkers.engines.symbolic.any_number.system import System, places
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
+from reassure.checkers.engines.symbolic.solver import Unanswered
 from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.leaves import scalar_leaves
@@ -43,7 +44,7 @@ from reassure.spec.language.types import (
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ConfigError, ModelError, Step, make_config
 
-MOST_MEMBERS = 5
+MOST_MEMBERS = 8
 """Members of a sort that are tried, at most."""
 
 
@@ -100,26 +101,56 @@ class Counterexamples:
     seconds_left: Callable[[], float | None]
     sorts: list[IdType] = field(default_factory=list)
 
-    def of(self, goal: AnyGoal, violated: Callable[[BoundModel, Any, Step], bool]) -> SmallStep | None:
-        """The step with the fewest members of each sort; None if none is found, or the goal is about initial states.
+    def of(
+        self, goals: Iterable[AnyGoal], violated: Callable[[BoundModel, Any, Step], bool]
+    ) -> tuple[SmallStep | None, str]:
+        """The step with the fewest members of each sort that breaks one of some goals, all but the initial ones.
 
-        violated: whether a step from a state violates what the goal is about.
+        violated: whether a step from a state violates what the goals are about. If there is none: why it is not known
+        of each step that it does not, or "".
         """
-        if goal.session not in self.induction.steps:
-            return None
-        for size in range(1, MOST_MEMBERS + 1):
-            for at_hand in (True, False):
-                state = self._state(goal, size, at_hand)
-                found = None if state is None else self._step(goal, state, violated)
-                if found is not None:
-                    return found
-        return None
+        steps, why = [goal for goal in goals if goal.session in self.induction.steps], ""
+        for sizes in self.sizes():
+            for goal in steps[:]:
+                try:
+                    state = self._state(goal, sizes, at_hand=False)
+                    if state is None:
+                        continue
+                    nearer = self._state(goal, sizes, at_hand=True)
+                except Unanswered as error:
+                    why = str(error)
+                    steps.remove(goal)  # with more members it is no easier
+                    continue
+                for one in (nearer, state):
+                    found = None if one is None else self._step(goal, one, violated)
+                    if found is not None:
+                        return found, ""
+        return None, why
 
-    def _state(self, goal: AnyGoal, size: int, at_hand: bool) -> Structure | None:
+    def sizes(self) -> list[dict[IdType, int]]:
+        """The numbers of members of each sort that are tried, all alike as far as the configuration declares them."""
+        kinds = dict(declared(self.induction.system))
+        ranges = {sort: kinds[str(sort.sort.size)] for sort in self.sorts}
+        every = [{s: min(max(n, r.low), r.high) for s, r in ranges.items()} for n in range(1, MOST_MEMBERS + 1)]
+        return [sizes for number, sizes in enumerate(every) if sizes not in every[:number]]
+
+    def numbers(self) -> list[dict[str, int]]:
+        """`sizes`, by the numbers of the configuration."""
+        return [{str(sort.sort.size): n for sort, n in sizes.items()} for sizes in self.sizes()]
+
+    def most(self) -> str:
+        """The most members that are tried, in words."""
+        largest = self.sizes()[-1]
+        kinds = dict(declared(self.induction.system))
+        every = all(n == kinds[str(sort.sort.size)].high for sort, n in largest.items())
+        words = f"up to {max(largest.values(), default=0)} members of each sort" if largest else "the declared numbers"
+        return f"{words}, the most that are declared," if largest and every else words
+
+    def _state(self, goal: AnyGoal, sizes: dict[IdType, int], at_hand: bool) -> Structure | None:
         """A state with so many members. at_hand: with the other numbers of the configuration as they are."""
         induction = self.induction
         system, config = induction.system, induction.system.lowered.bound.config
-        terms = ClosedTerms(system, dict.fromkeys(self.sorts, size))
+        terms = ClosedTerms(system, sizes)
         session = Session(system, induction.sessions[goal.session].move, self.seconds_left, terms)
         own = {str(kind.sort.size) for kind in self.sorts}
         for name, kind in declared(system):
@@ -127,7 +158,7 @@ class Counterexamples:
             same = number == getattr(config, name)
             session.solver.add(same if at_hand and name not in own else z3.And(number >= kind.low, number <= kind.high))
         remaining = induction.remaining | ({goal.lemma} if goal.lemma is not None else set())
-        return induction.decide(goal, session, remaining)[0]
+        return induction.decide(goal, session, remaining, EFFORT)[0]
 
     def _step(
         self, goal: AnyGoal, state: Structure, violated: Callable[[BoundModel, Any, Step], bool]

@@ -3,11 +3,12 @@
 For each action there is a solver that knows its condition. A goal is a condition on the state before a step, and on the
 parameters: a lemma broken, a property violated. If it is possible, the members that Z3's model names, and no others,
 make a small state; candidates that are false in it are told to the solver, and the goal is asked again. What is left
-is a counterexample to induction.
+is a counterexample to induction. Each goal has a limit of its own: one that Z3 does not answer leaves the others.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,7 +19,7 @@ from reassure.checkers.engines.symbolic.any_number.structure import Structure, s
 from reassure.checkers.engines.symbolic.any_number.system import Move, System
 from reassure.checkers.engines.symbolic.any_number.terms import POSITIVE, AnyTerms
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
-from reassure.checkers.engines.symbolic.solver import checked, satisfiable, unanswered
+from reassure.checkers.engines.symbolic.solver import Unanswered, answered, spent
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.language.types import IntType, SeqType
@@ -27,6 +28,9 @@ AT_ONCE = 6
 """Candidates that are told to a solver at a time."""
 EFFORT = 2_000_000
 """Of Z3's units of work: a lemma stays in a core if Z3 needs more to find that the goal is impossible without it."""
+
+GOAL_EFFORT = 10_000_000
+"""Of Z3's units of work, for each goal."""
 
 
 @dataclass(frozen=True)
@@ -82,22 +86,23 @@ class Session:
         remaining: Callable[[int], bool],
         untold: Callable[[Structure], list[tuple[int, Node]]],
         cost: Callable[[int], tuple[int, int]],
+        effort: int,
     ) -> tuple[Structure | None, set[int]]:
         """A small state with parameters in which a condition is true; else the lemmas by which there is none.
 
         untold: lemmas that are false in a state, which the solver is told until there are none. cost: the
-        cheapest are preferred.
+        cheapest are preferred. Raises `Unanswered` where Z3 gives no answer with the effort.
         """
         self.queries += 1
         mark, flags = self.terms.mark(), dict(self.flags)
+        end = spent(self.solver) + effort
         self.solver.push()
         try:
             self.solver.add(self.terms.truth(condition, (), POSITIVE), *self.terms.facts())
             while True:
                 assumed = {flag.get_id(): i for i, flag in self.flags.items() if remaining(i)}
-                if not satisfiable(
-                    self.solver, *(self.flags[i] for i in assumed.values()), seconds=self.seconds_left()
-                ):
+                told = [self.flags[i] for i in assumed.values()]
+                if not answered(self.solver, *told, seconds=self.seconds_left, effort=end - spent(self.solver)):
                     return None, self._smaller({assumed[c.get_id()] for c in self.solver.unsat_core()}, cost)
                 state = structure_of(self.system, self.terms, self.solver.model())
                 false = untold(state)
@@ -113,15 +118,12 @@ class Session:
     def _smaller(self, core: set[int], cost: Callable[[int], tuple[int, int]]) -> set[int]:
         """A core without lemmas that it can do without, each of which would be a goal for every action."""
         number = {self.flags[i].get_id(): i for i in core}
-        self.solver.set("rlimit", EFFORT)
         for i in sorted(core, key=cost, reverse=True):
             if i in core and cost(i)[0]:
-                answer = checked(self.solver, *(self.flags[j] for j in sorted(core - {i})))
-                if answer == z3.unsat:
-                    core = {number[c.get_id()] for c in self.solver.unsat_core()}
-                elif answer == z3.unknown and "resource" not in self.solver.reason_unknown():
-                    raise unanswered(self.solver.reason_unknown())
-        self.solver.set("rlimit", 0)
+                told = [self.flags[j] for j in sorted(core - {i})]
+                with contextlib.suppress(Unanswered):
+                    if not answered(self.solver, *told, seconds=self.seconds_left, effort=EFFORT):
+                        core = {number[c.get_id()] for c in self.solver.unsat_core()}
         return core
 
 
@@ -138,21 +140,39 @@ class AnyInduction:
         say: Callable[[str], None],
         seconds_left: Callable[[], float | None],
     ) -> None:
-        self.system, self.lemmas, self.say = system, list(lemmas), say
-        self.remaining = set(range(len(self.lemmas)))
+        self.system, self.say = system, say
+        self.remaining: set[int] = set()
         self.cores: dict[AnyGoal, set[int]] = {}
         """For goals that are impossible: the lemmas that this needs."""
         self.failed: dict[AnyGoal, Structure] = {}
         """For goals that may be possible: a state that satisfies every lemma that was left then."""
+        self.unanswered: dict[AnyGoal, str] = {}
+        """For goals that Z3 did not answer: why."""
+        self.kept: set[int] = set()
+        """Lemmas of proofs that have been checked."""
         moves = [*system.initials, *system.moves]
         self.sessions = [Session(system, move, seconds_left, AnyTerms(system.graph, system.look)) for move in moves]
         self.no_step = len(self.sessions)
         self.sessions.append(Session(system, None, seconds_left, AnyTerms(system.graph, system.look)))
         self.steps = range(len(system.initials), len(moves))
         self._goals: dict[int, list[AnyGoal]] = {}
-        self.actions = [self._actions_that_change(lemma.node) for lemma in self.lemmas]
+        self.actions: list[int] = []
         """By lemma: the number of actions that change what it is about."""
-        self.ordered = [i for i, lemma in enumerate(self.lemmas) if _of_order(lemma.node)]
+        self.ordered: list[int] = []
+        """The lemmas that depend on the order of a sequence."""
+        self.lemmas: list[Lemma] = []
+        self.add(lemmas)
+
+    def add(self, lemmas: Iterable[Lemma]) -> None:
+        """Further candidates. What was not proved is open again, and with it the lemmas that went; the rest stays."""
+        for lemma in lemmas:
+            if _of_order(lemma.node):
+                self.ordered.append(len(self.lemmas))
+            self.actions.append(self._actions_that_change(lemma.node))
+            self.lemmas.append(lemma)
+        self.remaining = set(range(len(self.lemmas)))
+        self.failed.clear()
+        self.unanswered.clear()
 
     def _actions_that_change(self, node: Node) -> int:
         about = {one for one in arguments_first([node]) if one.op == "var"}
@@ -179,11 +199,17 @@ class AnyInduction:
             if (
                 goal in self.cores
                 or goal in self.failed
+                or goal in self.unanswered
                 or (goal.lemma is not None and goal.lemma not in self.remaining)
             ):
                 continue
             self.say(f"{len(self.cores)} goals proved, {len(todo) + 1} to go, {len(self.remaining):,} lemmas left")
-            state, core = self.decide(goal, self.sessions[goal.session], self.remaining)
+            try:
+                state, core = self.decide(goal, self.sessions[goal.session], self.remaining)
+            except Unanswered as error:
+                self.unanswered[goal] = str(error)
+                todo += self._drop({goal.lemma}) if goal.lemma is not None else []
+                continue
             if state is None:
                 self.cores[goal] = core
                 todo += [g for i in sorted(core) for g in self.goals_of(i) if g not in self.cores]
@@ -193,8 +219,13 @@ class AnyInduction:
                 todo += self._drop({goal.lemma, *self._refuted_after(goal, state)})
             state.instance.memo.clear()
 
-    def decide(self, goal: AnyGoal, session: Session, remaining: Collection[int]) -> tuple[Structure | None, set[int]]:
-        """A state of a session in which a goal is possible; else the lemmas by which it is not."""
+    def decide(
+        self, goal: AnyGoal, session: Session, remaining: Collection[int], effort: int | None = None
+    ) -> tuple[Structure | None, set[int]]:
+        """A state of a session in which a goal is possible; else the lemmas by which it is not.
+
+        effort: None for that of a goal. Raises `Unanswered`.
+        """
         initial = session.move is not None and goal.session not in self.steps
         needed = set().union(*self.cores.values())
 
@@ -213,7 +244,9 @@ class AnyInduction:
                 false = list(islice(others, AT_ONCE))
             return [(i, self.lemmas[i].node) for i in false]
 
-        state, core = session.possible(goal.condition, remaining.__contains__, untold, cost)
+        state, core = session.possible(
+            goal.condition, remaining.__contains__, untold, cost, GOAL_EFFORT if effort is None else effort
+        )
         for i in core:
             if i not in session.flags:
                 session.tell(i, self.lemmas[i].node)
@@ -229,7 +262,7 @@ class AnyInduction:
         if goal.session not in self.steps:  # an initial state may name so many members that all its values take minutes
             return set()
         after = state.after(self.system, move)
-        known = self.remaining.difference(self.ordered)
+        known = self.remaining.difference(self.ordered, self.kept)
         return {i for i in known if not self.lemmas[i].node.counts and not after.holds(self.lemmas[i].node)}
 
     def _drop(self, gone: set[int]) -> list[AnyGoal]:

@@ -143,9 +143,14 @@ def _functions(terms: Iterable[Any]) -> list[z3.FuncDeclRef]:
     return list(found.values())
 
 
-def z3_settles(text: str, seconds: float | None) -> bool:
-    """Whether a Z3 of its own finds that a script has no model. Raises `Interrupted` where it gives no answer."""
+def z3_settles(text: str, seconds: float | None, effort: int | None = None) -> bool:
+    """Whether a Z3 of its own finds that a script has no model. Raises `Interrupted` where it gives no answer.
+
+    effort: in Z3's units of work; None for no limit.
+    """
     solver = z3.Solver(ctx=z3.Context())
+    if effort is not None:
+        solver.set("rlimit", effort)
     if seconds is not None:
         solver.set(timeout=milliseconds(seconds))
     solver.from_string(text)

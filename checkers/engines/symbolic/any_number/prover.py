@@ -25,13 +25,13 @@ from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.options import ProofOptions, SearchOptions
 from reassure.checkers.base.prepare import Prepared
 from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import MODEL_RAISES, Ending, Stop, StopReason
+from reassure.checkers.base.stop import MODEL_RAISES, Ending, Interrupted, Stop, StopReason
 from reassure.checkers.base.vacuity import settings_read
 from reassure.checkers.engines.native import engine as native
 from reassure.checkers.engines.symbolic.any_number.certificate import certificate_of
-from reassure.checkers.engines.symbolic.any_number.counterexamples import MOST_MEMBERS, Counterexamples, SmallStep
+from reassure.checkers.engines.symbolic.any_number.counterexamples import Counterexamples, SmallStep
 from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare, compare_initial, sorts
-from reassure.checkers.engines.symbolic.any_number.induction import AnyGoal, AnyInduction
+from reassure.checkers.engines.symbolic.any_number.induction import GOAL_EFFORT, AnyGoal, AnyInduction
 from reassure.checkers.engines.symbolic.any_number.obligations import Goals, own_lemmas, script, z3_settles
 from reassure.checkers.engines.symbolic.any_number.samples import (
     Samples,
@@ -39,6 +39,7 @@ from reassure.checkers.engines.symbolic.any_number.samples import (
     instance_of,
     promising_for_any_number,
     with_fewer,
+    with_members,
 )
 from reassure.checkers.engines.symbolic.any_number.system import System
 from reassure.checkers.engines.symbolic.any_number.terms import NoTranslation
@@ -49,9 +50,11 @@ from reassure.checkers.engines.symbolic.solver import ProofClock, interruptible,
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
+from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import ANY, IntType, SeqType
+from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, Step
 from reassure.spec.semantics.trace import Trace
 
@@ -76,16 +79,29 @@ class AnyNumberProver:
     goals: Goals = field(init=False)
     broken: dict[str, BoundModel] = field(default_factory=dict)
     """Configurations in which a step breaks a property, from a state that is perhaps not reachable."""
+    suspect: list[str] = field(default_factory=list)
+    """Properties that a configuration of few members may violate."""
+    unchecked: dict[str, str] = field(default_factory=dict)
+    """Why the proof of a property was not checked."""
+    _checked: set[tuple[Any, frozenset[int]]] = field(default_factory=set)
+    """Goals that a fresh solver has settled, with their lemmas."""
+    _compared: set[Node] = field(default_factory=set)
+    """Conditions whose values in plain Python the formulas admit."""
+    _fixed: list[tuple[Fixed, Any]] = field(default_factory=list)
+    """A state of each configuration."""
 
     def __post_init__(self) -> None:
         own = own_lemmas(self.system.claims()[0])
-        taken = {lemma.node for lemma in own}
-        more = [lemma for lemma in promising_for_any_number(self.samples) if lemma.node not in taken]
-        self.goals = Goals(AnyInduction(self.system, [*own, *more], self.say, self.seconds_left))
+        self.goals = Goals(AnyInduction(self.system, own, self.say, self.seconds_left))
 
     @property
     def induction(self) -> AnyInduction:
         return self.goals.induction
+
+    def add_templates(self) -> None:
+        """Makes the lemmas of the templates candidates, beside the invariants of the model."""
+        taken = {lemma.node for lemma in self.induction.lemmas}
+        self.induction.add(one for one in promising_for_any_number(self.samples) if one.node not in taken)
 
     def run(self, names: list[str]) -> None:
         """Tries every goal of these properties; at the end again, as a lemma that went may have proved some."""
@@ -99,21 +115,25 @@ class AnyNumberProver:
         """Whether a property is proved, and that it and the actions raise nowhere."""
         return all(goal in self.induction.cores for goal in self.goals.basis([name]))
 
+    def is_complete(self, names: list[str]) -> bool:
+        """Whether the properties are proved, and that no step leaves a bound."""
+        return all(self.proved(name) for name in names) and not self.open_bounds()
+
     def doubt(self, name: str) -> PropertyFact:
         """A property that is not proved, with the reason: a step that breaks it, perhaps not reachable."""
+        if name in self.unchecked:
+            return PropertyFact(Evidence.OPEN, note=f"proved, but the proof was not checked: {self.unchecked[name]}")
         open_goals = [goal for goal in self.goals.of[name] if goal not in self.induction.cores]
         if not open_goals:
-            return PropertyFact(Evidence.OPEN, note="proved, but that nothing raises was not")
-        goal = next((goal for goal in open_goals if goal in self.induction.failed), None)
-        if goal is None:
-            return PropertyFact(Evidence.OPEN)
+            raising = next(g.name for g in self.goals.basis([name]) if g not in self.induction.cores)
+            return PropertyFact(Evidence.OPEN, note=f"proved, but not that nothing raises: {raising}, perhaps")
         self.say(f"{name}: counterexample to induction")
-        small = self.small_step(name, goal)
+        small, why = self.small_step(name, open_goals)
         if small is None:
-            move = self.induction.sessions[goal.session].move
-            note = f"no proof that {move.name if move else 'each step'} keeps it; with up to {MOST_MEMBERS} members of"
-            note += " each sort no step breaks it from a state that satisfies all lemmas"
-            return PropertyFact(Evidence.OPEN, note=note)
+            if why or any(goal.session not in self.induction.steps for goal in open_goals):
+                self.suspect.append(name)
+            return PropertyFact(Evidence.OPEN, note=self._no_small_step(open_goals, why))
+        self.suspect.append(name)
         self.broken[name] = small.bound
         params = ", ".join(f"{key}={plain(value)}" for key, value in small.step.params.items())
         note = f"{small.step.action.name}({params}) breaks it from a state that satisfies all lemmas"
@@ -121,14 +141,33 @@ class AnyNumberProver:
         note += f", with {changed}" if changed else ""
         return PropertyFact(Evidence.OPEN, note=note, counterexample_to_induction=(small.before, small.step.after))
 
-    def small_step(self, name: str, goal: AnyGoal) -> SmallStep | None:
-        """A step that violates a property, from a state of a configuration that satisfies all lemmas."""
+    def _no_small_step(self, goals: list[AnyGoal], why: str) -> str:
+        """What is known of a property that no small step breaks. why: Z3 did not answer whether each step does."""
+        induction = self.induction
+        asked = [goal for goal in goals if goal in induction.failed or goal in induction.unanswered]
+        goal = (asked or goals)[0]
+        move, unanswered = induction.sessions[goal.session].move, induction.unanswered.get(goal, "")
+        note = f"no proof that {move.name if move else 'each step'} keeps it" + (
+            f" ({unanswered})" if unanswered else ""
+        )
+        step = "no step breaks it" if not why else f"no step was found that breaks it ({why})"
+        return f"{note}; with {self.small_steps.most()} {step} from a state that satisfies all lemmas"
+
+    def small_step(self, name: str, goals: list[AnyGoal]) -> tuple[SmallStep | None, str]:
+        """A step that violates a property, from a state of a configuration that satisfies all lemmas.
+
+        If there is none: why it is not known of each step that it does not, or "".
+        """
 
         def violated(bound: BoundModel, before: Any, step: Step) -> bool:
             p = next(p for p in bound.properties if p.name == name)
             return not (bound.holds_on(p, before, step) if p.over_steps else bound.holds(p, step.after))
 
-        return Counterexamples(self.induction, self.seconds_left, sorts(self.system)).of(goal, violated)
+        return self.small_steps.of(goals, violated)
+
+    @property
+    def small_steps(self) -> Counterexamples:
+        return Counterexamples(self.induction, self.seconds_left, sorts(self.system))
 
     def open_bounds(self) -> dict[str, bool]:
         """Bounds that steps may leave, as far as is proved; whether each is a declared one."""
@@ -150,29 +189,62 @@ class AnyNumberProver:
 
     # -- checks -----------------------------------------------------------------------------------------------
 
+    def settled(self, names: list[str]) -> list[str]:
+        """The properties whose proofs a fresh solver settles and plain Python agrees with. Raises `Disagreement`."""
+        proved = [name for name in names if self.proved(name)]
+        if proved and not self._passed(proved):
+            proved = [name for name in proved if self._passed([name])]
+        if proved:
+            self.induction.kept.update(self.used(proved))
+        return proved
+
+    def _passed(self, names: list[str]) -> bool:
+        """Whether the proofs pass their check; if Z3 does not answer, `unchecked` says so. Raises as `check`."""
+        try:
+            self.check(names)
+        except Interrupted as error:
+            left = self.seconds_left()
+            if error.stop.reason is not StopReason.SOLVER or (left is not None and left <= 0):
+                raise
+            self.unchecked |= dict.fromkeys(names, error.stop.text)
+            return False
+        for name in names:
+            self.unchecked.pop(name, None)
+        return True
+
     def check(self, names: list[str]) -> None:
         """Settles every goal by a fresh solver, and compares with plain Python. Raises `Disagreement`."""
         induction = self.induction
         goals = [g for i in self.used(names) for g in induction.goals_of(i)] + self.goals.basis(names)
         for goal in dict.fromkeys(goals):
-            self.say(f"checking: {goal.name}")
-            if not z3_settles(script(induction, goal, induction.cores[goal]), self.seconds_left()):
-                raise Disagreement(f"a proof did not pass its check: {goal.name}")
+            core = induction.cores[goal]
+            if (goal.key, frozenset(core)) not in self._checked:
+                self.say(f"checking: {goal.name}")
+                if not z3_settles(script(induction, goal, core), self.seconds_left(), GOAL_EFFORT):
+                    raise Disagreement(f"a proof did not pass its check: {goal.name}")
+                self._checked.add((goal.key, frozenset(core)))
         self.compare(names)
 
     def compare(self, names: list[str]) -> None:
         """Compares nodes and formulas with plain Python. Raises `Disagreement`."""
+        if not self._fixed:
+            self._compare_steps()
         conditions = [f.condition for f in self.system.lowered.state_formulas if f.name in names]
         conditions += [lemma.node for lemma in self.lemmas(names)]
+        for condition in dict.fromkeys(conditions):
+            for fixed, state in self._fixed if condition not in self._compared else ():
+                self.say("checking against plain Python")
+                if not fixed.possible(condition):
+                    raise Disagreement(f"the formulas exclude the value of {condition} in {state}")
+            self._compared.add(condition)
+
+    def _compare_steps(self) -> None:
         for bound, states in self.samples.states:
             self.say("checking against plain Python")
             some = self.samples.rng.sample(states, min(STEPS_COMPARED, len(states)))
             compare_initial(self.system, bound)
             compare(self.system, bound, some, STEPS_COMPARED)
-            fixed = Fixed(self.system, instance_of(self.system, bound, some[0]))
-            for condition in conditions:
-                if not fixed.possible(condition):
-                    raise Disagreement(f"the formulas exclude the value of {condition} in {some[0]}")
+            self._fixed.append((Fixed(self.system, instance_of(self.system, bound, some[0])), some[0]))
 
 
 def _apply_everywhere(bound: BoundModel, options: SearchOptions, free: frozenset[str]) -> None:
@@ -212,27 +284,36 @@ def prove_for_any_number(
             waiting = [name for name in names if name not in facts]
             if waiting:
                 prover = AnyNumberProver(system, Samples(system, say), proof, say, clock.seconds_left)
-                prover.run(waiting)
-                proved = [name for name in waiting if prover.proved(name)]
-                if proved:
-                    prover.check(proved)
-                    covers = covers_by_walks(Scout(bound, prepared.lowered, options.wants, say), options)
-                    summary.lemmas = [lemma.text for lemma in prover.lemmas(proved)]
-                    summary.bounds_open = sorted(prover.open_bounds())
-                    used = prover.used(proved)
-                    summary.certificate = certificate_of(prover.goals, proved, used, prepared.sha256, prepared.config)
-                    facts |= {name: PropertyFact(Evidence.PROOF, note="for every such number") for name in proved}
+                for last in (False, True):  # first by the invariants of the model alone
+                    if last:
+                        prover.add_templates()
+                    prover.run(waiting)
+                    if proved := prover.settled(waiting):
+                        covers = covers or covers_by_walks(Scout(bound, prepared.lowered, options.wants, say), options)
+                        summary.lemmas = [lemma.text for lemma in prover.lemmas(proved)]
+                        summary.bounds_open = sorted(prover.open_bounds())
+                        used, digest = prover.used(proved), prepared.sha256
+                        summary.certificate = certificate_of(prover.goals, proved, used, digest, prepared.config)
+                        facts |= {name: PropertyFact(Evidence.PROOF, note="for every such number") for name in proved}
+                    if prover.is_complete(waiting):
+                        break
                 waiting = [name for name in waiting if name not in facts]
                 for name in waiting:
                     fact = prover.doubt(name)
                     its = _under(prepared, system, prover.broken.get(name, bound))
                     facts[name] = fact if its is prepared else replace(fact, elsewhere=its)
                 facts |= _violations(prepared, system, options, waiting, [*prover.broken.values(), *near[1:]], say)[0]
+                suspect = [name for name in prover.suspect if facts[name].evidence is Evidence.OPEN]
+                if suspect:
+                    others = with_members(bound, prover.small_steps.numbers())
+                    fresh = [one for one in others if one.config not in [other.config for other in near]]
+                    facts |= _violations(prepared, system, options, suspect, fresh, say)[0]
             facts |= _with_fewest_members(prepared, system, options, facts, say)
     except NoTranslation as error:
         raise Failure(Exit.MODEL, f"{bound.model.name}: {error} has no translation for any number") from None
     stopped = clock.cause(ending.stop)
-    facts |= {name: PropertyFact(Evidence.OPEN) for name in names if name not in facts}
+    why = f"not decided: {stopped.text}" if stopped is not None else ""
+    facts |= {name: PropertyFact(Evidence.OPEN, note=why) for name in names if name not in facts}
     facts |= {p.name: PropertyFact(Evidence.LEFT_OUT) for p in bound.properties if p.temporal}
     facts["deadlock"] = PropertyFact(Evidence.LEFT_OUT, note="`check` decides it")
     waiting = [name for name in names if facts[name].evidence is Evidence.OPEN]
@@ -310,7 +391,7 @@ def _violations(
         its = _under(prepared, system, bound)
         try:
             wanted = its.only(its_options.wants)
-        except SubsetError:  # the text names more members than this configuration has
+        except (SubsetError, LanguageError):  # the text names more members than it has, or it is too large
             continue
         result = native.check(wanted, its_options, Progress(quiet=True))
         for name in waiting:

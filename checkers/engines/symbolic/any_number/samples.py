@@ -58,6 +58,12 @@ def with_fewer(system: System, bound: BoundModel, count: str) -> Iterator[BoundM
         yield from islice(_bound_to(bound, ({**values, **change} for change in changes)), WITH_FEWER)
 
 
+def with_members(bound: BoundModel, each: Iterable[dict[str, int]]) -> Iterator[BoundModel]:
+    """The configurations at hand with other numbers of members."""
+    values = {f.name: getattr(bound.config, f.name) for f in fields(bound.config)}
+    yield from _bound_to(bound, ({**values, **numbers} for numbers in each))
+
+
 def _bound_to(bound: BoundModel, configs: Iterable[dict[str, Any]]) -> Iterator[BoundModel]:
     """The model with each configuration that it does not refuse; its text may name more members than there are."""
     for config in configs:

@@ -296,6 +296,24 @@ def test_no_type_is_taken_from_the_file(tmp_path: Path) -> None:
         verify(certificate, bound_to(model, "flag=False"), memory=LITTLE)
 
 
+REFUSED = """
+@invariant
+def no_two_alike(s: State, c: Config) -> bool:
+    return all(any(a != b and s.tally[a] == s.tally[b] for a in s.up) for b in s.up)
+"""
+
+
+def test_a_property_without_a_translation_does_not_matter_to_others(tmp_path: Path) -> None:
+    model = model_text.file(
+        SUMS + REFUSED.replace("for a in s.up)", "for a in s.up for d in s.up)"), tmp_path, model_text.BEFORE_STATE
+    )
+    result = proof(model, "flag=False", properties=["first_is_up"])
+    assert result.proof is not None and result.proof.certificate is not None
+    result.proof.certificate.write(tmp_path / "up.json")
+    end = verify(read(tmp_path / "up.json"), bound_to(model, "flag=False"), memory=LITTLE)
+    assert (end.wrong, read(tmp_path / "up.json").properties) == ([], ["first_is_up"])
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
