@@ -194,7 +194,7 @@ class _Walk:
         return self._of_object(value)
 
     def _of_object(self, value: Any) -> str:
-        kind = type(value)
+        kind: Any = type(value)
         if isinstance(value, partial):
             return f"(partial {self._all((value.func, value.args, value.keywords))})"
         if isinstance(value, MethodType):
@@ -255,8 +255,9 @@ class _Walk:
         elif type(value) in DECLARED:
             yield type(value).__name__
             self.declared |= {id(function) for function in _functions(value)}
-            for name in _field_names(type(value)):
-                if type(value) is not Model or name not in ("name", "module"):  # as it is called by its file
+            kind: Any = type(value)
+            for name in _field_names(kind):
+                if kind is not Model or name not in ("name", "module"):  # as it is called by its file
                     yield f"{name} {self.word(getattr(value, name))}"
         elif isinstance(value, CONTAINERS):
             self.depth = 0
@@ -331,7 +332,7 @@ class _Walk:
 
 
 @lru_cache(1024)
-def _field_names(cls: type) -> tuple[str, ...]:
+def _field_names(cls: Any) -> tuple[str, ...]:
     return tuple(f.name for f in fields(cls))
 
 

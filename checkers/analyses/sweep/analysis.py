@@ -163,7 +163,7 @@ def _checked(task: SweepTask, point: Point, name: str) -> PointRecord:
         result, bound = run(request, Progress(quiet=True))
     except Failure as failure:
         record = error_record(failure.code, str(failure), task.model, request.repro())
-        return {**record, "point": dict(point), "texts": {}, "took": time.monotonic() - began}
+        return {**record, "point": dict(point), "texts": {}, "took": time.monotonic() - began, "values": ""}
     texts = {}
     if task.traces:
         for answer in result.answers:

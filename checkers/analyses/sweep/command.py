@@ -109,7 +109,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     records = _records(args, points, task, jobs, spark)
     if len({record["model_sha256"] for record in records} - {None}) > 1:
         raise Failure(Exit.SYSTEM, f"{args.model} was changed during the sweep: run the command again")
-    values = {values_of(model).sha256, *(found for record in records if (found := record.pop("values", None)))}
+    values = {values_of(model).sha256, *(found for record in records if (found := record.pop("values", "")))}
     if len(values) > 1:
         what = "has other values from outside of its text in other processes of the sweep"
         raise Failure(Exit.SYSTEM, f"{args.model} {what}: an environment variable, a file, a library")
