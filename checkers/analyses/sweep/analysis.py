@@ -20,7 +20,6 @@ from typing import NotRequired
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import own_file, settings
 from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions, SparkOptions
-from reassure.checkers.base.outside_values import values_of
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import error_record
 from reassure.checkers.base.run_record import RunRecord
@@ -37,15 +36,11 @@ Point = tuple[tuple[str, str], ...]
 
 
 class PointRecord(RunRecord):
-    """The run record of one configuration.
-
-    took: seconds. texts: its traces as ITF, until files have them. values: the digest of those that the model reached.
-    """
+    """The run record of one configuration. took: seconds. texts: its traces as ITF, until files have them."""
 
     point: dict[str, str]
     took: float
     texts: NotRequired[dict[str, str]]
-    values: NotRequired[str]
 
 
 @dataclass(frozen=True)
@@ -163,7 +158,7 @@ def _checked(task: SweepTask, point: Point, name: str) -> PointRecord:
         result, bound = run(request, Progress(quiet=True))
     except Failure as failure:
         record = error_record(failure.code, str(failure), task.model, request.repro())
-        return {**record, "point": dict(point), "texts": {}, "took": time.monotonic() - began, "values": ""}
+        return {**record, "point": dict(point), "texts": {}, "took": time.monotonic() - began}
     texts = {}
     if task.traces:
         for answer in result.answers:
@@ -173,8 +168,7 @@ def _checked(task: SweepTask, point: Point, name: str) -> PointRecord:
                 texts[answer.name] = to_itf(answer.trace, bound)
     record = result.record({})
     record["repro"] = record["repro"].replace(name, task.model)
-    took, values = time.monotonic() - began, values_of(bound.model).sha256
-    return {**record, "point": dict(point), "texts": texts, "took": took, "values": values}
+    return {**record, "point": dict(point), "texts": texts, "took": time.monotonic() - began}
 
 
 @cache

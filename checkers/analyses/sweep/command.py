@@ -12,7 +12,6 @@ from reassure.checkers.base.declared import Option
 from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.base.model_loader import load
 from reassure.checkers.base.options import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES, SparkOptions
-from reassure.checkers.base.outside_values import values_of
 from reassure.checkers.base.progress import Progress
 from reassure.checkers.base.run_identity import RunIdentity, trace_stem
 from reassure.checkers.base.shared_options import (
@@ -109,10 +108,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     records = _records(args, points, task, jobs, spark)
     if len({record["model_sha256"] for record in records} - {None}) > 1:
         raise Failure(Exit.SYSTEM, f"{args.model} was changed during the sweep: run the command again")
-    values = {values_of(model).sha256, *(found for record in records if (found := record.pop("values", "")))}
-    if len(values) > 1:
-        what = "has other values from outside of its text in other processes of the sweep"
-        raise Failure(Exit.SYSTEM, f"{args.model} {what}: an environment variable, a file, a library")
     for record in records:
         texts, traces = record.pop("texts"), {}
         for name, text in texts.items():
