@@ -89,10 +89,10 @@ def why_fair(trace: Trace, bound: BoundModel) -> list[str]:
     ]
     if idle:
         lines.append(f"not enabled from here on: {', '.join(idle)}")
-    lines += not_fair_here(trace, bound)
     fair = all(f.fair for f in reached)
     if not names:
         lines.append("the trace assumes no fairness" if assumptions_of(bound.model) else "no action is declared fair")
+    lines += not_fair_here(trace, bound)
     head = "the fairness assumptions allow this:" if fair else "the fairness assumptions exclude this:"
     return [head, *("  " + line for line in lines)]
 
