@@ -71,10 +71,10 @@ def reachable(expression: str) -> Iterator[Callable[[Model], tuple[Property, ...
             if NAME in {d.name for d in model.declarations()}:
                 has = f"{model.name} declares {NAME}, which is the name of an expression here"
                 raise Failure(Exit.USAGE, f"{has}: give what it declares another name")
-            goal = _claim(model, NAME, expression, f"({expression})", folder)
+            goal = _claim(model, NAME, expression, False, folder)
             if goal.over_steps:
                 raise Failure(Exit.USAGE, f"{expression!r}: an expression about a state `s` is needed")
-            every_state = _claim(model, "every_state", "True", "True", folder).function
+            every_state = _claim(model, "every_state", "True", False, folder).function
             every_state.__doc__ = f"From every state a state can be reached of which this is true: {expression}"
             return (Property(NAME, "leads_to", every_state, goal=goal.function),)
 

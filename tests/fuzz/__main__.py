@@ -1,4 +1,5 @@
 """`python -m tests.fuzz --minutes 60 --seed 1`: random models until the time is over; exit code 1 if engines differ.
+`--census 300` draws 300 models and prints how many of them have each feature.
 
 The seeds are counted up from the first; Ctrl-C or SIGTERM ends the run with its summary. Each kind of
 difference is judged again, shrunk once, and written to the folder of --out. One that a second run does not show
@@ -17,9 +18,11 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.fuzz.census import counted
 from tests.fuzz.compare_commands import COMMANDS
 from tests.fuzz.generate import Source, generate
 from tests.fuzz.shrink import shrunk
+from tests.fuzz.tastes import tastes
 from tests.fuzz.worker import Worker
 
 EVERY = {
@@ -30,25 +33,23 @@ EVERY = {
     "wide": 4,
     "asked": 4,
     "prove": 12,
+    "bounded": 5,
+    "lint": 1,
     "guards": 4,
     "mutants": 4,
     "symmetry": 1,
     "any-number": 6,
     **dict.fromkeys(COMMANDS, 1),
+    "raises": 1,
     "spark": 40,
     "query": 40,
+    "spark-symmetry": 40,
 }
 """One of how many models each check is made on, as fast as it is."""
-OF_SPARK = ("spark", "query")
+OF_SPARK = ("spark", "query", "spark-symmetry")
 """Asked for by name: they need Java."""
 CHECKS = tuple(EVERY)
 LANGUAGE = "reassure"
-FOR_COMMANDS = 2
-"""One of so many models has what commands are asked about: fair actions, properties of whole runs, expressions."""
-TOGETHER = 7
-"""One of so many models has a widened state, terminal states and step properties that watch fields."""
-ALIKE = 3
-"""One of so many models has ids that are alike, and can be renamed; every second of these reads their order."""
 
 
 def main() -> int:
@@ -58,18 +59,23 @@ def main() -> int:
         "--seed", type=int, default=1, help="the first of the run; runs of different seeds share no model"
     )
     parser.add_argument(
-        "--only", default=",".join(c for c in CHECKS if c not in OF_SPARK), help=f"of {', '.join(CHECKS)}"
+        "--only",
+        default=",".join(c for c in CHECKS if c not in OF_SPARK),
+        help=f"of {', '.join(CHECKS)}, or all",
     )
     parser.add_argument("--model", type=int, help="one model by its number, and nothing else")
     parser.add_argument("--shrink", type=float, default=60, help="seconds to shrink a difference")
     parser.add_argument("--each", type=int, default=1, help="how many models of each kind of difference are shrunk")
     parser.add_argument("--every", help="as native=1,prove=4: one of how many models a check is made on")
     parser.add_argument("--out", type=Path, help="folder for the models that differ")
+    parser.add_argument("--census", type=int, metavar="N", help="print how many of N models have each feature, and end")
     given = parser.parse_args()
+    if given.census:
+        return _census(given.seed * 1_000_000, given.census)
     every = EVERY | {k: int(n) for k, _, n in (pair.partition("=") for pair in (given.every or "").split(",") if pair)}
-    only = [c for c in CHECKS if c in given.only.split(",")]
+    only = [c for c in CHECKS if given.only == "all" or c in given.only.split(",")]
     end = time.monotonic() + 60 * given.minutes
-    worker = Worker(seconds=180)
+    worker = Worker(seconds=400)
     seen: Counter[tuple[str, str]] = Counter()
     took: Counter[str] = Counter()
     made: Counter[str] = Counter()
@@ -80,9 +86,7 @@ def main() -> int:
     with contextlib.suppress(KeyboardInterrupt):
         while time.monotonic() < end:
             checks = [c for c in only if given.model is not None or number % every[c] == 0]
-            taste = {"alike": number % ALIKE == 0, "in_order": number % (2 * ALIKE) == 0}
-            taste |= {"together": number % TOGETHER == 0}
-            source = generate(number, LANGUAGE, **taste, commands=number % FOR_COMMANDS == 1)
+            source = generate(number, LANGUAGE, **tastes(number))
             answer = worker.judge(source, number, checks)
             models += 1
             refused += bool(answer.refused)
@@ -107,6 +111,15 @@ def main() -> int:
     for (check, kind), count in seen.most_common():
         print(f"{count:6} {check}: {kind}")
     return 1 if seen else 0
+
+
+def _census(first: int, count: int) -> int:
+    """Prints the share of models with each feature."""
+    sources = (generate(number, LANGUAGE, **tastes(number)) for number in range(first, first + count))
+    found = counted(sources, first)
+    for feature, number in sorted(found.items()):
+        print(f"{number:6} {number / found['models']:7.1%} {feature}")
+    return 0
 
 
 def _shows(worker: Worker, seed: int, check: str, kind: str) -> Callable[[Source], bool]:

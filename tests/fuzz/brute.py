@@ -219,21 +219,32 @@ def _has_fair_run(graph: Graph, among: set[int], returns: set[int], fairness: Fa
 
 
 def _components(graph: Graph, among: set[int]) -> Sequence[set[int]]:
-    """Sets of states that reach each other, by the closure of the steps."""
-    reach = {n: {e.target for e in graph.edges[n] if e.target in among} | {n} for n in among}
-    ahead: dict[int, set[int]] = {}
+    """Sets of states that reach each other: what reaches the state that a search leaves last, then of the rest."""
+    ahead = {n: {e.target for e in graph.edges[n] if e.target in among} for n in among}
+    behind: dict[int, set[int]] = {n: set() for n in among}
+    left, seen = list[int](), set[int]()
+    for start in among:
+        path = [(start, iter(ahead[start]))] if start not in seen else []
+        seen.add(start)
+        while path:
+            n, rest = path[-1]
+            m = next((m for m in rest if m not in seen), None)
+            if m is None:
+                left.append(path.pop()[0])
+            else:
+                seen.add(m)
+                path.append((m, iter(ahead[m])))
     for n in among:
-        seen, pending = {n}, [n]
+        for m in ahead[n]:
+            behind[m or 0].add(n)
+    parts, taken = [], set[int]()
+    for n in reversed(left):
+        part, pending = set[int](), [n]
         while pending:
-            for m in reach[pending.pop()]:
-                if m is not None and m not in seen:
-                    seen.add(m)
-                    pending.append(m)
-        ahead[n] = seen
-    parts, left = [], set(among)
-    while left:
-        n = next(iter(left))
-        part = {m for m in ahead[n] if n in ahead[m]}
-        parts.append(part)
-        left -= part
+            m = pending.pop()
+            if m not in taken:
+                taken.add(m)
+                part.add(m)
+                pending += behind[m]
+        parts += [part] if part else []
     return parts

@@ -40,6 +40,28 @@ from tests.helpers.runs import bind, plain_result
 def check(f: Frame) -> Found:
     """Statuses, depths, counts and the exit code of `check`."""
     yield from searched(f, f.run("check", f.path, "--workers", 2))
+    mode = f.rng.choice(("on", "auto", "any-order"))
+    ran = f.run("check", f.path, "--symmetry", mode, record=False)
+    if ran.code is not Exit.USAGE:  # something can be renamed
+        yield from of_classes(f, f.run("check", f.path, "--symmetry", mode), mode == "any-order")
+
+
+def of_classes(f: Frame, ran: Ran, any_order: bool) -> Found:
+    """What the record of a search of classes has. any_order: steps are added, and what they hide may stay open."""
+    facts, open_ones = f.facts, ("unknown",) if any_order else ()
+    fallen = {name for name, violated in facts.runs.items() if violated}
+    fallen |= {name for name, level in facts.hits.items() if level is not None}
+    for row in ran.record["properties"]:
+        name, violated = row["name"], row["status"] == "violated"
+        if row["status"] not in open_ones and (violated != (name in fallen) or row["status"] == "not_checked"):
+            yield "symmetry: another status", row
+        if violated and name in facts.hits and row["depth"] != facts.hits[name]:
+            yield "symmetry: another depth", (row, facts.hits[name])
+    for cover in ran.record["covers"]:
+        if cover["depth"] != facts.hits[cover["name"]] and not (any_order and cover["depth"] is None):
+            yield "symmetry: another cover", (cover, facts.hits)
+    if ran.code != expected_exit(f.graph, facts) and not (any_order and ran.code is Exit.INCONCLUSIVE):
+        yield "symmetry: another exit code", (ran.code, expected_exit(f.graph, facts))
 
 
 def searched(f: Frame, ran: Ran) -> Found:
@@ -90,8 +112,13 @@ def find(f: Frame) -> Found:
         hit = min((level for level, value in looks if value), default=None)
         raised = min((level for level, value in looks if value is None), default=None)
         guards = f.rng.random() < 0.2
-        ran = f.run("find", f.path, asked, *([] if guards else ["--no-guards"]))
-        if "outside the language" in ran.err:
+        more = ["--symmetry", f.rng.choice(("on", "auto", "any-order"))] if f.rng.random() < 0.4 else []
+        ran = f.run("find", f.path, asked, *more, *([] if guards else ["--no-guards"]), record=not more)
+        if more and ran.code is not Exit.USAGE:
+            ran = f.run("find", f.path, asked, *more, "--no-guards")
+            if more[1] == "any-order" and ran.code is Exit.INCONCLUSIVE:
+                continue  # a step that is added reaches it
+        if "outside the language" in ran.err or "can be renamed" in ran.err or "renamings" in ran.err:
             continue
         code = Exit.INCONCLUSIVE if graph.clipped else Exit.VACUOUS
         if hit is not None and (raised is None or hit <= raised):
@@ -135,6 +162,13 @@ def stuck(f: Frame) -> Found:
         codes.append(Exit.LIVENESS if trapped else Exit.INCONCLUSIVE if premise else Exit.VACUOUS)
     if ran.code != worst(codes):
         yield "another exit code", (ran.code, codes)
+    asked = f.rng.choice([e for e in f.asks if "before" not in e] or ["True"])
+    values = [f.value(asked, s=s) for s in graph.states]
+    ends = reaching(graph, {n for n, value in enumerate(values) if value}, actions) | unknown
+    ran = f.run("stuck", f.path, asked, *(["--fair-only"] if fair_only else []), record=False)
+    trapped = len(ends) < len(values)
+    if None not in values and (ran.code is Exit.LIVENESS) != trapped and "language" not in ran.err:
+        yield "another answer to an expression", (asked, ran.code, trapped)
 
 
 def fairness(f: Frame) -> Found:
@@ -240,6 +274,7 @@ def sweep(f: Frame) -> Found:
     """Each configuration of a grid as a search of its own says."""
     grid = {"flag": ("true", "false"), "limit": f.rng.choice((("3",), ("2", "3"), ("0", "4")))}
     pairs = [f"{key}={','.join(values)}" for key, values in grid.items()]
+    pairs = [pair.replace("2,3", "2..3") for pair in pairs]  # a range, which is the same
     ran = f.run("sweep", f.path, *(w for pair in pairs for w in ("--set", pair)), "--depth", 2, "--jobs", 1)
     got = {tuple(r["point"].values()): r for r in ran.record["configurations"]}
     model, codes = load(f.path), []

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.spec.semantics.interpreter import ModelError
 from tests.fuzz import command_answers as answers
 from tests.fuzz import command_files as files
-from tests.fuzz.brute import graph_of
-from tests.fuzz.command_frame import Found, Frame, Wrong, facts_of
+from tests.fuzz.brute import Graph, graph_of
+from tests.fuzz.command_frame import Facts, Found, Frame, Wrong, facts_of
+from tests.fuzz.command_raising import raised, raising
 from tests.fuzz.subject import STATES, Difference, Subject
 
 COMMANDS: dict[str, Callable[[Frame], Found]] = {
@@ -34,25 +36,45 @@ OF_SPARK: dict[str, Callable[[Frame], Found]] = {"query": files.query}
 """Those that need Java."""
 
 
+def asked_of(subject: Subject) -> bool:
+    """Whether commands are compared on a model: it is of few states, and does not raise."""
+    return subject.complete and subject.error is None
+
+
 def compared(name: str, subject: Subject) -> Iterator[Difference]:
-    """One command on a model of few states that does not raise."""
-    if not subject.complete or subject.error is not None:
+    """One command on a model that commands are compared on."""
+    if not asked_of(subject):
         return
     try:
-        whole = graph_of(subject.bound, 4 * STATES)
+        whole = graph_of(subject.bound, 4 * STATES + subject.spared)
         facts = None if whole is None else facts_of(whole)
     except ModelError:
         return  # other comparisons look at what raises
     if whole is None or facts is None or not (facts.hits or facts.runs):
         return  # too large, or nothing is claimed: every command says so before it begins
+    facts.vacuous |= set(vacuous_claims(subject.bound, subject.lowered))
+    yield from _framed(name, subject, whole, facts, {**COMMANDS, **OF_SPARK}[name])
+
+
+def _framed(
+    name: str, subject: Subject, whole: Graph, facts: Facts, compare: Callable[[Frame], Found]
+) -> Iterator[Difference]:
+    """A comparison in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="reassure-fuzz-") as folder:
         frame = Frame(subject, whole, facts, Path(folder), random.Random(subject.seed))
-        facts.vacuous |= frame.silent
         try:
-            for kind, detail in {**COMMANDS, **OF_SPARK}[name](frame):
+            for kind, detail in compare(frame):
                 yield Difference(name, kind, f"{detail}; {frame.last}")
         except Wrong as wrong:
             yield Difference(name, f"a code that no model deserves: {str(wrong)[:60]}", f"{wrong}; {frame.last}")
 
 
-COMPARISONS = {name: partial(compared, name) for name in [*COMMANDS, *OF_SPARK]}
+def raises(subject: Subject) -> Iterator[Difference]:
+    """Commands on a model that raises."""
+    found = raised(subject.bound)
+    if found is not None:
+        facts = Facts({}, {}, set())
+        yield from _framed("raises", subject, Graph(subject.bound), facts, lambda frame: raising(frame, found))
+
+
+COMPARISONS = {name: partial(compared, name) for name in [*COMMANDS, *OF_SPARK]} | {"raises": raises}

@@ -23,6 +23,10 @@ from tests.helpers.runs import plain_result, result_of
 METHODS = (("bmc", 4), ("induction", None), ("k-induction", 3), ("pdr", None), ("auto", None))
 
 
+BOUNDED = ("bmc", "k-induction")
+"""The methods that unroll steps, quick enough for more models."""
+
+
 @dataclass(frozen=True)
 class Truth:
     """What a search by plain Python says of one claim asked for alone. Depths are lengths of traces; None: nowhere."""

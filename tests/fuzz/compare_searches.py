@@ -66,14 +66,17 @@ def native(subject: Subject, threads: tuple[int, ...] = (1, 2, 3), name: str = "
             return
 
 
-def spark(subject: Subject) -> Iterator[Difference]:
-    """The distributed engine, every level of it on the cluster. Needs a Java runtime."""
+def on_cluster(*given: Any) -> EngineResult:
+    """The distributed engine, as an engine of this process."""
     from reassure.checkers.engines.spark import engine as distributed
 
-    def check(options: SearchOptions) -> CheckResult:
-        def on_cluster(*given: Any) -> EngineResult:
-            return distributed.check(*given, SparkOptions("local[2]", small=1))
+    return distributed.check(*given, SparkOptions("local[2]", small=1))
 
+
+def spark(subject: Subject) -> Iterator[Difference]:
+    """The distributed engine, every level of it on the cluster. Needs a Java runtime."""
+
+    def check(options: SearchOptions) -> CheckResult:
         return result_of(on_cluster, subject.bound, options, subject.lowered)
 
     found = _different(plain(subject), lambda: searched(subject, check))

@@ -2,48 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from reassure.checkers.base.engine_results import EngineResult
 from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.base.result import CheckResult, PropertyStatus
 from reassure.checkers.base.stop import RUNS_RAISE
 from reassure.checkers.engines.native import engine
 from reassure.spec.semantics.interpreter import ModelError
+from tests.fuzz.compare_searches import on_cluster
 from tests.fuzz.subject import Difference, Subject
 from tests.helpers.runs import result_of
 
+Engine = Callable[..., EngineResult]
 
-def symmetry(subject: Subject) -> Iterator[Difference]:
-    """Verdicts, depths and lengths of traces are those of the whole search; the classes' states are its states."""
-    whole = _searched(subject, "off")
+
+def symmetry(subject: Subject, check: Engine = engine.check, name: str = "symmetry") -> Iterator[Difference]:
+    """Verdicts, depths and lengths of traces are those of the whole search; the classes' states are its states.
+
+    check: the engine that searches classes; the native one searches all states. name: of the comparison.
+    """
+    whole = _searched(subject, "off", engine.check)
     if isinstance(whole, CheckResult) and whole.stopped == RUNS_RAISE:
         return  # classes are not asked about whole runs
     for mode in ("on", "any-order"):
         try:
-            found = _searched(subject, mode)
+            found = _searched(subject, mode, check)
         except Failure:
             continue  # nothing can be renamed
         if mode == "any-order" and isinstance(found, CheckResult) and found.stats.clipped:
             continue  # of a step that the model does not take, perhaps
         if mode == "any-order" and _ended_by_added_states(whole, found):
             if contradicted := sorted(_answers(whole) & _opposites(_answers(found))):
-                yield Difference("symmetry", f"{mode}: another verdict", str(contradicted))
+                yield Difference(name, f"{mode}: another verdict", str(contradicted))
             continue
         want, got = decided(whole), decided(found)
         if want != got:
-            yield Difference("symmetry", f"{mode}: another verdict", f"all states {want}, classes {got}")
+            yield Difference(name, f"{mode}: another verdict", f"all states {want}, classes {got}")
         elif mode == "on" and isinstance(whole, CheckResult) and isinstance(found, CheckResult):
             states = states_of(found)
             if states != whole.stats.distinct:
-                yield Difference("symmetry", "other states", f"{states}, not {whole.stats.distinct}")
+                yield Difference(name, "other states", f"{states}, not {whole.stats.distinct}")
 
 
-def _searched(subject: Subject, mode: str) -> CheckResult | str:
+def spark_symmetry(subject: Subject) -> Iterator[Difference]:
+    """The same of classes on a cluster. Needs a Java runtime."""
+    yield from symmetry(subject, on_cluster, "spark-symmetry")
+
+
+def _searched(subject: Subject, mode: str, check: Engine) -> CheckResult | str:
     options = SearchOptions(depth=subject.depth, witness=True, workers=1, symmetry=mode)
     try:
-        return result_of(engine.check, subject.bound, options, subject.lowered)
+        return result_of(check, subject.bound, options, subject.lowered)
     except ModelError:
         return "it raises"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-import textwrap
 from dataclasses import dataclass, field, replace
 
+from tests.fuzz.extras import LARGE, Extras
 from tests.fuzz.kinds import (
     Bool,
     Enumeration,
@@ -19,9 +19,8 @@ from tests.fuzz.kinds import (
     Sequence,
     SetOf,
     Sort,
-)
+)  # fmt: skip
 from tests.fuzz.leaves import Helper, Scope, Taste
-from tests.fuzz.statements import Bodies
 
 HEADER = """\
 from __future__ import annotations
@@ -54,21 +53,20 @@ class Source:
         return "\n".join(f"# ---- {stem}.py\n{text}" for stem, text in self.files.items())
 
 
-class Writer(Bodies):
+class Writer(Extras):
     """Writes one model."""
 
     def __init__(self, rng: random.Random, language: str, **taste: bool) -> None:
-        """taste: of `Taste`."""
-        super().__init__(rng, [], [], Taste(partial=rng.random() < 0.25, big=rng.random() < 0.08, **taste))
+        """taste: of `Taste`, and names of `LARGE`."""
+        large = [large for name, large in LARGE.items() if taste.pop(name, False)]
+        in_order = taste.pop("in_order", False)
+        super().__init__(rng, Taste(partial=rng.random() < 0.25, big=rng.random() < 0.08, **taste), large, in_order)
         self.language = language
         self.simple = self.taste.commands and self.chance(0.8)
         """Few fields of few values, and short bodies: most actions are enabled somewhere."""
-        self.sorts: list[Sort] = []
         self.enums: list[Enumeration] = []
         self.records: list[Record] = []
-        self.state = Record("State", ())
         self.view: Record | None = None
-        self.actions: dict[str, list[tuple[str, Kind]]] = {}
         self.tagged: set[str] = set()
         self.untagged = ""
         """The text of the actions without a tag."""
@@ -76,9 +74,10 @@ class Writer(Bodies):
     # -- types ---------------------------------------------------------------------------------------------
 
     def declare_items(self) -> None:
-        rng = self.rng
-        for name in "ABC"[: rng.choice((1, 1, 2, 3))]:
+        rng, alike = self.rng, self.taste.alike
+        for name in "ABC"[: rng.choice((1, 1, 1, 2) if alike else (1, 1, 2, 3))]:
             size = rng.choice((1, 2, 2, 2, 3, 3, 4)) if not self.chance(0.04) else rng.choice((16, 33, 60))
+            size = rng.choice((2, 3, 3, 4)) if alike and size < 16 else size
             self.sorts.append(Sort(name, size, rng.choice((0, 0, 1, 1, 5))))
         for name in "EF"[: rng.choice((0, 1, 1, 2))]:
             self.enums.append(Enumeration(name, ("RED", "BLUE", "GREEN", "GREY")[: rng.choice((1, 2, 2, 3, 4))]))
@@ -142,12 +141,12 @@ class Writer(Bodies):
             self.records.append(self.record(name, self.rng.choice((0, 1, 1, 2, 2, 3)), 1))
         if self.simple:
             kinds: tuple[Kind, ...] = (Bool(), Int(0, 1), Int(0, 2), self.sorts[0], Optional(self.sorts[0]))
-            self.state = Record("State", tuple(Field(f"x{i}", self.rng.choice(kinds)) for i in range(3)))
+            self.state = Record("State", self.more_fields([Field(f"x{i}", self.rng.choice(kinds)) for i in range(3)]))
             return
         fields = [Field(f"x{i}", self.any_type(2)) for i in range(self.rng.choice((1, 2, 2, 3, 3, 4, 5)))]
         if self.chance(0.15):
             fields[-1] = Field(fields[-1].name, fields[-1].kind, self.default(fields[-1].kind))
-        self.state = Record("State", tuple(fields))
+        self.state = Record("State", self.more_fields(fields))
         self.note_sent()
 
     def note_sent(self) -> None:
@@ -167,22 +166,6 @@ class Writer(Bodies):
                 pending += [(f.kind, inside) for f in kind.fields]
 
     # -- functions -----------------------------------------------------------------------------------------
-
-    def function(
-        self, name: str, params: list[tuple[str, Kind, str | None]], result: Kind, body: list[str], more: str = ""
-    ) -> str:
-        """The text of a function; it takes the configuration if its body reads it."""
-        annotated = [f"{n}: {'int' if isinstance(k, Int) and not more else k.text}{f' = {d}' if d else ''}"
-                     for n, k, d in params]  # fmt: skip
-        if self.config_used:
-            place = next((i for i, (_, _, d) in enumerate(params) if d), len(params))
-            annotated.insert(place, "c: Config")
-        kind = "int" if isinstance(result, Int) else result.text
-        return f"{more}def {name}({', '.join(annotated)}) -> {kind}:\n{textwrap.indent(chr(10).join(body), '    ')}\n"
-
-    def begin(self, names: dict[str, Kind], guards: bool = False) -> None:
-        self.scope = Scope(dict(names), guards=guards)
-        self.config_used = self.chance(0.1)
 
     def kinds_at_hand(self) -> list[Kind]:
         kinds = [f.kind for f in self.state.fields]
@@ -238,6 +221,8 @@ class Writer(Bodies):
         found: list[tuple[str, Kind]] = []
         drawn: list[str] = []
         choices = 1
+        if self.taste.alike:
+            found, choices = [("o", self.sorts[0])], self.sorts[0].size
         for name in ("p", "q", "r")[: self.rng.choice((0, 1, 1, 1, 2, 2, 3))]:
             if self.chance(0.3):
                 made = self.drawn_from()
@@ -268,7 +253,8 @@ class Writer(Bodies):
         text = self.of(SetOf(kind), 2)
         return kind, f"lambda s{', c' if self.config_used else ''}: {text}"
 
-    def action(self, name: str, guarded: float = 0.6) -> str:
+    def action(self, name: str, guarded: float = 0.6, of_ids: bool = False) -> str:
+        """of_ids: it changes a field of ids that are alike."""
         params, drawn = self.parameters()
         words = ['who="w"', *drawn]
         if self.chance(0.3):
@@ -279,10 +265,18 @@ class Writer(Bodies):
             if self.taste.commands and params and self.chance(0.4):
                 words.append(f"fair_each={[n for n, _ in params if self.chance(0.7)]}")
         self.begin({"s": self.state, **dict(params)}, guards=True)
-        if self.simple:
+        if of_ids:
+            body = self.step_of_ids()
+        elif self.simple:
             body = self.simple_step()
         else:
+            self.taste = replace(self.taste, in_order=self.in_order and self.chance(0.5))
             body = self.body(self.state, self.rng.choice((12, 25, 40)), self.chance(guarded))
+            self.taste = replace(self.taste, in_order=False)
+        if self.taste.raising and self.chance(0.6):
+            body = [f"if {self.atom()}:", f"    e9 = {self.raising()}", *body]
+        if self.large and self.large.others:
+            body = [f"require({self.rng.choice(self.large.others)})", *body]
         self.actions[name] = params
         given = [("s", self.state, None), *((n, k, None) for n, k in params)]
         return self.function(name, given, self.state, body, f"@action({', '.join(words)})\n")
@@ -301,7 +295,7 @@ class Writer(Bodies):
         self.begin({}, guards=True)
         params: list[tuple[str, Kind]] = []
         choices = 1
-        free = self.chance(0.5)
+        free = self.chance(0.5) and not (self.large and self.large.others)  # one state a level
         for i, f in enumerate(self.state.fields):
             if free and choices * f.kind.count <= STARTS and self.chance(0.7):
                 choices *= f.kind.count
@@ -332,6 +326,8 @@ class Writer(Bodies):
             return self.step_claim("cover" if kind == "step_cover" else kind, name, over, when)
         self.begin({"s": over})
         body = self.claimed(self.rng.choice((8, 16, 30)))
+        if self.taste.raising and over is self.state and self.chance(0.3):
+            body = [f"if {self.atom()}:", f"    e9 = {self.raising()}", *body]
         self.fuel = 10
         decorator = f"@{kind}" + (f"({when})" if when and kind in ("invariant", "cover") else "")
         text = ""
@@ -420,6 +416,7 @@ class Writer(Bodies):
         self.declare_items()
         self.numeric_fields = ["limit", f"{self.sorts[0].name.lower()}_count"]
         self.declare_records()
+        self.sorts += self.large.sorts if self.large else ()
         self.widened = "State" if self.chance(0.12) or self.taste.together else ""
         parts = [f'class {s.name}(Id, size="{s.name.lower()}_count", first={s.first}): ...' for s in self.sorts]
         parts += [
@@ -431,9 +428,11 @@ class Writer(Bodies):
         if self.chance(0.3):
             parts += self.rule_helpers()
         parts += [self.initial(f"start{i}") for i in range(rng.choice((1, 1, 1, 2)))]
-        if self.chance(0.3):
+        if self.chance(0.6 if self.taste.alike else 0.3):
             parts.append(self.view_text())
         actions = [self.action(f"a{i}") for i in range(rng.choice((3, 4, 5) if self.simple else (1, 2, 2, 3, 4)))]
+        actions += [self.action(f"mark{i}", of_ids=True) for i in range(2)] if self.taste.alike else []
+        actions += [self.grow(self.large)] if self.large else []
         self.untagged = "".join(
             text for name, text in zip(self.actions, actions, strict=True) if name not in self.tagged
         )
@@ -444,7 +443,7 @@ class Writer(Bodies):
             chosen += ["leads_to", rng.choice(("leads_to", "infinitely_often", "eventually_always"))]
         if self.taste.together:
             chosen += ["terminal", "step_property"]
-        self.taste = replace(self.taste, in_order=False)
+        chosen += ["terminal"] if self.taste.alike else []
         parts += [self.claim(kind, f"{kind}{i}") for i, kind in enumerate(chosen)]
         parts += self.asks() if self.taste.commands else []
         options = ", views=(view,)" if self.view else ""
@@ -484,6 +483,6 @@ class Writer(Bodies):
 def generate(seed: int, language: str, stem: str | None = None, **taste: bool) -> Source:
     """The model of a seed. language: the package to import the vocabulary from.
 
-    taste: alike, in_order, commands, together, as of `Taste`; claims do not read the order of ids that are alike.
+    taste: of `Taste`, or a name of `LARGE`.
     """
     return Writer(random.Random(seed), language, **taste).model(stem or f"fuzz_{seed}")

@@ -50,6 +50,8 @@ class Taste:
     """Although ids are alike, their order is read."""
     commands: bool = False
     """Many actions are fair, properties of whole runs are claimed, and functions are there to be asked for."""
+    raising: bool = False
+    """Actions and claims take what is missing in some states."""
     together: bool = False
     """A state that is widened, states in which a run may end, and step properties that watch fields."""
 
@@ -187,10 +189,15 @@ class Leaves:
         if self.taste.alike:
             if isinstance(kind, Sort) and self.known_paths(kind):
                 return rng.choice(self.known_paths(kind))
+            if isinstance(kind, Sort):
+                return kind.values[0]
+            if isinstance(kind, Optional) and isinstance(kind.inner, Sort) and not self.known_paths(kind.inner):
+                return "None"
             if isinstance(kind, SetOf) and isinstance(kind.item, Sort):
-                return rng.choice((f"every({kind.item.text}, {self.c})", "frozenset()"))
+                one = [f"frozenset({{{path}}})" for path in self.known_paths(kind.item)[-1:]]
+                return rng.choice([f"every({kind.item.text}, {self.c})", *one])
             if isinstance(kind, Sequence) and isinstance(kind.item, Sort):
-                return "()"
+                return next((f"({path},)" for path in self.known_paths(kind.item)[-1:]), "()")
         if isinstance(kind, Bool):
             return rng.choice(("True", "False"))
         if isinstance(kind, Int):

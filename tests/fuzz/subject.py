@@ -23,6 +23,11 @@ from tests.helpers.runs import bind
 STATES = 400
 """States of a model that are searched: as many whole levels as there are of so many states."""
 STEPS = 6_000
+LEVELS = 3_000
+"""Levels of which a state does not count: a long chain is searched to its end."""
+
+
+NO_STATE = "no initial state"
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,11 @@ class Subject:
         return max(1, len(self.levels))
 
     @property
+    def spared(self) -> int:
+        """States that do not count, for the levels that there are."""
+        return min(len(self.levels), LEVELS)
+
+    @property
     def states(self) -> list[Any]:
         return [s for level in self.levels for s in level]
 
@@ -71,7 +81,7 @@ def loaded(path: Path, seed: int) -> Subject:
     subject = Subject(bound, lowered, digest(model), seed, path)
     _explore(subject)
     if not subject.levels and subject.error is None:
-        raise Refused("no initial state")
+        raise Refused(NO_STATE)
     return subject
 
 
@@ -81,7 +91,7 @@ def _explore(subject: Subject) -> None:
     try:
         frontier = list(dict.fromkeys(s for _, _, s in bound.initial_states() if not isinstance(s, Clipped)))
         seen, steps = set(frontier), 0
-        while frontier and len(seen) <= STATES and steps <= STEPS:
+        while frontier and len(seen) <= STATES + subject.spared and steps <= STEPS + subject.spared:
             subject.levels.append(frontier)
             after: dict[Any, None] = {}
             for state in frontier:

@@ -6,6 +6,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -24,15 +25,21 @@ from reassure.checkers.analyses.validate import steppers
 from reassure.checkers.base import result
 from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.cli.commands import lint
+from reassure.checkers.engines.native.symmetry import reduced_search
 from reassure.checkers.engines.spark import sql
 from reassure.checkers.explorer import view
 from reassure.checkers.gate import judge
 from reassure.checkers.traces import replay
 from reassure.spec.language.values import Map
 from tests.fuzz import command_answers, hostile_plans
+from tests.fuzz.brute import declared_fairness, graph_of, in_no_fair_run, premise_of
+from tests.fuzz.command_raising import Raised, raised
 from tests.fuzz.compare_commands import COMMANDS
+from tests.fuzz.directed import NEVER, Directed, step
 from tests.fuzz.generate import generate
-from tests.fuzz.worker import Answer, judged
+from tests.fuzz.subject import loaded
+from tests.fuzz.worker import Answer, judged, placed
 from tests.helpers.spark_runs import needs_spark
 
 pytestmark = pytest.mark.usefixtures("quick_kernels")
@@ -129,6 +136,85 @@ def test_a_fault_of_a_command_is_seen(name: str, folder: Path) -> None:
     command = name.partition(":")[0]
     with fault():
         assert answer(number, [command], folder).differences
+
+
+def _nothing_found(right: Any) -> Any:
+    """A search of classes loses what it found."""
+    return lambda *given: replace(right(*given), facts={})
+
+
+RAISING = Directed(
+    "up: frozenset[N]; x: N | None",
+    "every(N, c), None",
+    step("return replace(s, up=s.up - {n}, x=min(s.up))", ", n: N")
+    + NEVER.format("s.x is None")
+    + NEVER.replace("never", "idle").format("s.x == s.x"),
+)
+"""It raises after three steps; the first of them violates one property, and no step the other."""
+IN_ORDER = Directed(
+    "up: frozenset[N]; x: N | None",
+    "every(N, c), None",
+    step("require(n in s.up)\nreturn replace(s, up=s.up - {n}, x=min(s.up))", ", n: N") + NEVER.format("s.x is None"),
+)
+REFUSED = Directed("x: bool", "False", step("while True:\n    pass\nreturn s"))
+
+
+@pytest.mark.parametrize(
+    ("check", "model", "fault"),
+    [
+        ("raises", RAISING, _instead(result, "_status", _passes)),
+        ("check", IN_ORDER, _instead(reduced_search, "conclusion", _nothing_found)),
+        ("lint", IN_ORDER, lambda: patch.object(lint, "lint", lambda file: (Exit.MODEL, []))),
+        ("lint", REFUSED, lambda: patch.object(lint, "lint", lambda file: (Exit.OK, []))),
+    ],
+)
+def test_a_fault_on_a_model_for_it_is_seen(check: str, model: Directed, fault: Fault, folder: Path) -> None:
+    source = model.source(LANGUAGE, "directed")
+    said = judged(source, 5, [check], folder, next(_numbers))
+    assert (said.differences, bool(said.refused)) == ((), model is REFUSED)
+    with fault():
+        assert {d[0] for d in judged(source, 5, [check], folder, next(_numbers)).differences} == {check}
+
+
+def test_the_first_error_of_a_model_and_what_is_violated_before(folder: Path) -> None:
+    bound = loaded(placed(RAISING.source(LANGUAGE, "raising"), folder, next(_numbers)), 1).bound
+    assert raised(bound) == Raised(4, True, {"never": 2})
+    bound = loaded(placed(IN_ORDER.source(LANGUAGE, "in_order"), folder, next(_numbers)), 1).bound
+    assert raised(bound) is None
+
+
+COUNTING = """
+def reached(s: State) -> bool:
+    return s.x == {end}
+
+@leads_to(reached)
+def asked(s: State) -> bool:
+    return s.x == {start}
+"""
+
+
+@pytest.mark.parametrize(
+    ("fair", "start", "expected"),
+    [
+        ('fair="weak"', 0, True),  # every fair run leaves the bound
+        ('who="w"', 0, False),  # a run may stop
+        ('fair="weak"', 9, True),  # no state is of the premise
+    ],
+)
+def test_a_property_that_no_fair_run_is_concerned_by_is_hollow(
+    fair: str, start: int, expected: bool, folder: Path
+) -> None:
+    model = Directed(
+        "x: Annotated[int, Range(0, 3, declared=True)]",
+        "0",
+        step("return replace(s, x=s.x + 1)", decorator=fair if "who" in fair else f'who="w", {fair}')
+        + COUNTING.format(start=start, end=8),
+    )
+    bound = loaded(placed(model.source(LANGUAGE, "counting"), folder, next(_numbers)), 1).bound
+    graph = graph_of(bound, 10)
+    assert graph is not None
+    beyond = in_no_fair_run(graph, declared_fairness(bound))
+    assert (premise_of(graph, bound.properties[0]) <= beyond) is expected
 
 
 def test_every_command_has_a_fault() -> None:

@@ -17,11 +17,13 @@ from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.engines.symbolic.any_number.instantiation import Instantiation
 from reassure.spec.language.types import Type
 from tests.fuzz import compare_symmetry
+from tests.fuzz.census import counted
 from tests.fuzz.constructs import REQUIRED, chosen, constructs
 from tests.fuzz.directed import DIRECTED, NEVER, Directed, step
 from tests.fuzz.faults import FAULTS
 from tests.fuzz.generate import Source, generate
 from tests.fuzz.shrink import shrunk
+from tests.fuzz.tastes import tastes
 from tests.fuzz.worker import Answer, Worker, judged
 
 LANGUAGE = "reassure"
@@ -30,12 +32,19 @@ FIXED = (130, 740, 1048, 1345, 1350)
 PROVED = (60, 65, 67, 71)
 """Models that every method of `prove` is quick about."""
 PROVED_SLOWLY = (65, 71)
-RENAMED = (86, 109, 117, 242, 327, 397)
-"""Models of which ids can be renamed: with one sort and two, with relations between ids, with clipped steps."""
-FORGOTTEN = (7, 39, 177)
-"""Models whose actions read the order of ids that are alike but for that; the second one raises."""
-RAISES_AT_ONCE = 1_910_001_564
-"""A model whose initial function raises in every configuration."""
+RENAMED = (2, 5, 10, 11, 17, 129)
+"""Models of which ids can be renamed: with one sort and two, relations between ids, views, clipped steps."""
+FORGOTTEN = (1, 5, 11)
+"""Models whose actions read the order of ids that are alike but for that; the last one has a view."""
+FORGOTTEN_AND_RAISING = (39, 129)
+LARGE = {
+    "broad": (0, "100 steps of a state or more"),
+    "long": (5, "40 words or more"),
+    "deep": (0, "1000 levels or more"),
+}
+"""By taste: a model, and what is large of it."""
+RARE = {"raises", "symmetry: any-order", "symmetry: on, and claims: over a view", *(f for _, f in LARGE.values())}
+"""What some of the models of a run have."""
 MOST_REFUSED = 0.2
 """Of all models."""
 
@@ -81,15 +90,52 @@ def test_proved(number: int, folder: Path) -> None:
     assert (said.differences, said.refused) == ((), "")
 
 
-def test_a_model_that_raises_at_once_is_judged_for_any_number_too(folder: Path) -> None:
-    source = generate(RAISES_AT_ONCE, LANGUAGE, alike=True, in_order=True)
-    assert "max((n8 for n8 in every(A, c) if (n8 != n8)))" in str(source)
-    said = answer(source, RAISES_AT_ONCE, ["any-number"], folder)
+RAISES_AT_ONCE = Directed("x: N", "max(n for n in every(N, c) if n != n)", step("return s"), ("any-number", "raises"))
+
+
+def test_a_model_that_raises_at_once_is_judged_too(folder: Path) -> None:
+    said = answer(RAISES_AT_ONCE.source(LANGUAGE, "at_once"), 1, list(RAISES_AT_ONCE.checks), folder)
     assert (said.differences, said.refused) == ((), "")
 
 
-@pytest.mark.parametrize(("number", "in_order"), [*((n, False) for n in RENAMED), *((n, True) for n in FORGOTTEN)])
-def test_renamed(number: int, in_order: bool, folder: Path) -> None:
+@pytest.mark.parametrize("taste", ["broad", "long", pytest.param("deep", marks=pytest.mark.slow)])
+def test_large(taste: str, folder: Path) -> None:
+    number, feature = LARGE[taste]
+    source = generate(number, LANGUAGE, commands=True, **{taste: True})
+    assert feature in counted([source], number)
+    said = answer(source, number, ["native", "check", "stuck"], folder)
+    assert (said.differences, said.refused) == ((), "")
+
+
+@pytest.mark.slow
+def test_a_run_draws_what_is_rare() -> None:
+    """The figures are those of `python -m tests.fuzz --census 100`."""
+    found = counted((generate(n, LANGUAGE, **tastes(n)) for n in range(1_000_000, 1_000_100)), 1_000_000)
+    assert found["models"] == 100
+    assert {feature for feature in RARE if not found[feature]} == set()
+
+
+def test_a_census_counts_a_model_by_what_it_has() -> None:
+    sources = [DEEPER.source(LANGUAGE, "deeper"), RAISES_AT_ONCE.source(LANGUAGE, "at_once")]
+    assert counted(sources, 1) == {
+        "models": 2,
+        "claims: invariant": 1,
+        "raises": 1,
+        "symmetry: any-order": 1,
+        "symmetry: any-order, and whole and small: commands are asked": 1,
+        "whole and small: commands are asked": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("number", "taste"),
+    [
+        *((n, {}) for n in RENAMED),
+        *((n, {"in_order": True}) for n in FORGOTTEN),
+        *((n, {"in_order": True, "raising": True}) for n in FORGOTTEN_AND_RAISING),
+    ],
+)
+def test_renamed(number: int, taste: dict[str, bool], folder: Path) -> None:
     reduced: list[dict[str, Any]] = []
     right = compare_symmetry.result_of
 
@@ -99,7 +145,7 @@ def test_renamed(number: int, in_order: bool, folder: Path) -> None:
         return result
 
     with patch.object(compare_symmetry, "result_of", noted):
-        said = answer(generate(number, LANGUAGE, alike=True, in_order=in_order), number, ["symmetry"], folder)
+        said = answer(generate(number, LANGUAGE, alike=True, **taste), number, ["symmetry"], folder)
     assert (said.differences, said.refused) == ((), "")
     assert any(record["classes"] < record["states"] for record in reduced if record)
 

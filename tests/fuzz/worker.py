@@ -56,22 +56,19 @@ def judged(source: Source, seed: int, checks: list[str], folder: Path, number: i
     """Compares a model in this process."""
     from reassure.checkers.engines.native.kernels import kernel_shape
     from tests.fuzz.compare import compared
-    from tests.fuzz.subject import Refused
 
     kernel_shape.OPTIMISED_AFTER = float(seed % 2)  # every second model at once, the others if they work for long
 
     before = set(sys.modules)
     try:
         with contextlib.redirect_stderr(io.StringIO()):
-            found, took = compared(placed(source, folder, number), seed, checks)
-    except Refused as error:
-        return Answer(refused=str(error))
+            found, took, refused = compared(placed(source, folder, number), seed, checks)
     finally:
         for name in set(sys.modules) - before:
             if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
                 del sys.modules[name]
     kinds = {(d.check, d.kind): d.detail for d in reversed(found)}
-    return Answer(tuple((c, k, d) for (c, k), d in kinds.items()), took=tuple(took.items()))
+    return Answer(tuple((c, k, d) for (c, k), d in kinds.items()), refused, tuple(took.items()))
 
 
 def _serve(pipe: Connection) -> None:

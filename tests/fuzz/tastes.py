@@ -1,0 +1,20 @@
+"""Which tastes the model of a number is drawn with."""
+
+from __future__ import annotations
+
+EVERY = {
+    "alike": (9, (0, 3, 6)),
+    "in_order": (9, (3, 6)),
+    "together": (7, (0,)),
+    "commands": (2, (1,)),
+    "raising": (7, (4,)),
+    "broad": (23, (3,)),
+    "long": (23, (9,)),
+    "deep": (23, (15,)),
+}
+"""By taste, of `generate`: the number that a model's number is divided by, and the remainders that mean it."""
+
+
+def tastes(number: int) -> dict[str, bool]:
+    """The tastes of the model of a number."""
+    return {taste: number % every in rest for taste, (every, rest) in EVERY.items()}
