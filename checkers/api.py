@@ -20,14 +20,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.engine_results import CoverResult
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import DEFAULT_ENGINE, SYMMETRIES, SearchOptions
-from reassure.checkers.base.outside_values import values_digest
-from reassure.checkers.base.prepare import plain
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.engine_results import CoverResult
+from reassure.checkers.request.options import DEFAULT_ENGINE, SYMMETRIES, SearchOptions
+from reassure.checkers.request.outside_values import values_digest
+from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.traces.named_path import NamedStep, follow, named_path
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.properties_here import violated_here

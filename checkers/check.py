@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from reassure.checkers.base.declared import repro
-from reassure.checkers.base.engine_results import EngineResult
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import (
+from reassure.checkers.engines.reference import search as reference
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.declared import repro
+from reassure.checkers.request.engine_results import EngineResult
+from reassure.checkers.request.options import (
     DEFAULT_ENGINE,
     EXACT_SYMMETRIES,
     UNTIL_THE_BUDGET_ENDS,
@@ -19,13 +21,11 @@ from reassure.checkers.base.options import (
     SimulationOptions,
     SparkOptions,
 )
-from reassure.checkers.base.prepare import Prepared, must_match, prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import CHECK, PROVE, SIMULATE
-from reassure.checkers.base.vacuity import vacuous_claims
-from reassure.checkers.engines.reference import search as reference
+from reassure.checkers.request.prepare import Prepared, must_match, prepare
+from reassure.checkers.request.result import CheckResult
+from reassure.checkers.request.run_identity import RunIdentity
+from reassure.checkers.request.shared_options import CHECK, PROVE, SIMULATE
+from reassure.checkers.request.vacuity import vacuous_claims
 from reassure.checkers.traces.expression_claims import ExpressionClaims
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.vocabulary import LanguageError

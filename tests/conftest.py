@@ -67,8 +67,8 @@ def quick_kernels() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def context() -> Iterator[Any]:
     """A Spark context for all tests that run in this process: starting one takes longer than what is tested."""
-    from reassure.checkers.base.options import SparkOptions
     from reassure.checkers.engines.spark.session import start
+    from reassure.checkers.request.options import SparkOptions
 
     session = start("tests", SparkOptions("local[2]"))
     yield session.context

@@ -12,7 +12,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from reassure.checkers.base.model_loader import load, names
+from reassure.checkers.request.model_loader import load, names
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("spec", "models", "checkers", "src/reassure")

@@ -11,18 +11,18 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base import terminal
-from reassure.checkers.base.atomic_files import write_record
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.only_answers import SIGNALS
-from reassure.checkers.base.own_process import Interrupts
-from reassure.checkers.base.run_identity import error_record
-from reassure.checkers.base.shared_options import QUIET
-from reassure.checkers.base.terminal import PIPE, Console
 from reassure.checkers.console.commands import options_of
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import STANDARD_OUTPUT, outputs_must_be_writable, remove_empty
 from reassure.checkers.console.parser import parse, record_among
+from reassure.checkers.machine import terminal
+from reassure.checkers.machine.atomic_files import write_record
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.only_answers import SIGNALS
+from reassure.checkers.machine.own_process import Interrupts
+from reassure.checkers.machine.terminal import PIPE, Console
+from reassure.checkers.request.run_identity import error_record
+from reassure.checkers.request.shared_options import QUIET
 
 
 def console_to(stream: Any) -> Console:

@@ -7,8 +7,8 @@ import gc
 import os
 import sys
 
-from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.base.own_process import in_own_process
+from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.machine.own_process import in_own_process
 
 NEW_OBJECTS = 100_000
 """Objects after which Python looks for garbage: its own number, 700, is reached again and again while modules are

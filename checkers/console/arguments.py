@@ -8,10 +8,10 @@ import sys
 from dataclasses import fields
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import SearchOptions, SparkOptions
-from reassure.checkers.base.shared_options import OF_SPARK
-from reassure.checkers.base.terminal import message
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.terminal import message
+from reassure.checkers.request.options import SearchOptions, SparkOptions
+from reassure.checkers.request.shared_options import OF_SPARK
 
 
 def search_options(args: argparse.Namespace, **others: Any) -> SearchOptions:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure import __version__
-from reassure.checkers.base.exit_codes import VERDICTS, Exit
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "%SRCROOT%"

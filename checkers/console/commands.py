@@ -11,10 +11,10 @@ import importlib
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.gate_kind import GateKind
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import Option
 
 _COMMANDS = {
     "models": ("cli.commands.models", "list the models, or print what one of them declares"),
@@ -44,7 +44,7 @@ _COMMANDS = {
     "gate": ("gate.command", "run all checks of a file; exit with the most severe code"),
     "kafka": ("kafka.command", "run Kafka's own controller; compare it with a model"),
     "completion": ("cli.commands.completion", "print a script by which bash, zsh or fish complete commands"),
-    "claims": ("evidence.command", "print what the documents promise, and the verdicts"),
+    "claims": ("ledger.command", "print what the documents promise, and the verdicts"),
 }
 """Every command: its module below `reassure.checkers`, imported when the command is given; and what it does, short
 enough for a line of `reassure --help` in 80 columns."""

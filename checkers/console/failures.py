@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.only_answers import ENDED
-from reassure.checkers.base.stop import Interrupted
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.only_answers import ENDED
+from reassure.checkers.machine.stop import Interrupted
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import LanguageError

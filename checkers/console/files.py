@@ -8,13 +8,13 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.missing_file import did_you_mean
-from reassure.checkers.base.model_loader import names
-from reassure.checkers.base.prepare import plain
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.commands import options_of
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.missing_file import did_you_mean
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.model_loader import names
+from reassure.checkers.request.prepare import plain
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceError, configurations, from_itf, read_itf
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.model_loader import find
-from reassure.checkers.base.run_record import RunRecord
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.model_loader import find
+from reassure.checkers.request.run_record import RunRecord
 
 BEAT = 0.3
 """Seconds between two looks at the files."""

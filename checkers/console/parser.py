@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from reassure import __version__, spec
-from reassure.checkers.base.declared import Option, repro
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.console.commands import COMMANDS, CommandModule, command, options_of, subcommands
 from reassure.checkers.console.examples import EXAMPLES
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.request.declared import Option, repro
 
 DESCRIPTION = (
     "Specification and model checking of protocols in plain Python: any protocol can be modelled; those of Kafka's "

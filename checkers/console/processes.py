@@ -11,9 +11,9 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.memory import runs_at_once
-from reassure.checkers.base.stop import interrupts_wait
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.memory import runs_at_once
+from reassure.checkers.machine.stop import interrupts_wait
 
 T = TypeVar("T")
 

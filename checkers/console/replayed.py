@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.console.files import PreparedModels, read_traces
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.traces.replay import replay_trace
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from rich.text import Text
 
-from reassure.checkers.base.engine_results import CoverResult, ProofSummary
-from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus, bound_of, in_a_list, in_words
-from reassure.checkers.base.stop import StopReason
-from reassure.checkers.base.terminal import Console, counted
+from reassure.checkers.machine.stop import StopReason
+from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.request.engine_results import CoverResult, ProofSummary
+from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus, bound_of, in_a_list, in_words
 from reassure.checkers.traces.format_value import as_python
 from reassure.checkers.traces.render import tell, tell_astray
 from reassure.spec.semantics.interpreter import BoundModel

@@ -6,13 +6,13 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from reassure.checkers.base.atomic_files import write_record
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.report import report
+from reassure.checkers.machine.atomic_files import write_record
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.result import CheckResult
 from reassure.spec.semantics.interpreter import BoundModel
 
 

@@ -9,17 +9,17 @@ import webbrowser
 from dataclasses import replace
 from pathlib import Path
 
-from reassure.checkers.base.argument_types import positive
-from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.declared import Option, pairs
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import config_values
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.shared_options import BUDGET, MEMORY, MODEL, SET, WORKERS
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.explorer.loaded import ModelSource
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.argument_types import positive
+from reassure.checkers.request.declared import Option, pairs
+from reassure.checkers.request.model_loader import config_values
+from reassure.checkers.request.prepare import prepare
+from reassure.checkers.request.shared_options import BUDGET, MEMORY, MODEL, SET, WORKERS
 from reassure.checkers.traces.named_path import follow, from_text, named_path, to_text
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import TraceError, from_itf, read_itf

@@ -7,9 +7,9 @@ import multiprocessing
 from multiprocessing.connection import Connection
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.explorer.jobs import start_deaf
 from reassure.checkers.explorer.loaded import ModelSource
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.traces.named_path import follow, from_text
 from reassure.checkers.traces.values_along import values_along
 

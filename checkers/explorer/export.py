@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from reassure.checkers.base.run_identity import trace_stem
 from reassure.checkers.explorer.loaded import Loaded, ModelSource
 from reassure.checkers.pictures.html_page import html_page
+from reassure.checkers.request.run_identity import trace_stem
 from reassure.checkers.traces.named_path import named
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.properties_here import violated_here

@@ -9,8 +9,8 @@ import threading
 from multiprocessing.connection import Connection
 from typing import Any
 
-from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.worker import serve
+from reassure.checkers.request.options import SearchOptions
 
 PATIENCE = 5.0
 """Seconds that a process has to end after it was asked to."""

@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.digest import module_files, source
-from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.base.model_loader import config_values, own_file
-from reassure.checkers.base.outside_values import values_digest
-from reassure.checkers.base.prepare import plain
+from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.request.digest import module_files, source
+from reassure.checkers.request.model_loader import config_values, own_file
+from reassure.checkers.request.outside_values import values_digest
+from reassure.checkers.request.prepare import plain
 from reassure.checkers.traces.refusals import ExplainingModel
 from reassure.spec.semantics.interpreter import BoundModel
 

@@ -14,17 +14,17 @@ from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.terminal import counted
 from reassure.checkers.engines.native.state_graph import StateGraph, reachable_graph
 from reassure.checkers.explorer.loaded import Loaded
 from reassure.checkers.explorer.view import guard_json, starts, view
 from reassure.checkers.explorer.worker import searched
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import counted
 from reassure.checkers.pictures.html_page import POLICY, asset
 from reassure.checkers.pictures.lifelines import picture
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import Prepared
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.named_path import NamedStep, follow, from_text, named, to_text
 from reassure.checkers.traces.refusals import ExplainingModel

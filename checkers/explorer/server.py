@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.explorer.session import BadRequest, ExplorerSession
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.pictures.html_page import asset as picture_asset
 
 HOST = "127.0.0.1"

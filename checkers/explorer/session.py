@@ -6,15 +6,15 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.evaluation import Evaluator
 from reassure.checkers.explorer.export import FORMS, Exported, describe, export
 from reassure.checkers.explorer.jobs import ExplorerJob
 from reassure.checkers.explorer.loaded import Loaded, ModelSource
 from reassure.checkers.explorer.neighbourhood import neighbourhood
 from reassure.checkers.explorer.view import starts, view
+from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.pictures.lifelines import picture
+from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.traces.named_path import NamedStep, follow, from_text, to_text
 from reassure.spec.semantics.interpreter import ModelError
 from reassure.spec.semantics.trace import Trace, TraceError

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.outside_values import values_digest
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult, PropertyResult
-from reassure.checkers.base.terminal import counted
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.console.failures import as_failure
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import counted
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.outside_values import values_digest
+from reassure.checkers.request.result import CheckResult, PropertyResult
 from reassure.checkers.traces.named_path import named_path, to_text
 from reassure.checkers.traces.render import call
 from reassure.spec.semantics.interpreter import BoundModel

@@ -15,11 +15,11 @@ from functools import cache
 from pathlib import Path
 
 import reassure
-from reassure.checkers.base.digest import digest_and_modules
-from reassure.checkers.base.import_file import changed_since_import
-from reassure.checkers.base.model_loader import UnknownModel, load
-from reassure.checkers.base.outside_values import values_of
 from reassure.checkers.gate.gate_file import Check
+from reassure.checkers.request.digest import digest_and_modules
+from reassure.checkers.request.import_file import changed_since_import
+from reassure.checkers.request.model_loader import UnknownModel, load
+from reassure.checkers.request.outside_values import values_of
 from reassure.spec.language.vocabulary import LanguageError
 
 SCHEMA = 3

@@ -7,11 +7,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
-from reassure.checkers.base.shared_options import BUDGET, JOBS, JSON, TRACE_DIR
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.options import EXHAUSTIVE_ENGINES
+from reassure.checkers.request.shared_options import BUDGET, JOBS, JSON, TRACE_DIR
 
 OPTIONS = (
     Option("FILE", "the file of checks (default: gate.toml)", Path, Path("gate.toml"), nargs="?"),
@@ -46,12 +46,12 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.schema:
         console.print(json.dumps(schema(), indent=2))
         return Exit.OK
-    from reassure.checkers.base.atomic_files import write_atomically, write_record
     from reassure.checkers.gate import github
     from reassure.checkers.gate.html_page import html_page
     from reassure.checkers.gate.junit import junit, junit_of_failure
     from reassure.checkers.gate.run_gate import GateOptions, run_gate
     from reassure.checkers.gate.sarif import sarif
+    from reassure.checkers.machine.atomic_files import write_atomically, write_record
 
     options = GateOptions(args.engine, args.jobs, args.only, args.changed, args.budget, args.update, args.trace_dir)
     try:

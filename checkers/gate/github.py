@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.console.code_hosts import add_to_summary, annotation, in_actions
 from reassure.checkers.gate.locations import Locations
 from reassure.checkers.gate.run_gate import GateReport
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.terminal import Console, counted
 
 
 def workflow_commands(report: GateReport) -> list[str]:

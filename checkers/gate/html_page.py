@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from html import escape
 
-from reassure.checkers.base.exit_codes import VERDICTS
-from reassure.checkers.base.result import in_words
-from reassure.checkers.base.terminal import counted
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.run_check import CheckOutcome
 from reassure.checkers.gate.run_gate import GateReport
+from reassure.checkers.machine.exit_codes import VERDICTS
+from reassure.checkers.machine.terminal import counted
 from reassure.checkers.pictures.html_page import breakable, command, page, table
+from reassure.checkers.request.result import in_words
 
 STYLE = """
 details { margin: 0; border-bottom: 1px solid var(--line) } details > div { padding: 0 1.5rem 1rem }

@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
-from reassure.checkers.base.result import PropertyStatus, in_a_list
 from reassure.checkers.console.gate_kind import Record
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem
 from reassure.checkers.gate.run_check import CheckOutcome
 from reassure.checkers.gate.run_gate import GateReport
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure
+from reassure.checkers.request.result import PropertyStatus, in_a_list
 
 FAILURES = (Exit.EXPECTATION, Exit.DRIFT, Exit.VACUOUS, Exit.SAFETY, Exit.LIVENESS, Exit.DEADLOCK, Exit.TRACE)
 """Exit codes that are failures in JUnit's words; anything else is an error: the question was not answered."""

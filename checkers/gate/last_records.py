@@ -13,14 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.own_files import own_folder, read_own
-from reassure.checkers.base.stop import StopReason
 from reassure.checkers.engines.native.translator import object_cache
 from reassure.checkers.gate.answer_key import Known, answer_key
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import judge
 from reassure.checkers.gate.run_check import CheckOutcome
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.own_files import own_folder, read_own
+from reassure.checkers.machine.stop import StopReason
 
 KEPT = (StopReason.COMPLETE, StopReason.DEPTH, StopReason.WALKS, StopReason.OPEN)
 """Ends that were asked for, or that another run would come to as well."""

@@ -12,17 +12,6 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reassure.checkers.base.declared import pairs
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure
-from reassure.checkers.base.import_file import forget_files
-from reassure.checkers.base.options import SimulationOptions, seconds
-from reassure.checkers.base.prepare import plain
-from reassure.checkers.base.result import RAISES
-from reassure.checkers.base.run_identity import error_record
-from reassure.checkers.base.run_record import RunRecord
-from reassure.checkers.base.stop import BY_USER, Interrupted, Stop, StopReason
-from reassure.checkers.base.temporary_folders import temporary_folder
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.code_hosts import SourcePlace
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import may_execute, read_trace
@@ -31,6 +20,17 @@ from reassure.checkers.gate.answer_key import answer_key
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem, judge, unexpected
 from reassure.checkers.gate.kinds import takes
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure
+from reassure.checkers.machine.stop import BY_USER, Interrupted, Stop, StopReason
+from reassure.checkers.machine.temporary_folders import temporary_folder
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import pairs
+from reassure.checkers.request.import_file import forget_files
+from reassure.checkers.request.options import SimulationOptions, seconds
+from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.result import RAISES
+from reassure.checkers.request.run_identity import error_record
+from reassure.checkers.request.run_record import RunRecord
 from reassure.checkers.traces.render import call, changes, moves, told
 from reassure.spec.semantics.interpreter import BoundModel
 

@@ -14,11 +14,6 @@ from typing import Any
 
 from rich.text import Text
 
-from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import BY_USER
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.processes import in_processes
 from reassure.checkers.gate import last_records, update
 from reassure.checkers.gate.answer_key import Known
@@ -26,6 +21,11 @@ from reassure.checkers.gate.gate_file import Check, GateFile, read
 from reassure.checkers.gate.judge import judge
 from reassure.checkers.gate.kinds import DEFAULT_KIND
 from reassure.checkers.gate.run_check import KILLED, CheckOutcome, run_check, unanswered
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import BY_USER
+from reassure.checkers.machine.terminal import Console
 
 STORY_LINES = 60
 """Lines of a counterexample that are printed; the file has all."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from reassure.checkers.base.exit_codes import VERDICTS, Exit
 from reassure.checkers.console.code_hosts import Alert, SourcePlace, sarif_log
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem
 from reassure.checkers.gate.locations import Locations
 from reassure.checkers.gate.run_check import CheckOutcome, Step
 from reassure.checkers.gate.run_gate import GateReport
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit
 
 WARNINGS = (Exit.INCONCLUSIVE, Exit.VACUOUS)
 """Codes of what was not answered, or of what was answered by nothing; all others are errors."""

@@ -12,11 +12,11 @@ import re
 import tomllib
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.stop import StopReason
 from reassure.checkers.gate.gate_file import PROPERTIES, Check
 from reassure.checkers.gate.judge import lengths, property_digest
 from reassure.checkers.gate.run_check import CheckOutcome
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.stop import StopReason
 
 HEADER = re.compile(r"^[ \t]*\[\[[ \t]*check[ \t]*\]\]", re.MULTILINE)
 ANY_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.builds import command as builds
 from reassure.checkers.kafka.cluster import command as cluster
 from reassure.checkers.kafka.controller import command as controller
 from reassure.checkers.kafka.diff import command as diff
 from reassure.checkers.kafka.diff import patches_command as patches
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.terminal import Console
 
 SUBCOMMANDS = {
     **controller.SUBCOMMANDS,

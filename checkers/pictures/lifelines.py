@@ -8,10 +8,10 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from reassure.checkers.base.result import RAISES
 from reassure.checkers.pictures.actors import Cast, Lifeline, members_in
 from reassure.checkers.pictures.marks import briefly, marks_of
 from reassure.checkers.pictures.messages import Post
+from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.explain import claim_of, end_shows, reasons
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.render import call, changes, flat, heading, moves

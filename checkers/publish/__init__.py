@@ -12,21 +12,19 @@ import io
 from pathlib import Path
 
 from reassure.checkers.analyses.mutants import record as mutant_record
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.evidence import (
+from reassure.checkers.kafka.pages import (
     broker_page,
     bug_reports,
     findings,
-    ledger,
     measurements,
-    mutant_page,
     patch_page,
     random_record,
     release_matrix,
     statement_page,
-    verdicts,
 )
-from reassure.checkers.evidence.trace_store import TraceStore
+from reassure.checkers.ledger import ledger, mutant_page, verdicts
+from reassure.checkers.ledger.trace_store import TraceStore
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.publish import commands_page, front_page, record_schema, sessions
 from reassure.checkers.publish.gate_run import GateRun
 from reassure.checkers.publish.model_pages import PROTOCOLS, pages_of_claims, pages_of_models

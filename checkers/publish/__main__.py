@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note
+from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.machine.terminal import Console
 from reassure.checkers.publish import (
     ROOT,
     differing,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from reassure.checkers.evidence import pages
-from reassure.checkers.evidence.markdown import BY, table
-from reassure.checkers.evidence.verdicts import Entry
+from reassure.checkers.ledger import pages
+from reassure.checkers.ledger.markdown import BY, table
+from reassure.checkers.ledger.verdicts import Entry
 
 ACROSS = "X"
 """The letter of claims that no single document makes."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reassure.checkers.base.declared import Option
 from reassure.checkers.console.commands import COMMANDS, options_of, subcommands
 from reassure.checkers.console.parser import sentence
-from reassure.checkers.evidence.markdown import table
+from reassure.checkers.ledger.markdown import table
+from reassure.checkers.request.declared import Option
 
 HEAD = """# {0}
 

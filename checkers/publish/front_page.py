@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from reassure.checkers.evidence import findings
-from reassure.checkers.evidence.verdicts import Entry
+from reassure.checkers.kafka.pages import findings
+from reassure.checkers.ledger.verdicts import Entry
 
 MEASURED = Path("tests") / "benchmarks" / "measured.md"
 

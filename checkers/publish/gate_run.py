@@ -6,10 +6,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.gate import gate_file
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.result import CheckResult
 from reassure.spec.semantics.interpreter import BoundModel
 
 

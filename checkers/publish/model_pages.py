@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from reassure.checkers.base.model_loader import load, names
-from reassure.checkers.base.result import PropertyStatus
-from reassure.checkers.evidence.markdown import BY, table
-from reassure.checkers.evidence.verdicts import Entry
+from reassure.checkers.ledger.markdown import BY, table
+from reassure.checkers.ledger.verdicts import Entry
 from reassure.checkers.publish.claim_pages import ACROSS, claim_pages
 from reassure.checkers.publish.gate_run import GateRun
+from reassure.checkers.request.model_loader import load, names
+from reassure.checkers.request.result import PropertyStatus
 
 PROTOCOLS = {
     "kraft": ("KRaft reassignment", "K"),

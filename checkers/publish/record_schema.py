@@ -7,10 +7,10 @@ import types
 import typing
 from typing import Any
 
-from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
-from reassure.checkers.base.result import PropertyStatus
-from reassure.checkers.base.run_record import RunRecord
-from reassure.checkers.base.stop import StopReason
+from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
+from reassure.checkers.machine.stop import StopReason
+from reassure.checkers.request.result import PropertyStatus
+from reassure.checkers.request.run_record import RunRecord
 
 NAME = "record.schema.json"
 CHOICES: dict[str, list[Any]] = {

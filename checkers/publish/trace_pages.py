@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from reassure.checkers.evidence.markdown import BY, table
-from reassure.checkers.evidence.trace_store import StoredTrace
+from reassure.checkers.ledger.markdown import BY, table
+from reassure.checkers.ledger.trace_store import StoredTrace
 from reassure.checkers.publish.model_pages import PROTOCOLS, protocol_of
 
 MOST = 120

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from reassure.checkers.api import LoadedModel, check, load
-from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.base.options import DEFAULT_ENGINE
-from reassure.checkers.base.result import CheckResult, PropertyStatus
-from reassure.checkers.base.vacuity import never_applies
 from reassure.checkers.gate.gate_file import Check, read
 from reassure.checkers.gate.run_check import CheckOutcome, run_check
+from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.request.options import DEFAULT_ENGINE
+from reassure.checkers.request.result import CheckResult, PropertyStatus
+from reassure.checkers.request.vacuity import never_applies
 from reassure.checkers.testing.expect import ModelCheckFailed, remaining, wrong
 
 GATE = "gate.toml"

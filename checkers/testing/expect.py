@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.api import LoadedModel, check, loaded_with
-from reassure.checkers.base.engine_results import CoverResult
-from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.base.options import DEFAULT_ENGINE
-from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus, bound_of
+from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.request.engine_results import CoverResult
+from reassure.checkers.request.options import DEFAULT_ENGINE
+from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus, bound_of
 from reassure.checkers.traces.render import told
 from reassure.spec.semantics.interpreter import BoundModel
 

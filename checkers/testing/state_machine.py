@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.api import LoadedModel, StepTaken, loaded_with
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.render import call_text
 

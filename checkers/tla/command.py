@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.shared_options import MODEL, SET
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.prepare import prepare
+from reassure.checkers.request.shared_options import MODEL, SET
 from reassure.checkers.tla.module import export
 
 OPTIONS = (

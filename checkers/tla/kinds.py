@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Annotated, Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.tla.terms import EMPTY_SEQUENCE, NONE, Term, atom, call, choose, conjunction, infix, truth
 from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.language.types import MaxLen, MaxSize, Range, Size

@@ -10,11 +10,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
-from reassure.checkers.base.temporary_folders import temporary_folder
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.temporary_folders import temporary_folder
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.tla.module import TlaModule, cfg_head, export
 from reassure.checkers.tla.tlc import CONSTANT_FALSE, TlcInstallation, TlcRun, TlcTrace, run_tlc
 from reassure.checkers.tla.tlc_values import Unreadable, read_value

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reassure.checkers.base.exit_codes import SystemFailure
-from reassure.checkers.base.temporary_folders import temporary_folder
+from reassure.checkers.machine.exit_codes import SystemFailure
+from reassure.checkers.machine.temporary_folders import temporary_folder
 
 MESSAGE = re.compile(r"@!@!@STARTMSG (\d+):(\d+) @!@!@\n(.*?)@!@!@ENDMSG \1 @!@!@", re.DOTALL)
 MAIN_CLASS = "tlc2/TLC.class"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-from reassure.checkers.base.interpreter_hooks import patched_code
+from reassure.checkers.machine.interpreter_hooks import patched_code
 from reassure.spec.semantics.interpreter import BoundModel
 
 

@@ -12,8 +12,8 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
-from reassure.checkers.base.interpreter_hooks import traced_return
-from reassure.checkers.base.result import RAISES
+from reassure.checkers.machine.interpreter_hooks import traced_return
+from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.fairness import repeats, violates, why_fair
 from reassure.checkers.traces.format_value import natural, plain
 from reassure.checkers.traces.raising import raised_at_end

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.temporary_folders import temporary_folder
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.temporary_folders import temporary_folder
 from reassure.checkers.traces.values_along import names_for_expressions, parsed
 from reassure.spec.language.vocabulary import Action, Model, Property
 

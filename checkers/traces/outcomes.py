@@ -14,8 +14,8 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, cast
 
-from reassure.checkers.base.digest import source
-from reassure.checkers.base.interpreter_hooks import patched_code
+from reassure.checkers.machine.interpreter_hooks import patched_code
+from reassure.checkers.request.digest import source
 from reassure.checkers.traces.changed_function import code_of
 from reassure.spec.frontend.guards import conjuncts
 from reassure.spec.language.vocabulary import Action, GuardRefused, require, some

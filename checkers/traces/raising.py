@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from reassure.checkers.base.result import RAISES
+from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, ModelError, Step

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from rich.text import Text
 
-from reassure.checkers.base.result import RAISES
-from reassure.checkers.base.terminal import Console, printed
+from reassure.checkers.machine.terminal import Console, printed
+from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.explain import claim_of, reasons
 from reassure.checkers.traces.format_value import entries, natural, plain
 from reassure.spec.language.values import Map

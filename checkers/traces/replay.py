@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, worst
-from reassure.checkers.base.model_loader import FINDINGS
-from reassure.checkers.base.result import RAISES
+from reassure.checkers.machine.exit_codes import Exit, worst
+from reassure.checkers.request.model_loader import FINDINGS
+from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.explain import claim_of, end_shows, explained
 from reassure.checkers.traces.fairness import repeats, violates, why_fair
 from reassure.checkers.traces.outcomes import Watched

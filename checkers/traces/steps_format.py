@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.replay import refused_attempts
 from reassure.spec.semantics.interpreter import BoundModel, ModelError

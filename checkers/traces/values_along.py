@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from reassure import spec
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.traces.format_value import plain
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from reassure.checkers.base.result import CheckResult
+    from reassure.checkers.request.result import CheckResult
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of the plugin."""
-    from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
+    from reassure.checkers.request.options import EXHAUSTIVE_ENGINES
 
     group = parser.getgroup("reassure", "model checking")
     group.addoption(
@@ -73,7 +73,7 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 @pytest.fixture
 def reassure_check(request: pytest.FixtureRequest) -> Callable[..., CheckResult]:
     """Checks a model, by name or by a path relative to the test's file, and fails with its counterexample."""
-    from reassure.checkers.base.only_answers import only_an_answer_ends_it
+    from reassure.checkers.machine.only_answers import only_an_answer_ends_it
     from reassure.checkers.testing.expect import Expecting
 
     only_an_answer_ends_it()

@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.memory import memory_of_machine
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.native.kernels.growing_table import GrowingTable
 from reassure.checkers.engines.native.kernels.state_table import BATCH, insert_all
 from reassure.checkers.engines.native.translator.native_function import native
+from reassure.checkers.machine.memory import memory_of_machine
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
 from tests.benchmarks import proofs
 from tests.benchmarks.commands import OWN, in_turn
 

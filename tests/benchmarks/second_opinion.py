@@ -15,13 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions
-from reassure.checkers.base.prepare import plain
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.gate import gate_file
 from reassure.checkers.gate.gate_file import Check
+from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import DEFAULT_ENGINE, SearchOptions
+from reassure.checkers.request.prepare import plain
 from reassure.checkers.tla.second_opinion import ask_tlc
 from reassure.checkers.tla.tlc import TlcInstallation
 

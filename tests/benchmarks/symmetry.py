@@ -19,11 +19,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import plain
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.result import CheckResult
 from tests.benchmarks.whole_runs import Measured, timed
 
 PAGE = Path(__file__).with_suffix(".md")

@@ -23,10 +23,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.engine import check
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import prepare
 
 HERE = Path(__file__).parent
 PAGE = HERE / "whole_runs.md"

@@ -11,8 +11,8 @@ import pytest
 
 import reassure
 from reassure.checkers import api
-from reassure.checkers.base.options import DEFAULT_ENGINE, ENGINE_NAMES, EXHAUSTIVE_ENGINES
 from reassure.checkers.check import ENGINES, CheckRequest, run
+from reassure.checkers.request.options import DEFAULT_ENGINE, ENGINE_NAMES, EXHAUSTIVE_ENGINES
 from reassure.checkers.testing.state_machine import state_machine
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import ModelError
@@ -25,8 +25,8 @@ def test_the_example_of_the_page() -> None:
 
 
 def test_check_is_the_command() -> None:
-    from reassure.checkers.base.options import SearchOptions
-    from reassure.checkers.base.progress import Progress
+    from reassure.checkers.machine.progress import Progress
+    from reassure.checkers.request.options import SearchOptions
 
     expected, _ = run(CheckRequest("core", ["brokers=3"], "reference", SearchOptions()), Progress(quiet=True))
     result = reassure.check("core", engine="reference", brokers=3)
@@ -73,7 +73,7 @@ def test_no_such_name() -> None:
 
 
 def test_every_engine_that_an_option_names_is_there() -> None:
-    """The names stand below the engines, in `base/options.py`: a name without an engine would show only in a run."""
+    """The names stand below the engines, in `request/options.py`: a name without an engine would show only in a run."""
     assert set(EXHAUSTIVE_ENGINES) <= set(ENGINE_NAMES) <= set(ENGINES)
     assert DEFAULT_ENGINE in EXHAUSTIVE_ENGINES
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import z3
 
-from reassure.checkers.base.model_loader import names
 from reassure.checkers.engines.symbolic.any_number.system import System
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
+from reassure.checkers.request.model_loader import names
 from reassure.spec.frontend.any_number import free_numbers
 from reassure.spec.frontend.node_order import arguments_first
 from reassure.spec.frontend.refusals import SubsetError

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from reassure.checkers import check
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import SearchOptions, SimulationOptions
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.native.kernels import kernel_shape
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions, SimulationOptions
+from reassure.checkers.request.prepare import prepare
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.configurations import MOST_STATES, VARIANTS, WIDEST, every_model, mutants, small

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.native.liveness import decide
 from reassure.checkers.engines.native.liveness.decide import Liveness
 from reassure.checkers.engines.native.liveness.survey import Survey
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus
 from tests.helpers.labelled_graph import Steps, among, graph_file, leads_to_text
 from tests.helpers.model_text import module
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure.checkers.base.model_loader import load, names, settings
 from reassure.checkers.engines.native.compiled_kernel import shape_of
 from reassure.checkers.engines.native.kernels import kernel_shape
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
 from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, STEP_BITS, TERMINAL
 from reassure.checkers.engines.native.kernels.tally import ERROR
+from reassure.checkers.request.model_loader import load, names, settings
 from reassure.spec.semantics.interpreter import BoundModel, ModelError, Step, make_config
 from tests.helpers.configurations import SMALL, VARIANTS, VARIED, WIDEST, every_model, mutants, varied
 from tests.helpers.drawn_states import drawn, perturbed, reachable

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import z3
 
-from reassure.checkers.base.model_loader import load, names, settings
 from reassure.checkers.engines.symbolic.transition_system import Machine
+from reassure.checkers.request.model_loader import load, names, settings
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, make_config

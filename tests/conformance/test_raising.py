@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.options import ProofOptions, SearchOptions, SimulationOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import ProofOptions, SearchOptions, SimulationOptions
 from tests.helpers.command import said
 from tests.helpers.raising_model import ACTION, written
 from tests.helpers.runs import checked, everything

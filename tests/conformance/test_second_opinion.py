@@ -10,11 +10,6 @@ from typing import Any
 import pytest
 import z3
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.encoding.state_layout import layout_of
 from reassure.checkers.engines.native.liveness.decide import Liveness
@@ -27,6 +22,11 @@ from reassure.checkers.engines.spark.distributed_search import DistributedRun
 from reassure.checkers.engines.spark.tasks import Sent
 from reassure.checkers.engines.symbolic.cross_check import CrossCheck
 from reassure.checkers.engines.symbolic.transition_system import Machine
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import prepare
+from reassure.checkers.request.result import PropertyStatus
 from reassure.checkers.tla import second_opinion
 from reassure.checkers.tla.second_opinion import ComparedAnswer, ask_tlc
 from reassure.checkers.tla.tlc import TlcInstallation, TlcRun

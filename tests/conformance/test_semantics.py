@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.prepare import prepare
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.request.prepare import prepare
 from tests.helpers.model_text import module
 from tests.helpers.runs import checked, everything
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.evidence.headlines import HEADLINES
+from reassure.checkers.kafka.pages.headlines import HEADLINES
 from tests.helpers.kafka_shell import CLASSES, write_tools
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "repeat-a-finding-by-hand.md"

@@ -12,22 +12,22 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers import publish as evidence
-from reassure.checkers.base.digest import digest
-from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
-from reassure.checkers.base.model_loader import load
-from reassure.checkers.base.prepare import plain
-from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.cli.main import main
 from reassure.checkers.console import files
 from reassure.checkers.console.commands import COMMANDS
-from reassure.checkers.evidence import ledger
-from reassure.checkers.evidence.markdown import table
-from reassure.checkers.evidence.trace_store import TraceStore
 from reassure.checkers.gate import gate_file
 from reassure.checkers.gate.judge import judge
+from reassure.checkers.ledger import ledger
+from reassure.checkers.ledger.markdown import table
+from reassure.checkers.ledger.trace_store import TraceStore
+from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.publish import commands_page
 from reassure.checkers.publish.gate_run import GateRun, gate_runs
 from reassure.checkers.publish.model_pages import check_row, pages_of_claims, protocol_of
+from reassure.checkers.request.digest import digest
+from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.result import PropertyStatus
 from reassure.spec.language.vocabulary import TEMPORAL
 from reassure.spec.semantics.trace import configurations
 from tests.helpers.ledger_entries import ledger_entries

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers import publish
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.evidence import findings, measurements, release_matrix
-from reassure.checkers.evidence.verdicts import Entry
 from reassure.checkers.kafka.controller import findings_command
+from reassure.checkers.kafka.pages import findings, measurements, release_matrix
+from reassure.checkers.ledger.verdicts import Entry
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.publish import front_page
 from reassure.checkers.publish.__main__ import main as publish_main
 from tests.helpers.ledger_entries import ledger_entries

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reassure.checkers.analyses.mutants.record import of_the_project, stale, unexercised
-from reassure.checkers.evidence.mutant_page import mutant_pages
+from reassure.checkers.ledger.mutant_page import mutant_pages
 from reassure.checkers.publish import differing
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from reassure.checkers.base.prepare import plain
+from reassure.checkers.request.prepare import plain
 from tests.benchmarks.second_opinion import ANSWERS, PAGE, checks, key_of, of_each, of_whole_runs, page, pinned
 
 WRITE = "python -m tests.benchmarks.second_opinion --jar tla2tools.jar"

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from reassure.checkers import publish
-from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.cli.main import main
 from reassure.checkers.console.commands import COMMANDS
 from reassure.checkers.console.parser import parse
+from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.publish import sessions
 from tests.helpers.kafka_jars import class_path
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.model_loader import names
-from reassure.checkers.base.prepare import prepare
 from reassure.checkers.cli.main import main
+from reassure.checkers.request.model_loader import names
+from reassure.checkers.request.prepare import prepare
 
 ROOT = Path(__file__).parents[2]
 PRELUDE = '''"""The forms of the page."""

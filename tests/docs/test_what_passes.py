@@ -10,7 +10,11 @@ from typing import Any, cast
 
 import pytest
 
-from reassure.checkers.base.engine_results import (
+from reassure.checkers.gate.gate_file import Check
+from reassure.checkers.gate.judge import judge
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit
+from reassure.checkers.machine.stop import Stop, StopReason
+from reassure.checkers.request.engine_results import (
     CoverResult,
     EngineResult,
     ProofSummary,
@@ -18,14 +22,10 @@ from reassure.checkers.base.engine_results import (
     SearchStatistics,
     SimulationResult,
 )
-from reassure.checkers.base.exit_codes import VERDICTS, Exit
-from reassure.checkers.base.prepare import plain
-from reassure.checkers.base.result import CheckResult, PropertyResult, PropertyStatus
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.run_record import RunRecord
-from reassure.checkers.base.stop import Stop, StopReason
-from reassure.checkers.gate.gate_file import Check
-from reassure.checkers.gate.judge import judge
+from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.request.run_identity import RunIdentity
+from reassure.checkers.request.run_record import RunRecord
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "what-passes.md").read_text(encoding="utf-8")
 BOUND, _ = plain("die_hard", [])

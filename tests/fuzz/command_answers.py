@@ -12,10 +12,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
-from reassure.checkers.base.model_loader import load
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.vacuity import vacuous_claims
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit, worst
+from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.vacuity import vacuous_claims
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.values import Map

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from reassure.checkers.base.exit_codes import VERDICTS, Exit
-from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.explorer.session import ExplorerSession
 from reassure.checkers.explorer.view import MOST_STEPS
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit
+from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.render import flat

@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, worst
-from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.cli.main import main
+from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, worst
+from reassure.checkers.request.vacuity import vacuous_claims
 from tests.fuzz.brute import (
     Graph,
     deadlock,

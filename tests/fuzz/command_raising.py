@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.result import RAISES
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.request.result import RAISES
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, ModelError, Step
 from tests.fuzz.command_frame import Found, Frame
 from tests.fuzz.subject import STATES, STEPS, truth

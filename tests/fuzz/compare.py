@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.cli.commands import lint as lint_command
+from reassure.checkers.machine.exit_codes import Exit
 from reassure.spec.language.vocabulary import LanguageError
 from tests.fuzz.compare_any_number import any_number
 from tests.fuzz.compare_asked import asked

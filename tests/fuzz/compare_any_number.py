@@ -10,17 +10,17 @@ from dataclasses import asdict, fields
 from itertools import islice
 from typing import Any
 
-from reassure.checkers.base.engine_results import EngineResult
-from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.base.options import ProofOptions, SearchOptions
-from reassure.checkers.base.result import RAISES, CheckResult
-from reassure.checkers.base.stop import Interrupted
 from reassure.checkers.engines.native import engine
 from reassure.checkers.engines.symbolic.any_number.certificate import AnyCertificate, verify
 from reassure.checkers.engines.symbolic.any_number.instantiation import search_near
 from reassure.checkers.engines.symbolic.any_number.prover import prove_for_any_number
 from reassure.checkers.engines.symbolic.any_number.system import System
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
+from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.machine.stop import Interrupted
+from reassure.checkers.request.engine_results import EngineResult
+from reassure.checkers.request.options import ProofOptions, SearchOptions
+from reassure.checkers.request.result import RAISES, CheckResult
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import DomainError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.engines.native import engine
+from reassure.checkers.request.options import SearchOptions
 from reassure.spec.semantics.interpreter import ModelError
 from tests.fuzz.subject import Difference, Subject
 from tests.helpers.runs import plain_result, result_of

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from reassure.checkers.base.vacuity import vacuous_claims
+from reassure.checkers.request.vacuity import vacuous_claims
 from reassure.spec.semantics.interpreter import ModelError
 from tests.fuzz import command_answers as answers
 from tests.fuzz import command_files as files

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reassure.checkers.analyses.guards import analysis as guard_analysis
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import ModelError
 from tests.fuzz.subject import Difference, Refused, Subject, loaded

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from reassure.checkers.analyses.mutants.analysis import Judge
 from reassure.checkers.analyses.mutants.mutant_search import MutantLimits, MutantOutcome
 from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
-from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.request.options import SearchOptions
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import ModelError

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.engine_results import EngineResult, SearchResult, SearchStatistics
-from reassure.checkers.base.options import ProofOptions, SearchOptions
-from reassure.checkers.base.result import RAISES, CheckResult, PropertyResult
-from reassure.checkers.base.stop import MODEL_RAISES, StopReason
 from reassure.checkers.engines.symbolic import certificate as certificates
 from reassure.checkers.engines.symbolic import prover
+from reassure.checkers.machine.stop import MODEL_RAISES, StopReason
+from reassure.checkers.request.engine_results import EngineResult, SearchResult, SearchStatistics
+from reassure.checkers.request.options import ProofOptions, SearchOptions
+from reassure.checkers.request.result import RAISES, CheckResult, PropertyResult
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import ModelError
 from tests.fuzz.subject import Difference, Refused, Subject, loaded

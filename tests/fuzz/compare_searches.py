@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
-from reassure.checkers.base.engine_results import EngineResult
-from reassure.checkers.base.options import SearchOptions, SparkOptions
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.encoding import state_layout
 from reassure.checkers.engines.native import engine
+from reassure.checkers.request.engine_results import EngineResult
+from reassure.checkers.request.options import SearchOptions, SparkOptions
+from reassure.checkers.request.result import CheckResult
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import ModelError
 from reassure.spec.semantics.trace import from_itf, replay, to_itf

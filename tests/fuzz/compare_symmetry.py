@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from reassure.checkers.base.engine_results import EngineResult
-from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.result import CheckResult, PropertyStatus
-from reassure.checkers.base.stop import RUNS_RAISE
 from reassure.checkers.engines.native import engine
+from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.machine.stop import RUNS_RAISE
+from reassure.checkers.request.engine_results import EngineResult
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.result import CheckResult, PropertyStatus
 from reassure.spec.semantics.interpreter import ModelError
 from tests.fuzz.compare_searches import on_cluster
 from tests.fuzz.subject import Difference, Subject

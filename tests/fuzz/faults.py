@@ -12,7 +12,6 @@ from unittest.mock import patch
 import z3
 
 from reassure.checkers.analyses.mutants import analysis as mutation_analysis
-from reassure.checkers.base.result import RAISES
 from reassure.checkers.encoding import state_layout
 from reassure.checkers.engines.native import compiled_kernel
 from reassure.checkers.engines.native.liveness.temporal_claims import RAISES_AT, TemporalClaims
@@ -21,6 +20,7 @@ from reassure.checkers.engines.native.model.build_loops import ActionBuilder
 from reassure.checkers.engines.symbolic import k_induction, smt_terms, type_invariant
 from reassure.checkers.engines.symbolic.certificate import Certificate
 from reassure.checkers.engines.symbolic.transition_system import Machine
+from reassure.checkers.request.result import RAISES
 from reassure.spec.frontend import (
     aggregates,
     bounds,

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
+from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.tla import second_opinion
 from reassure.checkers.tla.kinds import Untranslatable
 from reassure.checkers.tla.second_opinion import Opinion, ask_tlc, lines_of

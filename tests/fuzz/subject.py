@@ -10,8 +10,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.digest import digest
-from reassure.checkers.base.model_loader import load
+from reassure.checkers.request.digest import digest
+from reassure.checkers.request.model_loader import load
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import BagType, DomainError, MapType, OptionType, RecordType, SeqType, SetType, Type

@@ -22,14 +22,14 @@ from reassure.checkers.analyses.stuck import analysis as stuck
 from reassure.checkers.analyses.suites import goals
 from reassure.checkers.analyses.sweep import analysis as sweep
 from reassure.checkers.analyses.validate import steppers
-from reassure.checkers.base import result
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.cli.commands import lint
 from reassure.checkers.engines.native.symmetry import reduced_search
 from reassure.checkers.engines.spark import sql
 from reassure.checkers.explorer import view
 from reassure.checkers.gate import judge
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.request import result
+from reassure.checkers.request.result import PropertyStatus
 from reassure.checkers.traces import replay
 from reassure.spec.language.values import Map
 from tests.fuzz import command_answers, hostile_plans

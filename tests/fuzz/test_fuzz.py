@@ -13,8 +13,8 @@ from unittest.mock import patch
 
 import pytest
 
-from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.engines.symbolic.any_number.instantiation import Instantiation
+from reassure.checkers.request.result import PropertyStatus
 from reassure.spec.language.types import Type
 from tests.fuzz import compare_symmetry
 from tests.fuzz.census import counted

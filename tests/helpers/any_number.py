@@ -11,17 +11,17 @@ from unittest import mock
 
 from reassure.checkers.analyses.mutants.analysis import without_action
 from reassure.checkers.analyses.mutants.mutants import Mutant
-from reassure.checkers.base import prepare
-from reassure.checkers.base.model_loader import load, settings
-from reassure.checkers.base.options import ProofOptions, SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.symbolic.any_number import counterexamples, instantiation, samples
 from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare, compare_initial, moves_of
 from reassure.checkers.engines.symbolic.any_number.instance import Instance
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of
 from reassure.checkers.engines.symbolic.any_number.system import Move, System
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request import prepare
+from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.options import ProofOptions, SearchOptions
+from reassure.checkers.request.result import CheckResult
 from reassure.spec.frontend import any_number as any_number_frontend
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.ir import Graph, Node

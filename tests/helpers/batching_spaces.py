@@ -6,11 +6,11 @@ from functools import cache
 from typing import Any
 
 from reassure import Model
-from reassure.checkers.base.model_loader import settings
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.model_loader import settings
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.result import CheckResult
 from reassure.models.kip435_batching.zookeeper_cluster import Cluster
 from reassure.spec.kafka.shared_properties import Part
 from reassure.spec.semantics.interpreter import BoundModel, make_config

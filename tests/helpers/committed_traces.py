@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from reassure.checkers.console.files import read_traces
-from reassure.checkers.evidence.ledger import PATHS
-from reassure.checkers.evidence.trace_store import paths, trace_files
+from reassure.checkers.ledger.ledger import PATHS
+from reassure.checkers.ledger.trace_store import paths, trace_files
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 

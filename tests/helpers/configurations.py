@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.model_loader import names
+from reassure.checkers.request.model_loader import names
 from tests.helpers.flaws import settings_of
 
 MOST_STATES = 5_000

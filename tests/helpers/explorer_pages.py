@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.explorer.server import ExplorerServer
 from reassure.checkers.explorer.session import ExplorerSession
+from reassure.checkers.request.options import SearchOptions
 
 TOKEN = "a-token-of-a-test"
 PATIENCE = 60.0

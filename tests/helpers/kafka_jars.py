@@ -7,11 +7,11 @@ import functools
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.kafka.builds.patched_build import ReleaseSources, sources
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch, fetched
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.releases import RELEASES, release
+from reassure.checkers.machine.exit_codes import Failure
 
 SECONDS = 120
 """What Maven may take: without a network it gives up, and nobody waits for it twice."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.kafka.controller.class_path import resolved, tool
+from reassure.checkers.machine.exit_codes import Failure
 
 CLASSES = {
     "kafka-configs.sh": "kafka.admin.ConfigCommand",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from reassure.checkers import publish
-from reassure.checkers.evidence.verdicts import Entry
+from reassure.checkers.ledger.verdicts import Entry
 
 
 @functools.cache

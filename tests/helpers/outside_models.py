@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.import_file import forget_files
+from reassure.checkers.request.import_file import forget_files
 
 COUNTER = """
 import json

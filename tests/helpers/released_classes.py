@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.kafka.controller.class_path import QUICK, program, tool
 from reassure.checkers.kafka.controller.releases import SILENCE
+from reassure.checkers.machine.exit_codes import Failure
 
 JAVA = Path(__file__).parent / "java"
 SECONDS = 120

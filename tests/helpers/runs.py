@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from reassure import Model
-from reassure.checkers.base.engine_results import EngineResult
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
-from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.reference import search as reference
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.engine_results import EngineResult
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import Prepared
+from reassure.checkers.request.result import CheckResult
+from reassure.checkers.request.run_identity import RunIdentity
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.semantics.interpreter import BoundModel, make_config

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.options import SearchOptions, SparkOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.spark.launch import why_not
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions, SparkOptions
+from reassure.checkers.request.result import CheckResult
 
 MASTER = "local[2]"
 needs_spark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))

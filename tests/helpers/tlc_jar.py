@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Failure
+from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.tla.kinds import constant
 from reassure.checkers.tla.module import cfg_head, export
 from reassure.checkers.tla.tlc import TlcInstallation, run_tlc

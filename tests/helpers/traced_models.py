@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 from tests.helpers.model_text import module

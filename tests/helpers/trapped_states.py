@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from reassure.checkers.analyses.stuck.analysis import Stuck, stuck
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.state_graph import reachable_graph
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import Prepared
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 

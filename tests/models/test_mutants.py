@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reassure.checkers.base.prepare import plain
+from reassure.checkers.request.prepare import plain
 from reassure.spec.language.vocabulary import Action
 from tests.helpers.configurations import mutants
 from tests.helpers.flaws import breaks, own_declarations, settings_of

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.prepare import prepare
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.request.prepare import prepare
 
 PRELUDE = """
 from dataclasses import dataclass

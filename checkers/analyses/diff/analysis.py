@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from reassure.checkers.analyses.diff.compare import Comparison, Verdict, compare
 from reassure.checkers.analyses.diff.observation import Side, observe
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import load
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import Prepared, prepare
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.state_graph import reachable_graph
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import Prepared, prepare
 from reassure.spec.semantics.trace import Trace
 
 EXITS = {

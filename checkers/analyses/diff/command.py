@@ -7,20 +7,20 @@ from dataclasses import replace
 
 from reassure.checkers.analyses.diff.analysis import diff
 from reassure.checkers.analyses.diff.report import answers, diff_record, exit_of, property_changes, report_diff
-from reassure.checkers.base.atomic_files import write_record
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import DEFAULT_ENGINE, SearchOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_EACH, MODEL, OUTPUTS, SET, STORIES, WORKERS
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.check import run as check
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind
+from reassure.checkers.machine.atomic_files import write_record
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.options import DEFAULT_ENGINE, SearchOptions
+from reassure.checkers.request.prepare import Prepared
+from reassure.checkers.request.run_identity import RunIdentity
+from reassure.checkers.request.shared_options import BUDGET, MEMORY_OF_EACH, MODEL, OUTPUTS, SET, STORIES, WORKERS
 
 OPTIONS = (
     replace(MODEL, help="a name (kraft), a path or a module"),

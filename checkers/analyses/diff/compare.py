@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from reassure.checkers.analyses.diff.bisimulation import bisimilar
 from reassure.checkers.analyses.diff.observation import Numbers, Observation, Side
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.engines.native.state_graph import StateGraph
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.traces.reconstruct import replayed_trace
 from reassure.spec.semantics.trace import Trace
 

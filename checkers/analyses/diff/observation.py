@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.state_graph import StateGraph
 from reassure.checkers.engines.symbolic.sample_evaluator import columns
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
 from reassure.checkers.traces.format_value import entries
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import (

@@ -7,11 +7,11 @@ from typing import Any
 
 from reassure.checkers.analyses.diff.analysis import Diff
 from reassure.checkers.analyses.diff.compare import Verdict
-from reassure.checkers.base.exit_codes import Exit, worst
-from reassure.checkers.base.result import CheckResult, PropertyStatus
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.stop import Stop, StopReason
-from reassure.checkers.base.terminal import Console, counted
+from reassure.checkers.machine.exit_codes import Exit, worst
+from reassure.checkers.machine.stop import Stop, StopReason
+from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.request.result import CheckResult, PropertyStatus
+from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.render import tell
 
 OPEN = {PropertyStatus.UNKNOWN, PropertyStatus.NOT_CHECKED, PropertyStatus.HOLDS_TO_DEPTH}

@@ -12,13 +12,6 @@ from enum import StrEnum
 
 import numpy as np
 
-from reassure.checkers.base.engine_results import PremiseStates, SearchStatistics
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import fair_runs_beyond
-from reassure.checkers.base.stop import Ending, Stop, StopReason
-from reassure.checkers.base.terminal import counted
-from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.counterexample import Paths
@@ -26,6 +19,13 @@ from reassure.checkers.engines.native.exploration import Limits, Start, explore
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.liveness.fair_loops import Region
 from reassure.checkers.engines.native.search import RaisedAt, Search
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import Ending, Stop, StopReason
+from reassure.checkers.machine.terminal import counted
+from reassure.checkers.request.engine_results import PremiseStates, SearchStatistics
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.result import fair_runs_beyond
+from reassure.checkers.request.vacuity import vacuous_claims
 from reassure.checkers.traces.raising import raised_in
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import Property

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from reassure.checkers.base.atomic_files import write_record
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.prepare import must_match, prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import MEMORY, WORKERS, common
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind, Record, verdict_figures
+from reassure.checkers.machine.atomic_files import write_record
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.prepare import must_match, prepare
+from reassure.checkers.request.run_identity import RunIdentity
+from reassure.checkers.request.shared_options import MEMORY, WORKERS, common
 
 OPTIONS = (*common("weigh only these properties of whole runs"), WORKERS, MEMORY)
 FIGURES = ("needed", "not_needed", "undecided")

@@ -7,9 +7,9 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.analyses.fairness.analysis import FairnessAnalysis, Need, PropertyNeeds, Suggestion
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.terminal import Console, beyond_bounds, counted
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.terminal import Console, beyond_bounds, counted
+from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.fairness import as_data, repeats
 from reassure.checkers.traces.render import ROW, in_a_row
 from reassure.spec.semantics.interpreter import BoundModel

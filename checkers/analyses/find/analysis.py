@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reassure.checkers.analyses.guards.analysis import Guard, guards
-from reassure.checkers.base.digest import digest
-from reassure.checkers.base.engine_results import EngineResult
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import load, settings
-from reassure.checkers.base.options import EXACT_SYMMETRIES, ProofOptions, SearchOptions
-from reassure.checkers.base.prepare import Prepared, without_start
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import RAISES, CheckResult, PropertyStatus
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.stop import FAILED_FAST, Stop
 from reassure.checkers.engines.native.engine import check
 from reassure.checkers.engines.symbolic.prover import prove
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import FAILED_FAST, Stop
+from reassure.checkers.request.digest import digest
+from reassure.checkers.request.engine_results import EngineResult
+from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.options import EXACT_SYMMETRIES, ProofOptions, SearchOptions
+from reassure.checkers.request.prepare import Prepared, without_start
+from reassure.checkers.request.result import RAISES, CheckResult, PropertyStatus
+from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.explain import reasons
 from reassure.checkers.traces.expression_claims import NAME, NAMES, as_written, never
 from reassure.spec.frontend.lowered_model import LoweredModel

@@ -11,13 +11,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reassure.checkers.base.argument_types import positive
-from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, UsageFailure
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.shared_options import (
+from reassure.checkers.console.arguments import note, search_options
+from reassure.checkers.console.files import STANDARD_OUTPUT
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.exit_codes import Exit, UsageFailure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.argument_types import positive
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.prepare import prepare
+from reassure.checkers.request.shared_options import (
     ACCEPT_CLIPPING,
     BUDGET,
     MEMORY_OF_GRAPH,
@@ -27,9 +30,6 @@ from reassure.checkers.base.shared_options import (
     SET,
     WORKERS,
 )
-from reassure.checkers.base.terminal import Console
-from reassure.checkers.console.arguments import note, search_options
-from reassure.checkers.console.files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from reassure.checkers.analyses.graph.state_picture import StatePicture

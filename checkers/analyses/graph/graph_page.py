@@ -6,7 +6,7 @@ from html import escape
 
 from reassure.checkers.analyses.graph.graph_svg import graph_svg_and_legend
 from reassure.checkers.analyses.graph.state_picture import PictureNode, StatePicture
-from reassure.checkers.base.terminal import counted
+from reassure.checkers.machine.terminal import counted
 from reassure.checkers.pictures.html_page import asset, page, script_json, table
 
 STYLE = """

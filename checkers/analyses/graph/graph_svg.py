@@ -11,7 +11,7 @@ from textwrap import wrap
 from reassure.checkers.analyses.graph.dot import edge_text, node_text
 from reassure.checkers.analyses.graph.layered_layout import Box, LayeredLayout, layered
 from reassure.checkers.analyses.graph.state_picture import BEYOND, Edge, PictureNode, StatePicture
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.pictures.html_page import asset
 
 MOST_NODES = 400

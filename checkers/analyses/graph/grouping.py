@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.values_along import names_for_expressions, parsed
 from reassure.spec.semantics.interpreter import BoundModel

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reassure.checkers.analyses.graph.grouping import Grouping
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.terminal import counted
 from reassure.checkers.engines.native.state_graph import StateGraph
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import counted
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.render import flat
 from reassure.spec.semantics.interpreter import BoundModel

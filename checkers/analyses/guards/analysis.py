@@ -15,10 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.analyses.guards.guard_removed import Unguarded
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import Ending, Interrupted, Stop, StopReason
-from reassure.checkers.base.terminal import counted
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import state_claims
@@ -26,6 +22,10 @@ from reassure.checkers.engines.native.exploration import Exploration, Limits, St
 from reassure.checkers.engines.native.kernels.tally import SWITCH
 from reassure.checkers.engines.native.search import Clock, Search
 from reassure.checkers.engines.native.symmetry.exact_classes import ExactClasses
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import Ending, Interrupted, Stop, StopReason
+from reassure.checkers.machine.terminal import counted
+from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model

@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 
-from reassure.checkers.base.atomic_files import write_record
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.prepare import must_match, prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import RAISES, PropertyResult, PropertyStatus
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import EXACT_SYMMETRY, MEMORY_OF_EACH, WORKERS, common
-from reassure.checkers.base.stop import Stop, StopReason
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind, verdict_figures
+from reassure.checkers.machine.atomic_files import write_record
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import Stop, StopReason
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.prepare import must_match, prepare
+from reassure.checkers.request.result import RAISES, PropertyResult, PropertyStatus
+from reassure.checkers.request.run_identity import RunIdentity
+from reassure.checkers.request.shared_options import EXACT_SYMMETRY, MEMORY_OF_EACH, WORKERS, common
 from reassure.checkers.traces.render import tell
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace

@@ -7,10 +7,10 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.analyses.guards.analysis import GuardAnalysis
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.terminal import Console, beyond_bounds, counted
 from reassure.checkers.console.report import report_classes
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.terminal import Console, beyond_bounds, counted
+from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.render import in_a_row
 from reassure.spec.semantics.interpreter import BoundModel
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from reassure.checkers.base.argument_types import duration, positive, seed
-from reassure.checkers.base.atomic_files import write_record
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import must_match, prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import (
+from reassure.checkers.console.gate_kind import GateKind, Record
+from reassure.checkers.machine.atomic_files import write_record
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.argument_types import duration, positive, seed
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import must_match, prepare
+from reassure.checkers.request.run_identity import RunIdentity
+from reassure.checkers.request.shared_options import (
     BUDGET,
     EXACT_SYMMETRY,
     JOBS,
@@ -24,8 +26,6 @@ from reassure.checkers.base.shared_options import (
     QUIET,
     SET,
 )
-from reassure.checkers.base.terminal import Console
-from reassure.checkers.console.gate_kind import GateKind, Record
 
 TIMEOUT = 20.0
 """Seconds of one mutant's search."""

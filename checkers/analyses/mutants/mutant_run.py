@@ -19,13 +19,13 @@ from typing import Any
 from reassure.checkers.analyses.mutants.analysis import Fate, Judge, Judged
 from reassure.checkers.analyses.mutants.mutant_search import MutantLimits, MutantOutcome
 from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
-from reassure.checkers.base.exit_codes import Exit, Failure, worst
-from reassure.checkers.base.memory import runs_at_once
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import Ending, Interrupted, Stop, StopReason, interrupts_wait
 from reassure.checkers.engines.native.search import Clock
+from reassure.checkers.machine.exit_codes import Exit, Failure, worst
+from reassure.checkers.machine.memory import runs_at_once
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import Ending, Interrupted, Stop, StopReason, interrupts_wait
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import prepare
 
 POLL = 0.1
 """Seconds between looks at the processes."""

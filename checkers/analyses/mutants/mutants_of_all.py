@@ -24,12 +24,12 @@ from reassure.checkers.analyses.mutants.record import (
     write_records,
 )
 from reassure.checkers.analyses.mutants.report import change_of, told_by
-from reassure.checkers.base.digest import digest
-from reassure.checkers.base.exit_codes import Exit, Failure, worst
-from reassure.checkers.base.model_loader import load
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import Stop
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.machine.exit_codes import Exit, Failure, worst
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import Stop
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.digest import digest
+from reassure.checkers.request.model_loader import load
 
 TIMEOUT = 300.0
 """Seconds of one mutant's search. The limit of states comes first, so that no record depends on the machine."""

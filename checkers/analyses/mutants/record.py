@@ -14,11 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.declared import pairs
-from reassure.checkers.base.digest import digest
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import home, load, names
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.request.declared import pairs
+from reassure.checkers.request.digest import digest
+from reassure.checkers.request.model_loader import home, load, names
 
 SCHEMA = 1
 FLAWED = "mutants"

@@ -9,10 +9,10 @@ from rich.text import Text
 from reassure.checkers.analyses.mutants.analysis import Fate, Judged
 from reassure.checkers.analyses.mutants.mutant_run import MutantReport, Noticed
 from reassure.checkers.analyses.mutants.mutants import Mutant
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.stop import Stop, StopReason
-from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.console.report import report_classes
+from reassure.checkers.machine.stop import Stop, StopReason
+from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.request.run_identity import RunIdentity
 
 JUDGED = Stop(StopReason.COMPLETE, "every mutant that was asked for was judged")
 SHOWN = 3

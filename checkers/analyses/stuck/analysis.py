@@ -21,16 +21,22 @@ from fnmatch import fnmatchcase
 import numpy as np
 from numpy.typing import NDArray
 
-from reassure.checkers.base.engine_results import EngineResult, Evidence, PropertyFact, SearchResult, SearchStatistics
-from reassure.checkers.base.exit_codes import Exit, Failure, worst
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
-from reassure.checkers.base.run_identity import RunIdentity
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaims
 from reassure.checkers.engines.native.state_graph import Numbers, StateGraph, reachable_graph
+from reassure.checkers.machine.exit_codes import Exit, Failure, worst
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.engine_results import (
+    EngineResult,
+    Evidence,
+    PropertyFact,
+    SearchResult,
+    SearchStatistics,
+)
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import Prepared
+from reassure.checkers.request.result import CheckResult
+from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.expression_claims import NAME
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.vocabulary import Property

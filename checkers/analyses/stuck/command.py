@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from reassure.checkers.base.argument_types import positive
-from reassure.checkers.base.atomic_files import write_record
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import Prepared, prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_GRAPH, MODEL, OUTPUTS, PROPERTY, SET, WORKERS
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
+from reassure.checkers.machine.atomic_files import write_record
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.argument_types import positive
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import Prepared, prepare
+from reassure.checkers.request.shared_options import BUDGET, MEMORY_OF_GRAPH, MODEL, OUTPUTS, PROPERTY, SET, WORKERS
 from reassure.checkers.traces.expression_claims import NAME, NAMES, as_written, reachable
 
 OPTIONS = (

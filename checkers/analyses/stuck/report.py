@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from reassure.checkers.analyses.stuck.analysis import Stuck, StuckResult
-from reassure.checkers.base.exit_codes import VERDICTS, Exit
-from reassure.checkers.base.terminal import Console, counted
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit
+from reassure.checkers.machine.terminal import Console, counted
 from reassure.checkers.traces.render import tell
 from reassure.spec.semantics.interpreter import BoundModel
 

@@ -9,16 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reassure.checkers.base.argument_types import positive
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import Prepared, plain, prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_GRAPH, MODEL, QUIET, SEED, SET, WORKERS
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, search_options
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.argument_types import positive
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import Prepared, plain, prepare
+from reassure.checkers.request.run_identity import RunIdentity
+from reassure.checkers.request.shared_options import BUDGET, MEMORY_OF_GRAPH, MODEL, QUIET, SEED, SET, WORKERS
 from reassure.spec.language.vocabulary import LanguageError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reassure.checkers.base.terminal import counted
 from reassure.checkers.engines.native.state_graph import StateGraph
+from reassure.checkers.machine.terminal import counted
 from reassure.spec.semantics.interpreter import Params
 
 NEVER = np.iinfo(np.int32).max

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from reassure.checkers.analyses.suites.goals import Attempt, CoverageGoal, Path, StepGoals, as_far, path_along
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import BY_USER, Interrupted
 from reassure.checkers.engines.native.search import Clock
 from reassure.checkers.engines.native.state_graph import StateGraph
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import BY_USER, Interrupted
+from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.traces.outcomes import Outcome, StateOutcomes, Watched, has_conditions
 from reassure.checkers.traces.values_along import names_for_expressions, parsed
 from reassure.spec.language.vocabulary import LanguageError

@@ -7,9 +7,9 @@ from rich.text import Text
 
 from reassure.checkers.analyses.suites.selection import Selection
 from reassure.checkers.analyses.suites.suite import KeptSuite, WrittenSuite
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.engines.native.state_graph import StateGraph
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.terminal import Console, counted
 
 MOST_NAMES = 4
 """Goals of one trace that are printed."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reassure.checkers.analyses.suites.goals import Attempt, CoverageGoal, MassGoals, NamedGoals, Path
-from reassure.checkers.base.terminal import counted
 from reassure.checkers.engines.native.state_graph import StateGraph
+from reassure.checkers.machine.terminal import counted
 
 
 @dataclass

@@ -10,9 +10,9 @@ from typing import Any
 
 from reassure.checkers.analyses.suites.goals import Attempt, Path
 from reassure.checkers.analyses.suites.selection import Selection
-from reassure.checkers.base.atomic_files import write_atomically, write_record
-from reassure.checkers.base.run_identity import trace_stem
 from reassure.checkers.engines.native.state_graph import StateGraph
+from reassure.checkers.machine.atomic_files import write_atomically, write_record
+from reassure.checkers.request.run_identity import trace_stem
 from reassure.checkers.traces.steps_format import to_steps
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import ReplayRefused, Trace, TraceError, encode, from_itf, read_itf, replay, to_itf

@@ -7,14 +7,18 @@ import os
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from reassure.checkers.base.atomic_files import write_atomically, write_record
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import load
-from reassure.checkers.base.options import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES, SparkOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.run_identity import RunIdentity, trace_stem
-from reassure.checkers.base.shared_options import (
+from reassure.checkers.console.arguments import search_options, spark_settings
+from reassure.checkers.console.gate_kind import GateKind, Record
+from reassure.checkers.machine.atomic_files import write_atomically, write_record
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import BY_USER, Stop, StopReason, depth_reached
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.options import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES, SparkOptions
+from reassure.checkers.request.run_identity import RunIdentity, trace_stem
+from reassure.checkers.request.shared_options import (
     ACCEPT_CLIPPING,
     COMMON,
     DEPTH,
@@ -27,10 +31,6 @@ from reassure.checkers.base.shared_options import (
     SPARK,
     SYMMETRY,
 )
-from reassure.checkers.base.stop import BY_USER, Stop, StopReason, depth_reached
-from reassure.checkers.base.terminal import Console
-from reassure.checkers.console.arguments import search_options, spark_settings
-from reassure.checkers.console.gate_kind import GateKind, Record
 
 if TYPE_CHECKING:
     from reassure.checkers.analyses.sweep.analysis import Point, PointRecord, SweepTask

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from reassure.checkers.analyses.sweep.analysis import PointRecord
-from reassure.checkers.base.exit_codes import VERDICTS, Exit
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit
+from reassure.checkers.machine.terminal import Console
 
 EXCLUDED = 5
 """Reasons of skipped combinations that are printed."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from reassure.checkers.analyses.validate.observations import Line, agrees, differences
 from reassure.checkers.analyses.validate.steppers import Key, Stepper
-from reassure.checkers.base.stop import Interrupted, StopReason
+from reassure.checkers.machine.stop import Interrupted, StopReason
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.reconstruct import Disagreement, replayed_trace
 from reassure.spec.language.vocabulary import GuardRefused

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.traces.plain_json import from_plain, key_text, keys_once
 from reassure.spec.language.types import MapType, OptionType, RecordType, Type
 from reassure.spec.semantics.interpreter import BoundModel

@@ -7,18 +7,18 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from reassure.checkers.base.declared import pairs
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
-from reassure.checkers.base.options import EXHAUSTIVE_ENGINES
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.shared_options import CHECK, OF_SPARK
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.check import run as search
 from reassure.checkers.console.arguments import search_options, spark_settings
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind, Record, search_figures
 from reassure.checkers.console.reporting import report_result, run_and_report
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import pairs
+from reassure.checkers.request.options import EXHAUSTIVE_ENGINES
+from reassure.checkers.request.prepare import prepare
+from reassure.checkers.request.shared_options import CHECK, OF_SPARK
 from reassure.checkers.traces.expression_claims import NAMES, always, as_written
 
 OPTIONS = CHECK

@@ -6,10 +6,10 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.commands import COMMANDS, options_of, subcommands
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import Option
 
 Words = dict[str, tuple[Option, ...]]
 """The options of each command; of `kafka conform` under this name."""

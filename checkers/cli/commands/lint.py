@@ -8,13 +8,13 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reassure.checkers.base.atomic_files import write_record
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
-from reassure.checkers.base.model_loader import find, load
-from reassure.checkers.base.shared_options import JSON
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.failures import as_failure
+from reassure.checkers.machine.atomic_files import write_record
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.model_loader import find, load
+from reassure.checkers.request.shared_options import JSON
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.semantics.interpreter import BoundModel, make_config

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from rich.text import Text
 
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.describe_model import first_line, module_text, parameters_of, settings_of
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.model_loader import find, load, names
-from reassure.checkers.base.shared_options import MODEL
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.describe_model import first_line, module_text, parameters_of, settings_of
+from reassure.checkers.request.model_loader import find, load, names
+from reassure.checkers.request.shared_options import MODEL
 from reassure.spec.language.vocabulary import LanguageError, Model
 
 OPTIONS = (

@@ -8,10 +8,10 @@ import sys
 import tomllib
 from pathlib import Path
 
-from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import Option
 
 MODEL = '''"""A lease on a resource, given by a server to one client at a time."""
 

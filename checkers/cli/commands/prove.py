@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import own_file
-from reassure.checkers.base.options import ProofOptions
-from reassure.checkers.base.shared_options import PROVE
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.gate_kind import GateKind, Record
 from reassure.checkers.console.reporting import run_and_report
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.model_loader import own_file
+from reassure.checkers.request.options import ProofOptions
+from reassure.checkers.request.shared_options import PROVE
 
 OPTIONS = PROVE
 

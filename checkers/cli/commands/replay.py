@@ -7,15 +7,15 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
-from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, Failure, worst
-from reassure.checkers.base.shared_options import OF_TRACE
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note
 from reassure.checkers.console.files import PreparedModels, read_traces
 from reassure.checkers.console.gate_kind import GateKind
 from reassure.checkers.console.replayed import ReplayedFile, replayed_file
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.shared_options import OF_TRACE
 from reassure.checkers.traces.replay import replay_trace
 from reassure.spec.semantics.files import read_text
 

@@ -7,16 +7,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.shared_options import OF_TRACE, OUT, TRACE
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note
 from reassure.checkers.console.files import STANDARD_OUTPUT, read_trace
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.terminal import Console
 from reassure.checkers.pictures.html_page import html_page
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.pictures.mermaid import mermaid
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.shared_options import OF_TRACE, OUT, TRACE
 from reassure.checkers.traces import render
 from reassure.checkers.traces.replay import replay_trace
 from reassure.checkers.traces.steps_format import to_steps

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.options import UNTIL_THE_BUDGET_ENDS, SimulationOptions
-from reassure.checkers.base.shared_options import SIMULATE, WALKS
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.console.arguments import search_options
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
 from reassure.checkers.console.reporting import run_and_report
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.options import UNTIL_THE_BUDGET_ENDS, SimulationOptions
+from reassure.checkers.request.shared_options import SIMULATE, WALKS
 
 OPTIONS = SIMULATE
 KIND = GateKind(SEARCH_FIGURES)

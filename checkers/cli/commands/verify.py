@@ -9,18 +9,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reassure.checkers.base import polled_interrupts
-from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
-from reassure.checkers.base.model_loader import config_values, settings
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.shared_options import BUDGET, MEMORY_OF_EACH, OF_TRACE, PROPERTY, SET
-from reassure.checkers.base.stop import Interrupted, budget_ended
-from reassure.checkers.base.terminal import Console
-from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.console.files import model_to_execute
 from reassure.checkers.console.gate_kind import GateKind
+from reassure.checkers.machine import polled_interrupts
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure
+from reassure.checkers.machine.stop import Interrupted, budget_ended
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.model_loader import config_values, settings
+from reassure.checkers.request.prepare import prepare
+from reassure.checkers.request.shared_options import BUDGET, MEMORY_OF_EACH, OF_TRACE, PROPERTY, SET
+from reassure.checkers.request.vacuity import vacuous_claims
 from reassure.spec.semantics.interpreter import BoundModel
 
 if TYPE_CHECKING:

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from reassure.checkers.base.engine_results import CoverResult, EngineResult, Evidence, PropertyFact, SearchResult
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import RUNS_RAISE, Ending, Stop
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.exploration import Exploration
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.wanted import Wanted
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import RUNS_RAISE, Ending, Stop
+from reassure.checkers.request.engine_results import CoverResult, EngineResult, Evidence, PropertyFact, SearchResult
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import Prepared
 from reassure.checkers.traces.fairness import as_data
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import assumptions_of

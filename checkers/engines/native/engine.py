@@ -8,10 +8,6 @@ from __future__ import annotations
 
 import time
 
-from reassure.checkers.base.engine_results import EngineResult, SearchResult
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import (
@@ -23,6 +19,10 @@ from reassure.checkers.engines.native.conclusion import (
 )
 from reassure.checkers.engines.native.exploration import Limits, Start, explore, reporting
 from reassure.checkers.engines.native.search import SIZES, Search, SearchSizes
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.engine_results import EngineResult, SearchResult
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import Prepared
 from reassure.spec.semantics.liveness import assumptions_of
 
 

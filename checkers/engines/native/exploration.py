@@ -11,17 +11,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
-from reassure.checkers.base.engine_results import ActionStatistics, SearchStatistics
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import (
-    ALL_VISITED,
-    FAILED_FAST,
-    MODEL_RAISES,
-    Ending,
-    Stop,
-    depth_reached,
-)
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.counterexample import Paths
@@ -29,6 +18,17 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, GENERATED
 from reassure.checkers.engines.native.level_look import ClassOf, LevelLook
 from reassure.checkers.engines.native.search import Clock, FirstHits, Search
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import (
+    ALL_VISITED,
+    FAILED_FAST,
+    MODEL_RAISES,
+    Ending,
+    Stop,
+    depth_reached,
+)
+from reassure.checkers.request.engine_results import ActionStatistics, SearchStatistics
+from reassure.checkers.request.options import SearchOptions
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 from reassure.spec.semantics.trace import Trace
 

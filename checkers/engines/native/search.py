@@ -13,9 +13,6 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from reassure.checkers.base import polled_interrupts
-from reassure.checkers.base.memory import MemoryLimit, OutOfMemory
-from reassure.checkers.base.stop import budget_ended
 from reassure.checkers.engines.native.kernels import search_loop, state_table
 from reassure.checkers.engines.native.kernels.growing_table import SIZES as TABLE_SIZES
 from reassure.checkers.engines.native.kernels.growing_table import GrowingTable, TableSizes
@@ -26,6 +23,9 @@ from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.checkers.engines.native.translator.language import Words, wrap
 from reassure.checkers.engines.native.translator.native_function import native, prepare
 from reassure.checkers.engines.native.translator.word_rows import WordRows, zeros
+from reassure.checkers.machine import polled_interrupts
+from reassure.checkers.machine.memory import MemoryLimit, OutOfMemory
+from reassure.checkers.machine.stop import budget_ended
 
 if TYPE_CHECKING:
     from reassure.checkers.engines.native.model.model_kernel import Flag, ModelKernel

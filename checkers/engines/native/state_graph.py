@@ -10,13 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.memory import MemoryLimit
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
-from reassure.checkers.base.terminal import counted
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
@@ -31,6 +24,13 @@ from reassure.checkers.engines.native.model.model_kernel import ModelKernel
 from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.memory import MemoryLimit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import ALL_VISITED, Stop, StopReason
+from reassure.checkers.machine.terminal import counted
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import Prepared
 from reassure.checkers.traces.reconstruct import replayed_trace
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Params, Step

@@ -13,7 +13,7 @@ from typing import Any
 
 import networkx as nx
 
-from reassure.checkers.base.engine_results import PremiseStates
+from reassure.checkers.request.engine_results import PremiseStates
 from reassure.checkers.traces.lasso import fair_loop, shortest_stem
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step

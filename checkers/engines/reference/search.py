@@ -13,7 +13,20 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reassure.checkers.base.engine_results import (
+from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.memory import MemoryLimit, process_memory
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import (
+    ALL_VISITED,
+    FAILED_FAST,
+    MODEL_RAISES,
+    RUNS_RAISE,
+    Ending,
+    budget_ended,
+    depth_reached,
+)
+from reassure.checkers.request.engine_results import (
     ActionStatistics,
     CoverResult,
     EngineResult,
@@ -23,22 +36,9 @@ from reassure.checkers.base.engine_results import (
     SearchStatistics,
     whole_run_fact,
 )
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.memory import MemoryLimit, process_memory
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import RAISES
-from reassure.checkers.base.stop import (
-    ALL_VISITED,
-    FAILED_FAST,
-    MODEL_RAISES,
-    RUNS_RAISE,
-    Ending,
-    budget_ended,
-    depth_reached,
-)
-from reassure.checkers.encoding.state_layout import state_layout
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import Prepared
+from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.fairness import as_data, in_words
 from reassure.checkers.traces.raising import note_in, raised_in, temporal_errors
 from reassure.checkers.traces.reconstruct import with_loop

@@ -21,8 +21,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reassure.checkers.base.engine_results import CoverResult
-from reassure.checkers.base.result import PropertyResult
 from reassure.checkers.encoding.state_layout import Field, Layout, codes
 from reassure.checkers.engines.native.kernels.edge_list import edge_list
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
@@ -31,6 +29,8 @@ from reassure.checkers.engines.native.model.model_kernel import ModelKernel
 from reassure.checkers.engines.spark.partitioning import Work, kernel_of
 from reassure.checkers.engines.spark.run_directory import Commit, RunDirectory
 from reassure.checkers.engines.spark.tasks import FileSlice
+from reassure.checkers.request.engine_results import CoverResult
+from reassure.checkers.request.result import PropertyResult
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import (
     BagType,

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.memory import MemoryLimit
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.kernels.fingerprints import Key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
@@ -30,6 +29,7 @@ from reassure.checkers.engines.spark.tasks import (
     find,
     own,
 )
+from reassure.checkers.machine.memory import MemoryLimit
 
 TASK_STATES = 250_000
 """States that are worth a task of their own: a task costs a tenth of a second, in which so many are expanded."""

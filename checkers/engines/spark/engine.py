@@ -17,16 +17,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reassure.checkers.base.engine_results import EngineResult, Evidence, PropertyFact, SearchResult
-from reassure.checkers.base.memory import MemoryLimit
-from reassure.checkers.base.options import SearchOptions, SparkOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import properties_of
-from reassure.checkers.base.run_identity import ENGINE_VERSION
-from reassure.checkers.base.stop import Ending, Stop, StopReason
-from reassure.checkers.base.temporary_folders import make_folder
-from reassure.checkers.base.vacuity import vacuous_claims
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import (
@@ -53,6 +43,16 @@ from reassure.checkers.engines.spark.session import ClusterSession, NoSpark, Spa
 from reassure.checkers.engines.spark.session import start as start_spark
 from reassure.checkers.engines.spark.tasks import load, touch, warm
 from reassure.checkers.engines.spark.whole_runs import StoredLevels, whole_runs_in_driver
+from reassure.checkers.machine.memory import MemoryLimit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import Ending, Stop, StopReason
+from reassure.checkers.machine.temporary_folders import make_folder
+from reassure.checkers.request.engine_results import EngineResult, Evidence, PropertyFact, SearchResult
+from reassure.checkers.request.options import SearchOptions, SparkOptions
+from reassure.checkers.request.prepare import Prepared
+from reassure.checkers.request.result import properties_of
+from reassure.checkers.request.run_identity import ENGINE_VERSION
+from reassure.checkers.request.vacuity import vacuous_claims
 
 ON_CLUSTER = Stop(StopReason.LIMIT, "a level is large enough for the cluster")
 OF_ALL_STATES = "it takes the graph of all states: leave out --symmetry, or give it to --engine native"

@@ -13,8 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.options import SparkOptions
-from reassure.checkers.base.temporary_folders import make_folder
+from reassure.checkers.machine.temporary_folders import make_folder
+from reassure.checkers.request.options import SparkOptions
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""

@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base import temporary_folders
-from reassure.checkers.base.memory import memory_of_machine
 from reassure.checkers.engines.native.kernels.growing_table import SIZES, spread_states
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.partitioning import AbsorbArguments, absorb
@@ -25,6 +23,8 @@ from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG,
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.spark.partitioning import Work, fresh, gathered, insert_settled
 from reassure.checkers.engines.spark.run_directory import RunDirectory
+from reassure.checkers.machine import temporary_folders
+from reassure.checkers.machine.memory import memory_of_machine
 
 HEADER = np.dtype(
     [("committed_files", "<i8"), ("updating", "<i8"), ("slots", "<i8"), ("states", "<i8"), ("_", "<i8", 4)]

@@ -33,9 +33,9 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from reassure.checkers.base.exit_codes import UsageFailure
 from reassure.checkers.engines.native.kernels.fingerprints import Key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.machine.exit_codes import UsageFailure
 
 SCHEMA = 2
 F = TypeVar("F", bound=Callable[..., Any])

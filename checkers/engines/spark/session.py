@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import reassure
-from reassure.checkers.base.exit_codes import SystemFailure
-from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.engines.spark import launch
 from reassure.checkers.engines.spark.launch import on_this_machine, retrying
+from reassure.checkers.machine.exit_codes import SystemFailure
+from reassure.checkers.request.options import SparkOptions
 
 PATIENCE = 90.0
 """Seconds for a master to answer."""

@@ -13,11 +13,11 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from reassure.checkers.base.exit_codes import UsageFailure
-from reassure.checkers.base.options import SparkOptions
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.engines.spark.run_directory import DATASETS, RunDirectory
 from reassure.checkers.engines.spark.session import JobFailed, failed, start
+from reassure.checkers.machine.exit_codes import UsageFailure
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.options import SparkOptions
 
 
 class QueryError(UsageFailure):

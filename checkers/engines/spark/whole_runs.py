@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from reassure.checkers.base.engine_results import Evidence, PropertyFact
-from reassure.checkers.base.memory import MemoryLimit
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import StopReason
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
 from reassure.checkers.engines.native.conclusion import WholeRuns, whole_runs
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.spark.distributed_search import DistributedRun
+from reassure.checkers.machine.memory import MemoryLimit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import StopReason
+from reassure.checkers.request.engine_results import Evidence, PropertyFact
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import Prepared
 from reassure.spec.semantics.liveness import assumptions_of
 
 

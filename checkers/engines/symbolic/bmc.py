@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import z3
 
-from reassure.checkers.base.result import RAISES, PropertyStatus
-from reassure.checkers.base.terminal import counted
 from reassure.checkers.engines.symbolic.proof_result import Claims, Obligation, ProofResult
 from reassure.checkers.engines.symbolic.solver import finite_domain_solver, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
+from reassure.checkers.machine.terminal import counted
+from reassure.checkers.request.result import RAISES, PropertyStatus
 from reassure.spec.frontend.lowered_model import Formula
 
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.base.options import SimulationOptions
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.proof_result import Invariant
@@ -24,6 +23,7 @@ from reassure.checkers.engines.symbolic.sample_evaluator import Sample, Unsuppor
 from reassure.checkers.engines.symbolic.scout import Scout
 from reassure.checkers.engines.symbolic.solver import finite_domain_solver, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
+from reassure.checkers.request.options import SimulationOptions
 
 WALKS = SimulationOptions(48, 25)
 """From a counterexample to induction: states that it leads to refute more lemmas."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.base.result import PropertyStatus
 from reassure.checkers.engines.symbolic.houdini import Houdini, ProofGoal
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.proof_result import Claims, ProofResult
+from reassure.checkers.request.result import PropertyStatus
 
 
 def own_lemmas(claims: Claims) -> list[Lemma]:

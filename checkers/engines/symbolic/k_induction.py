@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 
 import z3
 
-from reassure.checkers.base.result import RAISES, PropertyStatus
 from reassure.checkers.engines.symbolic.bmc import bounded_search, keeps, unviolated
 from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant, Obligation, ProofResult
 from reassure.checkers.engines.symbolic.solver import finite_domain_solver, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
+from reassure.checkers.request.result import RAISES, PropertyStatus
 
 
 def k_induction(

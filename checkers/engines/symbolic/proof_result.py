@@ -8,7 +8,7 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.base.result import PropertyStatus
+from reassure.checkers.request.result import PropertyStatus
 from reassure.spec.frontend.lowered_model import Formula, LoweredModel
 
 

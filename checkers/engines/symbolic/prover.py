@@ -13,25 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from reassure.checkers.base.engine_results import (
-    CoverResult,
-    EngineResult,
-    Evidence,
-    ProofSummary,
-    PropertyFact,
-    SearchStatistics,
-)
-from reassure.checkers.base.options import ProofOptions, SearchOptions, SimulationOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import RAISES, PropertyStatus
-from reassure.checkers.base.stop import (
-    MODEL_RAISES,
-    Ending,
-    Stop,
-    StopReason,
-    depth_reached,
-)
 from reassure.checkers.engines.symbolic import certificate
 from reassure.checkers.engines.symbolic.bmc import bounded_search
 from reassure.checkers.engines.symbolic.certificate import Certificate
@@ -47,6 +28,25 @@ from reassure.checkers.engines.symbolic.side_conditions import SideConditions, s
 from reassure.checkers.engines.symbolic.solver import ProofClock, interruptible, prepare_z3
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import inductive, never_raises, refuted, within_bounds
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import (
+    MODEL_RAISES,
+    Ending,
+    Stop,
+    StopReason,
+    depth_reached,
+)
+from reassure.checkers.request.engine_results import (
+    CoverResult,
+    EngineResult,
+    Evidence,
+    ProofSummary,
+    PropertyFact,
+    SearchStatistics,
+)
+from reassure.checkers.request.options import ProofOptions, SearchOptions, SimulationOptions
+from reassure.checkers.request.prepare import Prepared
+from reassure.checkers.request.result import RAISES, PropertyStatus
 from reassure.checkers.traces.raising import note_in, raised_in
 from reassure.checkers.traces.reconstruct import Disagreement, replayed_trace, step_between, steps_between
 from reassure.spec.frontend.lowered_model import LoweredModel

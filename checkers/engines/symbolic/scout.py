@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.options import SimulationOptions
-from reassure.checkers.base.stop import BY_USER, Stop, StopReason, depth_reached
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Layout, state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.exploration import Limits, Start, explore
@@ -19,6 +17,8 @@ from reassure.checkers.engines.native.search import Clock, Search
 from reassure.checkers.engines.native.simulation import PIECE, Walked, Walker, raising_walk
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma, candidates
 from reassure.checkers.engines.symbolic.sample_evaluator import Sample, columns
+from reassure.checkers.machine.stop import BY_USER, Stop, StopReason, depth_reached
+from reassure.checkers.request.options import SimulationOptions
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import LoweredModel

@@ -13,10 +13,10 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.base import polled_interrupts
-from reassure.checkers.base.memory import MEBIBYTE, MemoryLimit
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import BY_USER, NO_MEMORY, Interrupted, Stop, StopReason, budget_ended
+from reassure.checkers.machine import polled_interrupts
+from reassure.checkers.machine.memory import MEBIBYTE, MemoryLimit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import BY_USER, NO_MEMORY, Interrupted, Stop, StopReason, budget_ended
 
 
 def prepare_z3(seed: int) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure, worst
 from reassure.checkers.kafka.audit.judge import Audit, ChangeJudge
 from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in
 from reassure.checkers.kafka.audit.share import PartitionShare
+from reassure.checkers.machine.exit_codes import Exit, Failure, worst
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.engines.spark.session import SparkJob, start
 from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask, Refused, audit_share, together
 from reassure.checkers.kafka.audit.share import PartitionShare
+from reassure.checkers.request.options import SparkOptions
 
 
 def audit_by_spark(task: AuditTask, cluster: SparkOptions, tasks: int | None, beat: Callable[[], None]) -> AuditReport:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import function
 from reassure.checkers.kafka.audit.cluster_history import NO_BUMP_FROM, RECOVERY_FROM, PartitionChange
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.request.model_loader import function
 from reassure.spec.kafka import partition_properties as properties
 from reassure.spec.kafka import shared_properties as shared
 from reassure.spec.kafka.partition import Broker, Brokers, Partition, Watched, members, reassigning

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.missing_file import did_you_mean
 from reassure.checkers.kafka.audit.batch_order import BatchOrder
 from reassure.checkers.kafka.audit.cluster_history import BeginsEarlier, BrokenLog, ClusterHistory, PartitionChange
 from reassure.checkers.kafka.audit.dump_log import FILE, read_dump
@@ -17,6 +15,8 @@ from reassure.checkers.kafka.audit.message_format import MalformedRecord
 from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
 from reassure.checkers.kafka.audit.segment_file import read_segment
 from reassure.checkers.kafka.audit.share import PartitionShare
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.missing_file import did_you_mean
 from reassure.spec.semantics.files import read_bytes
 
 LONGEST = 1 << 31

@@ -12,10 +12,10 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from reassure.checkers.base.exit_codes import VERDICTS
-from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask
 from reassure.checkers.kafka.audit.judge import Finding
+from reassure.checkers.machine.exit_codes import VERDICTS
+from reassure.checkers.machine.terminal import Console, counted
 from reassure.checkers.pictures.html_page import page, table
 from reassure.spec.kafka.releases import releases_text
 

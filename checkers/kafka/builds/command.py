@@ -6,10 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, UsageFailure
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.kafka.builds.own_tests import run_own_tests
 from reassure.checkers.kafka.builds.patched_build import (
@@ -20,6 +16,10 @@ from reassure.checkers.kafka.builds.patched_build import (
     sources,
 )
 from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.exit_codes import Exit, UsageFailure
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import Option
 
 OWN_TESTS = Option(
     "--own-tests",

@@ -8,9 +8,9 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reassure.checkers.base.exit_codes import SystemFailure
 from reassure.checkers.kafka.builds.patched_build import PatchedBuild
 from reassure.checkers.kafka.controller.class_path import QUICK, fetch, tool
+from reassure.checkers.machine.exit_codes import SystemFailure
 
 TESTED_CLASSES = (
     "ReplicationControlManager",

@@ -20,12 +20,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reassure.checkers.base.exit_codes import Failure, SystemFailure, UsageFailure
 from reassure.checkers.kafka.builds.source_patch import Hunk, SourcePatch, applied, digest, hunks_of, parsed
 from reassure.checkers.kafka.builds.unified_diff import file_diffs, is_unified_diff, patched
 from reassure.checkers.kafka.controller import class_path
 from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, compiled, fetch, tool
 from reassure.checkers.kafka.controller.releases import CONTROLLER, Release
+from reassure.checkers.machine.exit_codes import Failure, SystemFailure, UsageFailure
 
 NEWEST_WITH_SOURCES = "4.3.1"
 """4.4.0 is published without its sources."""

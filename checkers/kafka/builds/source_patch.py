@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-from reassure.checkers.base.exit_codes import SystemFailure, UsageFailure
+from reassure.checkers.machine.exit_codes import SystemFailure, UsageFailure
 
 DIGITS = 12
 """Hex digits of a digest."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from reassure.checkers.base.exit_codes import SystemFailure, UsageFailure
+from reassure.checkers.machine.exit_codes import SystemFailure, UsageFailure
 
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 NOWHERE = "/dev/null"

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.evidence.broker_page import Assumption
 from reassure.checkers.kafka.cluster.distribution import Distribution
 from reassure.checkers.kafka.cluster.execute import RATE, Executor, Workload, schedule_of
 from reassure.checkers.kafka.cluster.observed import BrokerLog
 from reassure.checkers.kafka.cluster.request_gate import RequestGate, RequestKey
 from reassure.checkers.kafka.cluster.session import ClusterLimits, started_cluster
+from reassure.checkers.kafka.pages.broker_page import Assumption
+from reassure.checkers.machine.exit_codes import Exit, Failure
 
 RECORDS = 5_000
 BYTES = 200

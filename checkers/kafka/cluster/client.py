@@ -9,10 +9,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reassure.checkers.base.exit_codes import SystemFailure
 from reassure.checkers.kafka.cluster.processes import Cluster
 from reassure.checkers.kafka.controller.class_path import QUICK
 from reassure.checkers.kafka.controller.jvm import Jvm
+from reassure.checkers.machine.exit_codes import SystemFailure
 
 SECONDS = 240.0
 """Longest wait for an answer: the clients' own limits are shorter."""

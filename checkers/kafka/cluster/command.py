@@ -9,26 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from reassure.checkers.base.argument_types import positive, whole
-from reassure.checkers.base.atomic_files import write_atomically, write_record
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure, worst
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import BUDGET, JSON, MEMORY, OF_TRACE, QUIET, SEED, TRACE
-from reassure.checkers.base.stop import Stop, StopReason
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note
 from reassure.checkers.console.commands import Subcommand
-from reassure.checkers.evidence.broker_page import (
-    ASSUMPTIONS,
-    Assumption,
-    assumptions_text,
-    recorded_assumptions,
-    with_newer,
-)
-from reassure.checkers.evidence.measurements import MEASURED, measured, with_more, written
-from reassure.checkers.evidence.random_record import random_text, recorded_random_runs
 from reassure.checkers.kafka.cluster.assumptions import execute_assumptions
 from reassure.checkers.kafka.cluster.distribution import distribution
 from reassure.checkers.kafka.cluster.effects import EFFECTS, PAUSED
@@ -49,6 +31,24 @@ from reassure.checkers.kafka.controller.command import controller_traces, named_
 from reassure.checkers.kafka.controller.controller_itf import itf
 from reassure.checkers.kafka.controller.releases import LATEST, RELEASES, Release, release
 from reassure.checkers.kafka.controller.words import MAX_BROKERS
+from reassure.checkers.kafka.pages.broker_page import (
+    ASSUMPTIONS,
+    Assumption,
+    assumptions_text,
+    recorded_assumptions,
+    with_newer,
+)
+from reassure.checkers.kafka.pages.measurements import MEASURED, measured, with_more, written
+from reassure.checkers.kafka.pages.random_record import random_text, recorded_random_runs
+from reassure.checkers.machine.atomic_files import write_atomically, write_record
+from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure, worst
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import Stop, StopReason
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.argument_types import positive, whole
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.run_identity import RunIdentity
+from reassure.checkers.request.shared_options import BUDGET, JSON, MEMORY, OF_TRACE, QUIET, SEED, TRACE
 from reassure.spec.kafka.releases import minor
 from reassure.spec.semantics.trace import properties_of
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from reassure.checkers.base.exit_codes import SystemFailure, UsageFailure
 from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, program
 from reassure.checkers.kafka.controller.local_build import DIGEST, local_build
 from reassure.checkers.kafka.controller.releases import Release, libraries_of
+from reassure.checkers.machine.exit_codes import SystemFailure, UsageFailure
 
 BROKER = "org.apache.kafka:kafka_2.13"
 LOGGING = "org.slf4j:slf4j-simple:1.7.36"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.cluster.client import RequestRefused
 from reassure.checkers.kafka.cluster.execute import Execution, Executor
 from reassure.checkers.kafka.cluster.schedule import Schedule
+from reassure.checkers.machine.exit_codes import Exit, Failure
 
 RESIGNATIONS = 3
 """Resignations after a broker's start that count as again and again."""

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.cluster.client import ClusterClient, RecordCounts, RequestRefused
 from reassure.checkers.kafka.cluster.observed import BrokerLog, IsrRequest, MetadataWatch, broker_logs, isr_requests
 from reassure.checkers.kafka.cluster.processes import SESSION, Cluster, ProcessState
 from reassure.checkers.kafka.cluster.schedule import Act, Schedule, ScheduledStep
 from reassure.checkers.kafka.controller.words import ControllerState, described
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import NOBODY, Broker, Partition
 
 POLL = 0.05

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reassure.checkers.base.exit_codes import Failure, UsageFailure
-from reassure.checkers.evidence import findings, ledger, verdicts
-from reassure.checkers.evidence.findings import Case
-from reassure.checkers.evidence.measurements import MeasuredRun, Measurement
 from reassure.checkers.kafka.cluster.effects import PAUSED
 from reassure.checkers.kafka.cluster.schedule import schedule
 from reassure.checkers.kafka.cluster.session import ClusterResult, ClusterRun
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.replay import controller_trace
+from reassure.checkers.kafka.pages import findings
+from reassure.checkers.kafka.pages.findings import Case
+from reassure.checkers.kafka.pages.measurements import MeasuredRun, Measurement
+from reassure.checkers.ledger import ledger, verdicts
+from reassure.checkers.machine.exit_codes import Failure, UsageFailure
 from reassure.spec import claims
 
 

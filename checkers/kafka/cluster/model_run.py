@@ -15,10 +15,10 @@ from typing import Any
 from reassure.checkers.analyses.validate.explain_log import LogExplanation, explain_log
 from reassure.checkers.analyses.validate.observations import Line, Partly
 from reassure.checkers.analyses.validate.steppers import PlainStepper
-from reassure.checkers.base.model_loader import function, settings
-from reassure.checkers.base.stop import Interrupted
 from reassure.checkers.kafka.cluster.observed import SeenState
 from reassure.checkers.kafka.controller.words import ControllerState, described
+from reassure.checkers.machine.stop import Interrupted
+from reassure.checkers.request.model_loader import function, settings
 from reassure.spec.kafka.partition import Broker
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel, make_config

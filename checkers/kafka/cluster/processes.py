@@ -20,12 +20,12 @@ from enum import Enum
 from pathlib import Path
 from types import TracebackType
 
-from reassure.checkers.base.exit_codes import Exit, Failure, SystemFailure
-from reassure.checkers.base.memory import free_memory, process_memory
 from reassure.checkers.kafka.cluster import warden
 from reassure.checkers.kafka.cluster.distribution import Distribution
 from reassure.checkers.kafka.cluster.request_gate import RequestGate
 from reassure.checkers.kafka.controller.class_path import QUICK, tool
+from reassure.checkers.machine.exit_codes import Exit, Failure, SystemFailure
+from reassure.checkers.machine.memory import free_memory, process_memory
 
 CONTROLLER = 1000
 """The controller's node id: brokers have 1, 2, ..."""

@@ -13,7 +13,6 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.kafka.audit.judge import ChangeJudge
 from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in
 from reassure.checkers.kafka.cluster.client import RecordCounts, RequestRefused
@@ -23,6 +22,7 @@ from reassure.checkers.kafka.cluster.model_run import ModelRun, matching_run
 from reassure.checkers.kafka.cluster.observed import FIRST_SEGMENT
 from reassure.checkers.kafka.cluster.processes import ProcessState
 from reassure.checkers.kafka.cluster.session import ClusterLimits, started_cluster
+from reassure.checkers.machine.exit_codes import Exit
 
 BROKERS = 4
 MIN_ISR = 2

@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from reassure.checkers.base.exit_codes import VERDICTS, Exit, worst
-from reassure.checkers.base.terminal import Console
-from reassure.checkers.evidence.random_record import RandomRecord
 from reassure.checkers.kafka.cluster.execute import ExecutedStep, compared
 from reassure.checkers.kafka.cluster.observed import BrokerLog
 from reassure.checkers.kafka.cluster.random_runs import RandomRun, RandomScope
@@ -17,6 +14,9 @@ from reassure.checkers.kafka.cluster.schedule import Act
 from reassure.checkers.kafka.cluster.session import ClusterResult
 from reassure.checkers.kafka.controller.report import two_columns
 from reassure.checkers.kafka.controller.words import ControllerState, described
+from reassure.checkers.kafka.pages.random_record import RandomRecord
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit, worst
+from reassure.checkers.machine.terminal import Console
 
 
 def report_cluster(result: ClusterResult, full: bool, console: Console) -> None:

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.cluster.client import ClusterClient
 from reassure.checkers.kafka.cluster.distribution import Distribution
 from reassure.checkers.kafka.cluster.effects import EFFECTS, LAST, Outcome, nothing_more
 from reassure.checkers.kafka.cluster.execute import Execution, Executor, Waits, Workload
 from reassure.checkers.kafka.cluster.processes import Cluster
 from reassure.checkers.kafka.cluster.schedule import Schedule
+from reassure.checkers.machine.exit_codes import Exit, Failure
 
 WAITS = Waits()
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.class_path import java_source
 from reassure.checkers.kafka.controller.driver import Driver, Words
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.words import Setup
+from reassure.checkers.machine.exit_codes import Exit, Failure
 
 MAGIC = b"reassure answers 1\n"
 QUESTION, ANSWER = 7, 4

@@ -20,10 +20,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.exit_codes import SystemFailure, UsageFailure
-from reassure.checkers.base.own_files import locked, others_can_write, own_folder
-from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.kafka.controller.local_build import (
     DIGEST,
     OF_KAFKA,
@@ -42,6 +38,10 @@ from reassure.checkers.kafka.controller.releases import (
     Release,
     libraries_of,
 )
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.exit_codes import SystemFailure, UsageFailure
+from reassure.checkers.machine.own_files import locked, others_can_write, own_folder
+from reassure.checkers.machine.temporary_folders import temporary_folder
 
 DRIVER = "ControllerDriver.java"
 MAVEN_SECONDS = 600

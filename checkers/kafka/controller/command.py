@@ -7,28 +7,6 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from reassure.checkers.base.argument_types import positive
-from reassure.checkers.base.atomic_files import write_atomically, write_record
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure, worst
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import (
-    BUDGET,
-    DEPTH,
-    MODEL,
-    OF_SPARK,
-    OF_TRACE,
-    OUT,
-    OUTPUTS_WITH_TABLES,
-    PROPERTY,
-    SET,
-    SPARK,
-    TRACE,
-)
-from reassure.checkers.base.stop import Stop, StopReason
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.console.files import (
@@ -37,7 +15,6 @@ from reassure.checkers.console.files import (
     read_traces,
 )
 from reassure.checkers.console.gate_kind import GateKind, Record
-from reassure.checkers.evidence.findings import CONFIRMED
 from reassure.checkers.kafka.controller.answers import Recorder, folder, place
 from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, ClassPath, fetch, fetched
 from reassure.checkers.kafka.controller.confirm import confirm
@@ -69,6 +46,29 @@ from reassure.checkers.kafka.controller.releases import LATEST, NEWEST, RELEASES
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
 from reassure.checkers.kafka.controller.report import report_accepted, report_difference
 from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
+from reassure.checkers.kafka.pages.findings import CONFIRMED
+from reassure.checkers.machine.atomic_files import write_atomically, write_record
+from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure, worst
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import Stop, StopReason
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.argument_types import positive
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.prepare import prepare
+from reassure.checkers.request.run_identity import RunIdentity
+from reassure.checkers.request.shared_options import (
+    BUDGET,
+    DEPTH,
+    MODEL,
+    OF_SPARK,
+    OF_TRACE,
+    OUT,
+    OUTPUTS_WITH_TABLES,
+    PROPERTY,
+    SET,
+    SPARK,
+    TRACE,
+)
 from reassure.spec.semantics.trace import properties_of
 
 AS_REQUESTED = (StopReason.COMPLETE, StopReason.DEPTH)

@@ -10,11 +10,11 @@ import os
 import subprocess
 from dataclasses import dataclass
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, java_source, tool
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
 from reassure.checkers.kafka.controller.words import ControllerState, Kind
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.temporary_folders import temporary_folder
 from reassure.spec.kafka.partition import NOBODY
 
 WHOLE = "WholeController.java"

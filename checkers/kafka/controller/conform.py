@@ -9,13 +9,13 @@ from typing import Protocol
 
 import numpy as np
 
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.kafka.controller.driver import Words
 from reassure.checkers.kafka.controller.model_steps import ModelStep, StepSource
 from reassure.checkers.kafka.controller.model_view import ModelView, call_text
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.replay import StepDifference, TraceCommand
 from reassure.checkers.kafka.controller.words import Setup, answer_of, packed, unpacked
+from reassure.checkers.machine.progress import Progress
 
 BATCH = 4096
 

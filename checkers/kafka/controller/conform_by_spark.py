@@ -14,10 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.options import SparkOptions
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import ALL_VISITED, Stop
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.spark.session import SparkJob, start
 from reassure.checkers.kafka.controller.class_path import fetch
@@ -26,6 +22,10 @@ from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.model_steps import ModelStep, NativeSteps, StepKinds
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.releases import release_on_worker
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import ALL_VISITED, Stop
+from reassure.checkers.request.options import SparkOptions
+from reassure.checkers.request.prepare import prepare
 
 CLIPPED = ""
 """The key under which steps that leave a bound are counted; those of an action are under its name."""

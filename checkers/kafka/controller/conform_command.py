@@ -8,14 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from reassure.checkers.base.atomic_files import write_atomically, write_record
-from reassure.checkers.base.declared import pairs
-from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure, worst
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.gate.gate_file import read
@@ -32,6 +24,14 @@ from reassure.checkers.kafka.controller.report import (
     report_conformance_header,
     report_conformance_row,
 )
+from reassure.checkers.machine.atomic_files import write_atomically, write_record
+from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure, worst
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import ALL_VISITED, Stop, StopReason
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.declared import pairs
+from reassure.checkers.request.prepare import prepare
+from reassure.checkers.request.run_identity import RunIdentity
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import to_itf
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore_logs import LogStep
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
@@ -28,6 +27,7 @@ from reassure.checkers.kafka.controller.words import (
     unpacked,
     unpacked_set,
 )
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Replicas
 from reassure.spec.language.annotations import record_type, resolve
 from reassure.spec.language.types import Range, RecordType

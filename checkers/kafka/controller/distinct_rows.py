@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from reassure.checkers.base.memory import MemoryLimit
 from reassure.checkers.engines.native.kernels.growing_table import GrowingTable
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.state_table import BATCH, put_back, unseen
 from reassure.checkers.engines.native.translator.native_function import native
+from reassure.checkers.machine.memory import MemoryLimit
 
 
 class DistinctRows:

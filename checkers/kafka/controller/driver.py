@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, tool
 from reassure.checkers.kafka.controller.jvm import Jvm
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.words import Command, Setup
+from reassure.checkers.machine.exit_codes import Exit, Failure
 
 Words = NDArray[np.int64]
 OPTIONS = (*QUICK, "-Xmx512m")

@@ -10,9 +10,6 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import load
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import ControllerExploration
 from reassure.checkers.kafka.controller.model_view import release_value
@@ -27,6 +24,9 @@ from reassure.checkers.kafka.controller.words import (
     packed_epochs,
     unpacked,
 )
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.model_loader import load
 
 EPOCH = 1000
 """Of every state before a step: an exploration knows only by how much epochs rise."""

@@ -20,8 +20,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import ALL_VISITED, Interrupted, Stop, budget_ended, depth_reached
 from reassure.checkers.kafka.controller.class_path import ClassPath
 from reassure.checkers.kafka.controller.driver import SUCCESSOR, Driver, Words
 from reassure.checkers.kafka.controller.words import (
@@ -41,6 +39,8 @@ from reassure.checkers.kafka.controller.words import (
     packed,
     unpacked,
 )
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import ALL_VISITED, Interrupted, Stop, budget_ended, depth_reached
 from reassure.spec.kafka.partition import NOBODY, Broker, Partition
 
 BATCH = 256

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reassure.checkers.base.options import SparkOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.spark.session import SparkJob, start
 from reassure.checkers.kafka.controller.class_path import fetch
 from reassure.checkers.kafka.controller.driver import SUCCESSOR, Driver, JvmLost, Words
@@ -28,6 +26,8 @@ from reassure.checkers.kafka.controller.explore import (
     search,
 )
 from reassure.checkers.kafka.controller.releases import release_on_worker
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SparkOptions
 
 ROUNDS = 4
 """Parcels of a level for each partition, so that a slow one does not keep the others waiting; none has fewer than

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.controller_properties import (
     ANSWER_PROPERTIES,
     CAN_END,
@@ -26,6 +25,7 @@ from reassure.checkers.kafka.controller.explore import ControllerExploration, ke
 from reassure.checkers.kafka.controller.explore_commands import COMMAND_PROPERTIES, CommandProperty
 from reassure.checkers.kafka.controller.renamed_brokers import Renaming, renamings
 from reassure.checkers.kafka.controller.words import FENCED, UNCLEAN, Command, Kind, answer_of, packed_set, unpacked
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import Broker, Brokers, Partition, Watched, members, reassigning, target_of
 from reassure.spec.kafka.partition_properties import GOALS, PROMISES, leads_where_it_was_asked_to
 from reassure.spec.language.vocabulary import Property

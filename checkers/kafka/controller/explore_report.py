@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.kafka.controller.controller_itf import ControllerRun
 from reassure.checkers.kafka.controller.explained import Explanation
 from reassure.checkers.kafka.controller.explore import ControllerExploration
 from reassure.checkers.kafka.controller.explore_properties import Findings, Hit
 from reassure.checkers.kafka.controller.report import side_by_side
 from reassure.checkers.kafka.controller.words import braces, described
+from reassure.checkers.machine.terminal import Console, counted
 
 
 @dataclass(frozen=True)

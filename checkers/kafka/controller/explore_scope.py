@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from reassure.checkers.base.argument_types import positive
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.explore import EVENTS, KEY_BROKERS, KEY_MIN_ISR, LATE, Scope
 from reassure.checkers.kafka.controller.words import MAX_BROKERS, few_enough
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.request.argument_types import positive
+from reassure.checkers.request.declared import Option
 
 UNCLEAN = {"either": (False, True), "off": (False,), "on": (True,)}
 SCOPE_OPTIONS = (

@@ -10,12 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure, worst
-from reassure.checkers.base.terminal import Console
-from reassure.checkers.evidence import finding_tests, findings, ledger, verdicts
-from reassure.checkers.evidence.finding_tests import FindingTest, RunWithFixes
-from reassure.checkers.evidence.findings import Case, FindingsRecord
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
 from reassure.checkers.kafka.controller.confirm import confirm
 from reassure.checkers.kafka.controller.driver import Driver
@@ -26,6 +20,13 @@ from reassure.checkers.kafka.controller.releases import RELEASES, Release, relea
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
 from reassure.checkers.kafka.controller.report import report_difference
 from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
+from reassure.checkers.kafka.pages import finding_tests, findings
+from reassure.checkers.kafka.pages.finding_tests import FindingTest, RunWithFixes
+from reassure.checkers.kafka.pages.findings import Case, FindingsRecord
+from reassure.checkers.ledger import ledger, verdicts
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure, worst
+from reassure.checkers.machine.terminal import Console
 from reassure.spec import claims
 from reassure.spec.kafka.releases import minor
 

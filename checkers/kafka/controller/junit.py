@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.junit_calls import (
     ACCEPTED,
     INDENT,
@@ -27,6 +26,7 @@ from reassure.checkers.kafka.controller.junit_calls import (
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
 from reassure.checkers.kafka.controller.words import Kind
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import NOBODY, Broker
 
 LOST = "has deleted its log, and leads without what was committed"

@@ -6,10 +6,10 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.replay import TraceCommand
 from reassure.checkers.kafka.controller.words import REFUSED_PROPOSALS, Command, Kind
+from reassure.checkers.machine.exit_codes import Exit, Failure
 
 INDENT = " " * 8
 PARTITION = "replication.getPartition(fooId, 0)"

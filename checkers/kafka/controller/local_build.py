@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from reassure.checkers.base.exit_codes import SystemFailure
+from reassure.checkers.machine.exit_codes import SystemFailure
 
 MODULES = {
     "metadata": "org/apache/kafka/controller/ReplicationControlManager.class",

@@ -13,9 +13,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
 from reassure.checkers.encoding.state_layout import Field, rebuild, state_layout, unpack_record
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.counterexample import Paths
@@ -32,6 +29,9 @@ from reassure.checkers.kafka.controller.controller_part import ControllerPart, P
 from reassure.checkers.kafka.controller.distinct_rows import DistinctRows
 from reassure.checkers.kafka.controller.model_view import COMMANDS, ModelView
 from reassure.checkers.kafka.controller.words import Command
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import ALL_VISITED, Stop, StopReason
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep, replay

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import load
 from reassure.checkers.kafka.controller.releases import Release, own_release
 from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, Request, Setup, few_enough
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.request.model_loader import load
 from reassure.spec.kafka.partition import NOBODY, Broker
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, minor, rules_of
 from reassure.spec.language.values import Map

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from reassure.checkers.base.exit_codes import SystemFailure, UsageFailure
 from reassure.checkers.kafka.controller.local_build import DIGEST, LIBRARIES, absolute, local_build, names_a_build
+from reassure.checkers.machine.exit_codes import SystemFailure, UsageFailure
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, minor, numbers
 
 CONTROLLER = "org.apache.kafka:kafka-metadata"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from reassure.checkers.base.stop import ALL_VISITED
-from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.kafka.controller.conform import Conformance
 from reassure.checkers.kafka.controller.model_steps import StepSource
 from reassure.checkers.kafka.controller.model_view import call_text
 from reassure.checkers.kafka.controller.replay import ControllerTrace, StepDifference
+from reassure.checkers.machine.stop import ALL_VISITED
+from reassure.checkers.machine.terminal import Console, counted
 
 COLUMN = 26
 

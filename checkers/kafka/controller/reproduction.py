@@ -10,13 +10,13 @@ import re
 import subprocess
 from dataclasses import dataclass
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, java_source, tool
 from reassure.checkers.kafka.controller.junit import body, class_name
 from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.replay import ControllerTrace
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.temporary_folders import temporary_folder
 
 TEMPLATE = "Reproduction.java"
 STEPS = "        // STEPS"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition
 
 MAX_BROKERS = 6

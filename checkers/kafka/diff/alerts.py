@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from reassure.checkers.base.terminal import printed
 from reassure.checkers.console.code_hosts import Alert, SourcePlace
 from reassure.checkers.kafka.controller.controller_itf import ControllerRun
 from reassure.checkers.kafka.controller.explore_report import Shown
@@ -11,6 +10,7 @@ from reassure.checkers.kafka.diff.report import report_broken, report_run_of_bot
 from reassure.checkers.kafka.diff.result import BuildDiff
 from reassure.checkers.kafka.diff.runs import RunOfBoth
 from reassure.checkers.kafka.diff.sources import HeadSources
+from reassure.checkers.machine.terminal import printed
 
 RULES = "kafka-diff"
 

@@ -10,24 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.argument_types import positive
-from reassure.checkers.base.atomic_files import write_atomically, write_record
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import (
-    BUDGET,
-    DEPTH,
-    OF_SPARK,
-    OF_TRACE,
-    OUTPUTS_WITH_TABLES,
-    PROPERTY,
-    SPARK,
-    STORIES,
-    TRACE,
-)
-from reassure.checkers.base.terminal import Console, printed
 from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.code_hosts import add_to_summary, annotation, in_actions, sarif_log
 from reassure.checkers.console.commands import Subcommand
@@ -51,6 +33,24 @@ from reassure.checkers.kafka.diff.promises import must_be_promises
 from reassure.checkers.kafka.diff.report import diff_record, report_diff
 from reassure.checkers.kafka.diff.result import BuildDiff, compare_builds
 from reassure.checkers.kafka.diff.sources import HeadSources
+from reassure.checkers.machine.atomic_files import write_atomically, write_record
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import Console, printed
+from reassure.checkers.request.argument_types import positive
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.run_identity import RunIdentity
+from reassure.checkers.request.shared_options import (
+    BUDGET,
+    DEPTH,
+    OF_SPARK,
+    OF_TRACE,
+    OUTPUTS_WITH_TABLES,
+    PROPERTY,
+    SPARK,
+    STORIES,
+    TRACE,
+)
 
 _EXPLORE = {option.name: option for option in OF_THE_CONTROLLER["explore"].options}
 _OF_A_DIFF = {

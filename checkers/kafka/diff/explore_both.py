@@ -7,9 +7,9 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import BY_USER, Interrupted
 from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import BY_USER, Interrupted
 
 POLL = 0.2
 """Seconds after which Ctrl-C is noticed at the latest."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.controller_itf import ControllerRun
 from reassure.checkers.kafka.controller.junit import beginning, fails_without_it, junit_method, method_name
 from reassure.checkers.kafka.controller.junit_calls import INDENT, PARTITION, call, java_ids
@@ -19,6 +18,7 @@ from reassure.checkers.kafka.controller.words import ControllerState
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD
 from reassure.checkers.kafka.diff.result import BuildDiff
 from reassure.checkers.kafka.diff.runs import RunOfBoth
+from reassure.checkers.machine.exit_codes import Exit, Failure
 
 SETS = {"ISR": "isr", "ELR": "elr", "adding": "addingReplicas", "removing": "removingReplicas"}
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.temporary_folders import temporary_folder
 from reassure.checkers.kafka.builds.own_tests import OwnTests, run_own_tests
 from reassure.checkers.kafka.builds.patched_build import make_build, sources
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
@@ -24,6 +22,8 @@ from reassure.checkers.kafka.diff.prices import PriceRun, prices
 from reassure.checkers.kafka.diff.promises import compare_promises
 from reassure.checkers.kafka.diff.report import difference_record
 from reassure.checkers.kafka.diff.runs import RunOfBoth, run_of_both
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.temporary_folders import temporary_folder
 
 
 @dataclass(frozen=True)

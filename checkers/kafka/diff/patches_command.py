@@ -7,13 +7,6 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from reassure.checkers.base.argument_types import positive
-from reassure.checkers.base.atomic_files import write_record
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, UsageFailure, worst
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.shared_options import BUDGET, JSON, NO_STORIES
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.kafka.builds.command import CHANGED_RELEASE, OWN_TESTS
 from reassure.checkers.kafka.controller.explore import EVENTS, ExploreLimits, Scope
@@ -21,6 +14,13 @@ from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, fitt
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.words import MAX_BROKERS
 from reassure.checkers.kafka.diff.patches import PatchJudge, PatchOutcome
+from reassure.checkers.machine.atomic_files import write_record
+from reassure.checkers.machine.exit_codes import Exit, UsageFailure, worst
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.argument_types import positive
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.shared_options import BUDGET, JSON, NO_STORIES
 
 SUBCOMMANDS = {
     "patches": Subcommand(

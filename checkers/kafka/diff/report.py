@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from reassure.checkers.base.terminal import Console, counted
 from reassure.checkers.kafka.controller.controller_properties import CAN_END
 from reassure.checkers.kafka.controller.explore_report import Shown, report_run
 from reassure.checkers.kafka.controller.report import own_words, two_columns
@@ -13,6 +12,7 @@ from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES, BuildCompar
 from reassure.checkers.kafka.diff.promises import PromiseComparison
 from reassure.checkers.kafka.diff.result import BuildDiff
 from reassure.checkers.kafka.diff.runs import RunOfBoth
+from reassure.checkers.machine.terminal import Console, counted
 from reassure.spec.kafka.partition_properties import SHARED
 
 AFTER = "after another difference"

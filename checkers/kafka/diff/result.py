@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import ALL_VISITED, Stop, StopReason
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import ControllerExploration
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES, BuildComparison
 from reassure.checkers.kafka.diff.promises import PromiseComparison, compare_promises
 from reassure.checkers.kafka.diff.runs import RunOfBoth, run_of_both
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import ALL_VISITED, Stop, StopReason
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.controller_itf import ControllerRun, executed
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore_logs import LogStep
 from reassure.checkers.kafka.controller.words import ControllerState, described
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES, BuildComparison, BuildDifference
+from reassure.checkers.machine.exit_codes import Exit, Failure
 
 
 @dataclass(frozen=True)

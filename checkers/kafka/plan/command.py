@@ -7,14 +7,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from reassure.checkers.base.argument_types import ids, positive, size, whole
-from reassure.checkers.base.atomic_files import write_record
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.shared_options import JSON
-from reassure.checkers.base.stop import Stop, StopReason
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.arguments import note
 from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.checkers.console.gate_kind import GateKind, Record
@@ -29,6 +21,14 @@ from reassure.checkers.kafka.plan.kafka_json import (
 )
 from reassure.checkers.kafka.plan.metadata_log import is_log, metadata_log
 from reassure.checkers.kafka.plan.report import plan_record, report_plan
+from reassure.checkers.machine.atomic_files import write_record
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.stop import Stop, StopReason
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.argument_types import ids, positive, size, whole
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.run_identity import RunIdentity
+from reassure.checkers.request.shared_options import JSON
 
 BATCHING = ("replicas", "partitions", "leaders")
 CHECKING = ("protocol", *BATCHING, "size", "throttle", "show")

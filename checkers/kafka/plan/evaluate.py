@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.plan.kafka_json import Assignment, ClusterFile, Partition
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.placement import PlacementError, RackMode, assign
 
 UNLIMITED = 1 << 31

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.missing_file import did_you_mean
 from reassure.checkers.kafka.plan.metadata_log import is_log, metadata_log
 from reassure.checkers.kafka.plan.shell_output import Described, described, generated
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.missing_file import did_you_mean
 from reassure.checkers.traces.plain_json import keys_once
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, numbers, rules_of
 from reassure.spec.semantics.files import read_text

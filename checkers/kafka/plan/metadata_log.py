@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.audit.cluster_history import BROKER, CLUSTER, MIN_ISR, ClusterHistory
 from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in, files_of
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import Partition
 
 DUMPED = b"Dumping "

@@ -9,14 +9,14 @@ from typing import Any
 
 from rich.text import Text
 
-from reassure.checkers.base.exit_codes import VERDICTS
-from reassure.checkers.base.run_identity import RunIdentity
-from reassure.checkers.base.stop import Stop, StopReason
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.kafka.audit.log_files import files_of
 from reassure.checkers.kafka.plan.evaluate import UNLIMITED, JudgedPlan, PlanLimits, Promise, Stage
 from reassure.checkers.kafka.plan.kafka_json import ClusterFile, name
 from reassure.checkers.kafka.plan.timing import batch_seconds, exposures
+from reassure.checkers.machine.exit_codes import VERDICTS
+from reassure.checkers.machine.stop import Stop, StopReason
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.run_identity import RunIdentity
 
 JUDGED = Stop(StopReason.COMPLETE, "every partition was judged")
 NOT_ALL = Stop(StopReason.OPEN, "the promises about racks were not checked: some of the brokers have no rack")

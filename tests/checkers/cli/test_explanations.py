@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.explorer.session import ExplorerSession
+from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.testing.expect import Expecting, ModelCheckFailed
 from reassure.checkers.traces import explain, replay
 from tests.helpers.command import model_file, said

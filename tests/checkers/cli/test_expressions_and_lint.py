@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.explorer import evaluation, worker
 from reassure.checkers.explorer.loaded import ModelSource
+from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
 from tests.helpers.command import said
 from tests.helpers.lease_model import LEASE
 

@@ -19,15 +19,15 @@ from reassure.checkers.analyses.mutants import mutants_of_all
 from reassure.checkers.analyses.mutants.analysis import Judge
 from reassure.checkers.analyses.mutants.mutant_run import MutantReport, MutantRequest
 from reassure.checkers.analyses.sweep import analysis as sweep_analysis
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import ALL_VISITED, BY_USER, Interrupted, Stop, StopReason, budget_ended
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.cli.commands import verify
 from reassure.checkers.engines.native.liveness.decide import Liveness
 from reassure.checkers.gate import run_check
 from reassure.checkers.kafka.controller import model_steps
 from reassure.checkers.kafka.diff.result import BuildDiff
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import ALL_VISITED, BY_USER, Interrupted, Stop, StopReason, budget_ended
+from reassure.checkers.machine.terminal import Console
 from reassure.checkers.publish import gate_run
 from reassure.checkers.testing import collect
 from tests.helpers.command import said

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.describe_model import field_texts, settings_of
-from reassure.checkers.base.model_loader import load
+from reassure.checkers.request.describe_model import field_texts, settings_of
+from reassure.checkers.request.model_loader import load
 from tests.helpers.command import said
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.console.failures import as_failure
+from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.semantics.interpreter import ModelError
 from tests.helpers.command import said

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base import argument_types, shared_options
-from reassure.checkers.base.declared import Option
-from reassure.checkers.base.shared_options import BUDGET, CONF
 from reassure.checkers.console.commands import COMMANDS, options_of, subcommands
 from reassure.checkers.console.parser import parse
+from reassure.checkers.request import argument_types, shared_options
+from reassure.checkers.request.declared import Option
+from reassure.checkers.request.shared_options import BUDGET, CONF
 from tests.helpers.command import model_file, said
 from tests.helpers.counter_model import COUNTER
 

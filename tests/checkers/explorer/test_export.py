@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.explorer.session import ExplorerSession
+from reassure.checkers.request.options import SearchOptions
 from reassure.models.examples import core, die_hard
 from tests.helpers.command import said
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.server import SCRIPTS, ExplorerServer
+from reassure.checkers.request.options import SearchOptions
 from tests.helpers import raising_model
 from tests.helpers.command import HEEDS_SIGNALS, said
 from tests.helpers.explorer_pages import TOKEN, answer, asked, ended, served, told

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.explorer.session import BadRequest, ExplorerSession
+from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.request.options import SearchOptions
 from tests.helpers import raising_model
 from tests.helpers.command import model_file
 

@@ -12,10 +12,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.gate import last_records, run_check, run_gate
 from reassure.checkers.gate.answer_key import _of_file, answer_key
 from reassure.checkers.gate.gate_file import Check, read
+from reassure.checkers.machine.exit_codes import Exit
 from tests.helpers.command import said
 from tests.helpers.outside_models import COUNTER, SOURCES, counter, set_step
 

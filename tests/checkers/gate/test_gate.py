@@ -15,12 +15,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.gate import run_gate
 from reassure.checkers.gate.gate_file import Check, GateFile
 from reassure.checkers.gate.run_check import unanswered
 from reassure.checkers.gate.run_gate import GateReport
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.stop import BY_USER
 from tests.helpers.command import HEEDS_SIGNALS, children_of, executing, model_file, said
 from tests.helpers.raising_model import ACTION, written
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reassure.checkers.base.engine_results import CoverResult, EngineResult, SearchResult, SearchStatistics
-from reassure.checkers.base.prepare import plain
-from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.gate.gate_file import PROPERTIES, Check, read
 from reassure.checkers.gate.judge import property_digest
+from reassure.checkers.machine.stop import BY_USER
+from reassure.checkers.request.engine_results import CoverResult, EngineResult, SearchResult, SearchStatistics
+from reassure.checkers.request.prepare import plain
 from tests.helpers.runs import result_of
 
 GATE = read(Path(__file__).parents[3] / "gate.toml").checks

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.stop import BY_USER
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.stop import BY_USER
 from tests.helpers.command import said
 from tests.helpers.lease_model import LEASE
 

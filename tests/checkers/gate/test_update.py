@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.gate.update import updated
+from reassure.checkers.machine.exit_codes import Failure
 from tests.helpers.command import said
 
 GATE = """# what we promise

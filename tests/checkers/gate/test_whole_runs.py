@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.model_loader import names
-from reassure.checkers.base.prepare import plain
 from reassure.checkers.gate.gate_file import Check, read
 from reassure.checkers.gate.judge import judge
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.request.model_loader import names
+from reassure.checkers.request.prepare import plain
 
 GATE = read(Path(__file__).parents[3] / "gate.toml").checks
 SEARCHES = [

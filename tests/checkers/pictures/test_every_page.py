@@ -1,7 +1,7 @@
 """Every page that a command writes or serves is opened in a real browser, on a telephone and on a screen.
 
 No page scrolls sideways, no text is cut or covers another, and no script fails. The page of claims is looked at where
-the claims are read: `evidence/test_project_claims.py`.
+the claims are read: `ledger/test_project_claims.py`.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ import pytest
 
 from reassure.checkers import publish
 from reassure.checkers.api import check, load
-from reassure.checkers.evidence import ledger
-from reassure.checkers.evidence.trace_store import TraceStore
+from reassure.checkers.ledger import ledger
+from reassure.checkers.ledger.trace_store import TraceStore
 from reassure.checkers.publish import __main__ as program
 from reassure.checkers.publish import differing
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers import publish
-from reassure.checkers.evidence.trace_store import StoredTrace
+from reassure.checkers.ledger.trace_store import StoredTrace
 from reassure.checkers.publish import trace_pages
 
 FOLDER = Path("counterexamples")

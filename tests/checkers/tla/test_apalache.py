@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.prepare import prepare
 from reassure.checkers.gate import gate_file
+from reassure.checkers.request.prepare import prepare
 from reassure.checkers.tla import apalache
 from reassure.checkers.tla.context import Definition
 from reassure.checkers.tla.module import TlaModule, export

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.prepare import prepare
 from reassure.checkers.gate import gate_file
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.request.prepare import prepare
 from reassure.checkers.tla.module import comment, export
 from reassure.checkers.tla.terms import (
     FALSE,

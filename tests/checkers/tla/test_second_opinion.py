@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.model.emit_nodes import OPERATIONS
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import prepare
 from reassure.checkers.tla import second_opinion
 from reassure.checkers.tla.module import export
 from reassure.checkers.tla.second_opinion import evaluated_once

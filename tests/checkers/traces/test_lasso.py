@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.cli.main import main
 from reassure.checkers.console.replayed import replayed_file
+from reassure.checkers.machine.exit_codes import Exit
 from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text
 
 GO_ROUND = {

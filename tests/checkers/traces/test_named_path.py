@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reassure.checkers.base.model_loader import names
-from reassure.checkers.base.prepare import plain
+from reassure.checkers.request.model_loader import names
+from reassure.checkers.request.prepare import plain
 from reassure.checkers.traces.named_path import NamedStep, follow, from_text, named, named_path, to_text
 from reassure.spec.semantics.interpreter import Clipped
 from reassure.spec.semantics.trace import TraceError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.prepare import plain
+from reassure.checkers.request.prepare import plain
 from reassure.checkers.traces.refusals import EXAMPLES, Attempts, ExplainingModel
 from tests.helpers.command import model_file
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.machine.terminal import Console
 from reassure.checkers.traces import render as story
 from reassure.checkers.traces.format_value import plain
 from reassure.spec.language.values import Map

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.model_loader import names
-from reassure.checkers.base.prepare import plain
+from reassure.checkers.request.model_loader import names
+from reassure.checkers.request.prepare import plain
 from reassure.checkers.traces.plain_json import from_plain, to_plain
 from reassure.spec.semantics.interpreter import Clipped
 from reassure.spec.semantics.trace import TraceError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
 from reassure.models.kip236_intermediate import reassignment_contexts as contexts
 from reassure.models.kip236_intermediate.reassignment_contexts import Controller, Flag
 from reassure.spec.semantics.interpreter import BoundModel

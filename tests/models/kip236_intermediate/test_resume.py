@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
 from reassure.models.kip236_intermediate import cases, resumed_inclusive
 from reassure.models.kip236_intermediate.drop_set import Cluster, Config, Stage
 from reassure.spec.kafka.partition import NOBODY, Broker

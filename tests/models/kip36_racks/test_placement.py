@@ -16,8 +16,8 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reassure.checkers.evidence import ledger
-from reassure.checkers.evidence.ledger import Record
+from reassure.checkers.ledger import ledger
+from reassure.checkers.ledger.ledger import Record
 from reassure.models.kip36_racks import placement_cases as claims
 from reassure.models.kraft import placement_cases as kraft_placement_claims
 from reassure.spec.claims import Outcome

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.model_loader import load
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.options import SearchOptions
 from reassure.models.kip36_racks import rolling_upgrade, wire
 from reassure.models.kip36_racks.rolling_upgrade import Broker, Client, Cluster, Protocol, Release
 from reassure.spec.language.vocabulary import GuardRefused, replace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reassure.checkers.base.model_loader import load, settings
+from reassure.checkers.request.model_loader import load, settings
 from reassure.spec.claims import FOLDER, Reading, read
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 from tests.helpers.batching_spaces import CASES, LIMITS, SENTENCES, WHOLE

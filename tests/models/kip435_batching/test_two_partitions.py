@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from reassure.checkers.base.model_loader import load, settings
-from reassure.checkers.base.options import SearchOptions
+from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.options import SearchOptions
 from reassure.models.kip435_batching import batching, batching_literal
 from reassure.models.kip435_batching.zookeeper_cluster import Cluster, Config
 from reassure.spec.kafka.partition import Broker

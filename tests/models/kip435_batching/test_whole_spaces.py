@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reassure.checkers.base.model_loader import load, settings
+from reassure.checkers.request.model_loader import load, settings
 from reassure.models.kip435_batching import batching
 from reassure.models.kip435_batching import zookeeper_cluster as zookeeper
 from reassure.models.kip435_batching.zookeeper_cluster import Cluster, Config, Next

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from reassure import every, fill
-from reassure.checkers.base.model_loader import load
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.options import SearchOptions
 from reassure.models.kip542_throttle import cases as throttle_claims
 from reassure.models.kip542_throttle import list_cases, throttle, throttle_listed, throttled_batch
 from reassure.models.kip542_throttle.throttle import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.machine.exit_codes import Exit
 from reassure.models.kip542_throttle import throttle, throttled_batch
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 from tests.helpers.runs import checked

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from reassure import fill
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
 from reassure.models.kraft import kraft, properties, protocol
 from reassure.models.kraft.state import AlterPartition, Cluster, Config
 from reassure.spec.kafka import partition_properties as r

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
 from reassure.models.kraft import kafka_controller as rules
 from reassure.models.kraft import kraft_kafka
 from reassure.models.kraft.kafka_controller import PUBLISHED, Election, Release, switches

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
-from reassure.checkers.base.memory import memory_of_machine
 from reassure.checkers.engines.native.kernels.state_table import move_all, spread, spread_part
 from reassure.checkers.engines.native.translator.language import LANES, Words
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.native.translator.word_rows import zeros
+from reassure.checkers.machine.memory import memory_of_machine
 
 NO_RESERVE: int = getattr(
     mmap,

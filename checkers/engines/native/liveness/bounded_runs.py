@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from reassure.checkers.base.engine_results import PremiseStates
 from reassure.checkers.engines.native.kernels.components import mark_before
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.region_edges import SPREAD
@@ -16,6 +15,7 @@ from reassure.checkers.engines.native.liveness.fair_loops import Region, RegionS
 from reassure.checkers.engines.native.liveness.region import graph_of
 from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaim
 from reassure.checkers.engines.native.translator.native_function import native
+from reassure.checkers.request.engine_results import PremiseStates
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import Assumption, Assumptions

@@ -10,8 +10,6 @@ from itertools import chain
 
 import numpy as np
 
-from reassure.checkers.base.engine_results import PremiseStates, PropertyFact, whole_run_fact
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
@@ -23,6 +21,8 @@ from reassure.checkers.engines.native.liveness.fair_loops import Lasso, NotAllKn
 from reassure.checkers.engines.native.liveness.region import AT_ONCE, RegionGraph, region_of, states_near
 from reassure.checkers.engines.native.liveness.survey import Survey
 from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaim, TemporalClaims
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.engine_results import PremiseStates, PropertyFact, whole_run_fact
 from reassure.checkers.traces.fairness import in_words
 from reassure.checkers.traces.reconstruct import with_loop
 from reassure.spec.frontend.lowered_model import LoweredModel

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.stop import Ending
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.exploration import Exploration, Start
@@ -19,6 +17,8 @@ from reassure.checkers.engines.native.probe import Probe
 from reassure.checkers.engines.native.symmetry.cells import NotRenamed, Sort, sorts_to_rename
 from reassure.checkers.engines.native.symmetry.class_paths import ClassPaths
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.stop import Ending
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 

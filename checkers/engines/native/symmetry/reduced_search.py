@@ -15,12 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from reassure.checkers.base.engine_results import CoverResult, EngineResult, Evidence, PropertyFact, SearchResult
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import Ending, StopReason
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, scalars, state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import conclusion, state_claims, temporal_claims, told_claims
@@ -31,6 +25,12 @@ from reassure.checkers.engines.native.symmetry.class_paths import ClassPaths, No
 from reassure.checkers.engines.native.symmetry.exact_classes import classes_record, too_few
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
 from reassure.checkers.engines.native.wanted import Wanted
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import Ending, StopReason
+from reassure.checkers.request.engine_results import CoverResult, EngineResult, Evidence, PropertyFact, SearchResult
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import Prepared
 from reassure.spec.frontend.any_order import forgotten_lists, guards_read_order, in_any_order
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import SeqType, Type, bits_of

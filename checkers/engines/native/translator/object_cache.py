@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from reassure.checkers.base.own_files import locked, own_folder, read_own
+from reassure.checkers.machine.own_files import locked, own_folder, read_own
 
 MAGIC = b"reassure object 1\n"
 SUFFIX = ".object"

@@ -13,9 +13,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.base.atomic_files import write_atomically
-from reassure.checkers.base.exit_codes import UsageFailure
-from reassure.checkers.base.run_identity import ENGINE_VERSION
 from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
 from reassure.checkers.engines.symbolic.any_number.instantiation import Searched, search_near
 from reassure.checkers.engines.symbolic.any_number.obligations import (
@@ -30,6 +27,9 @@ from reassure.checkers.engines.symbolic.any_number.system import System
 from reassure.checkers.engines.symbolic.certificate import contents, fields_of
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma, Templates
 from reassure.checkers.engines.symbolic.solver import cvc5_settles
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.exit_codes import UsageFailure
+from reassure.checkers.request.run_identity import ENGINE_VERSION
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.node_order import arguments_first

@@ -13,20 +13,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from reassure.checkers.base.engine_results import (
-    CoverResult,
-    EngineResult,
-    Evidence,
-    ProofSummary,
-    PropertyFact,
-    SearchStatistics,
-)
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import ProofOptions, SearchOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import MODEL_RAISES, Ending, Interrupted, Stop, StopReason
-from reassure.checkers.base.vacuity import settings_read
 from reassure.checkers.engines.native import engine as native
 from reassure.checkers.engines.symbolic.any_number.certificate import certificate_of
 from reassure.checkers.engines.symbolic.any_number.counterexamples import Counterexamples, SmallStep
@@ -47,6 +33,20 @@ from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.prover import covers_by_walks
 from reassure.checkers.engines.symbolic.scout import Scout
 from reassure.checkers.engines.symbolic.solver import ProofClock, interruptible, prepare_z3
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import MODEL_RAISES, Ending, Interrupted, Stop, StopReason
+from reassure.checkers.request.engine_results import (
+    CoverResult,
+    EngineResult,
+    Evidence,
+    ProofSummary,
+    PropertyFact,
+    SearchStatistics,
+)
+from reassure.checkers.request.options import ProofOptions, SearchOptions
+from reassure.checkers.request.prepare import Prepared
+from reassure.checkers.request.vacuity import settings_read
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.base.options import SimulationOptions
-from reassure.checkers.base.stop import Stop, StopReason
 from reassure.checkers.engines.native.exploration import Limits, explore
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.symbolic.any_number.instance import Instance, InstanceColumns, leaves_of
@@ -19,6 +17,8 @@ from reassure.checkers.engines.symbolic.any_number.system import System, places
 from reassure.checkers.engines.symbolic.cross_check import draw
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma, candidates
 from reassure.checkers.engines.symbolic.scout import Scout
+from reassure.checkers.machine.stop import Stop, StopReason
+from reassure.checkers.request.options import SimulationOptions
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError

@@ -11,11 +11,11 @@ import pytest
 from reassure.checkers.analyses.diff import command
 from reassure.checkers.analyses.diff.analysis import Diff, diff
 from reassure.checkers.analyses.diff.observation import comparable
-from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import plain
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest
+from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import plain
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 from tests.helpers.command import said
 from tests.helpers.raising_model import MODEL

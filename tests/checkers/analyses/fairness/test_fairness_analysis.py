@@ -17,12 +17,12 @@ from reassure.checkers.analyses.fairness.analysis import (
     replaced,
 )
 from reassure.checkers.analyses.fairness.report import report_fairness
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.terminal import printed
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import printed
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import prepare
 from reassure.checkers.traces.render import ROW
 from reassure.spec.semantics.liveness import Assumption
 from reassure.spec.semantics.trace import Trace, TraceStep

@@ -12,10 +12,10 @@ import pytest
 
 from reassure.checkers.analyses.graph.grouping import grouping
 from reassure.checkers.analyses.graph.state_picture import state_picture
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.state_graph import reachable_graph
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import prepare
 from tests.helpers.command import said
 from tests.helpers.labelled_graph import Steps, graph_file
 from tests.helpers.raising_model import ACTION, written

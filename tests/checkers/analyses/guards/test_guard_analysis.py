@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from reassure.checkers.analyses.guards.analysis import Guard, GuardSearches
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.native.exploration import Exploration, Start
 from reassure.checkers.engines.native.search import Search
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
 from tests.helpers.command import said
 
 WITHOUT = """

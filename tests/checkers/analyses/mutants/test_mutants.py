@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.analyses.mutants.mutants import REMOVED, Mutant, mutants_of
-from reassure.checkers.base.prepare import prepare
+from reassure.checkers.request.prepare import prepare
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.command import model_file
 from tests.helpers.mutated_model import TOKENS

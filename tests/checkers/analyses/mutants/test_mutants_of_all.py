@@ -11,12 +11,12 @@ from reassure.checkers.analyses.mutants import mutants_of_all
 from reassure.checkers.analyses.mutants.mutant_run import MutantReport, MutantRequest
 from reassure.checkers.analyses.mutants.mutants_of_all import MutantsOfAll
 from reassure.checkers.analyses.mutants.record import MutantPaths, read_records, shipped
-from reassure.checkers.base.digest import digest
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import load
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import BY_USER
-from reassure.checkers.base.terminal import Console
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import BY_USER
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.digest import digest
+from reassure.checkers.request.model_loader import load
 from tests.helpers.command import said
 
 

@@ -10,11 +10,11 @@ import pytest
 from reassure.checkers.analyses.mutants.analysis import Fate, Judge, Judged
 from reassure.checkers.analyses.mutants.mutant_search import MutantLimits, MutantSearch, same_behaviour
 from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.result import PropertyStatus
-from reassure.checkers.base.stop import budget_ended
 from reassure.checkers.engines.native.exploration import Start
+from reassure.checkers.machine.stop import budget_ended
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import prepare
+from reassure.checkers.request.result import PropertyStatus
 from tests.helpers.command import model_file
 from tests.helpers.mutated_model import LIVE_TOKENS, TOKENS
 from tests.helpers.runs import plain_result

@@ -20,14 +20,14 @@ from reassure.checkers.analyses.mutants.record import (
     unexercised,
     write_records,
 )
-from reassure.checkers.base.digest import digest
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import load, names
-from reassure.checkers.evidence import ledger, pages, verdicts
-from reassure.checkers.evidence.html_page import html_page
-from reassure.checkers.evidence.mutant_page import index, page, unexercised_remarks
-from reassure.checkers.evidence.run_spec import RunSpec
-from reassure.checkers.evidence.verdicts import Entry, ReadingVerdict
+from reassure.checkers.ledger import ledger, pages, verdicts
+from reassure.checkers.ledger.html_page import html_page
+from reassure.checkers.ledger.mutant_page import index, page, unexercised_remarks
+from reassure.checkers.ledger.run_spec import RunSpec
+from reassure.checkers.ledger.verdicts import Entry, ReadingVerdict
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.request.digest import digest
+from reassure.checkers.request.model_loader import load, names
 from reassure.spec import claims
 
 PLAN = """

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from reassure import leads_to
 from reassure.checkers.analyses.stuck.analysis import Stuck, _path_to
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.native.state_graph import reachable_graph
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import prepare
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.models.kraft import kraft
 from reassure.models.kraft.state import Cluster, Config, Unclean

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.prepare import plain
+from reassure.checkers.request.prepare import plain
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
 from reassure.spec.semantics.trace import Trace, from_itf, read_itf, replay
 from tests.helpers.command import model_file, said

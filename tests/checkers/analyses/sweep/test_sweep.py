@@ -13,9 +13,9 @@ import pytest
 
 from reassure.checkers.analyses.sweep import analysis as sweep
 from reassure.checkers.analyses.sweep.analysis import Grid, Point
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.encoding.state_layout import layout_of
 from reassure.checkers.engines.native.model.model_kernel import model_kernel
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.command import said
@@ -203,7 +203,7 @@ def test_the_command_again_has_every_option(model: str, tmp_path: Path, capsys: 
 
 def test_configurations_with_equal_code_share_it(model: str) -> None:
     """What a kernel is stored under is its text, which holds no setting that no function reads."""
-    from reassure.checkers.base.model_loader import load
+    from reassure.checkers.request.model_loader import load
 
     loaded = load(model)
 
@@ -243,7 +243,7 @@ def test_pairwise_of_what_the_model_allows() -> None:
 def test_a_killed_process_is_one_line(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from concurrent.futures.process import BrokenProcessPool
 
-    from reassure.checkers.base.options import SearchOptions
+    from reassure.checkers.request.options import SearchOptions
 
     def broken(*_: Any) -> Any:
         raise BrokenProcessPool

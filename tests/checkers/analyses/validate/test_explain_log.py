@@ -12,7 +12,7 @@ import pytest
 from reassure.checkers.analyses.validate.explain_log import LogExplanation, explain_log
 from reassure.checkers.analyses.validate.observations import Line, agrees, read_lines
 from reassure.checkers.analyses.validate.steppers import NativeStepper, PlainStepper
-from reassure.checkers.base.prepare import prepare
+from reassure.checkers.request.prepare import prepare
 from reassure.checkers.traces.plain_json import key_text, to_plain
 from reassure.spec.language.types import MapType, OptionType, RecordType, Type
 from reassure.spec.semantics.interpreter import BoundModel, Clipped

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.prepare import plain
+from reassure.checkers.request.prepare import plain
 from reassure.spec.semantics.trace import from_itf, read_itf, replay
 from tests.helpers.command import model_file, said
 from tests.helpers.counter_model import BY_TWO

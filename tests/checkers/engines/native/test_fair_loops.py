@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.prepare import prepare
 from reassure.checkers.encoding.state_layout import layout_of, state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.exploration import Limits, Start, explore
@@ -30,6 +28,8 @@ from reassure.checkers.engines.native.liveness.survey import Survey
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.reference.liveness import ViolatingRegion, fair_components, resting
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.request.prepare import prepare
 from reassure.spec.language.types import IntType, RecordType
 from reassure.spec.semantics.liveness import Constraint, assumptions_of
 from tests.helpers.regions import regions

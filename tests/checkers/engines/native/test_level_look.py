@@ -10,10 +10,6 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.model_loader import load
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.stop import Interrupted, budget_ended
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native import engine, level_look
 from reassure.checkers.engines.native.compiled_kernel import compiled
@@ -25,6 +21,10 @@ from reassure.checkers.engines.native.symmetry import renamings
 from reassure.checkers.engines.native.symmetry.exact_classes import ExactClasses
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
 from reassure.checkers.engines.native.wanted import Row, Wanted
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.stop import Interrupted, budget_ended
+from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.options import SearchOptions
 from tests.helpers.alike_models import alike
 from tests.helpers.command import said
 from tests.helpers.raising_model import ACTION, MODEL

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from reassure.checkers.analyses.fairness.analysis import analyse
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.engines.native.liveness import decide
 from reassure.checkers.engines.native.liveness.candidates import Candidates
 from reassure.checkers.engines.native.liveness.decide import Liveness
 from reassure.checkers.engines.native.liveness.fair_loops import Lasso, RegionSearch
 from reassure.checkers.engines.native.liveness.region import RegionGraph
 from reassure.checkers.engines.native.liveness.survey import Survey
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import prepare
 from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text
 from tests.helpers.runs import checked, everything
 

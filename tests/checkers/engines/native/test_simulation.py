@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import load
-from reassure.checkers.base.options import SearchOptions, SimulationOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.simulation import Walked, Walker, shortened
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.options import SearchOptions, SimulationOptions
+from reassure.checkers.request.result import CheckResult
 from reassure.checkers.traces.reconstruct import shows
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import replay

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure.checkers.base.memory import OutOfMemory
-from reassure.checkers.base.prepare import prepare
 from reassure.checkers.encoding.state_layout import layout_of, state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.exploration import Limits, Start, explore
@@ -24,6 +22,8 @@ from reassure.checkers.engines.native.liveness.decide import Liveness, needs_par
 from reassure.checkers.engines.native.liveness.survey import Survey
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
+from reassure.checkers.machine.memory import OutOfMemory
+from reassure.checkers.request.prepare import prepare
 from reassure.spec.language.types import IntType, RecordType
 from reassure.spec.semantics.liveness import assumptions_of
 from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text

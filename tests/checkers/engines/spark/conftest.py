@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
+from reassure.checkers.machine.exit_codes import Exit
 from tests.helpers.spark_runs import checked, far
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure.checkers.base.model_loader import load, settings
-from reassure.checkers.base.options import SparkOptions
+from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.options import SparkOptions
 from tests.helpers.command import said
 from tests.helpers.runs import bind
 from tests.helpers.spark_runs import MASTER, checked, needs_spark

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import load, settings
-from reassure.checkers.base.options import SparkOptions
-from reassure.checkers.base.stop import ALL_VISITED
 from reassure.checkers.engines.spark.launch import WORKER_DAEMON
 from reassure.checkers.engines.spark.owner_table import shared_folder
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.stop import ALL_VISITED
+from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.options import SparkOptions
 from tests.helpers.runs import bind, everything
 from tests.helpers.spark_runs import MASTER, checked, far, needs_spark
 
@@ -88,8 +88,8 @@ def test_killed_workers(context: Any) -> None:
 
 ON_A_CLUSTER = """
 import json, sys
-from reassure.checkers.base.options import SearchOptions, SparkOptions
-from reassure.checkers.base.progress import Progress
+from reassure.checkers.request.options import SearchOptions, SparkOptions
+from reassure.checkers.machine.progress import Progress
 from reassure.checkers.check import CheckRequest, run
 
 conf = {

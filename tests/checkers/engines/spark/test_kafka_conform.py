@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.options import SparkOptions
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.conform import Conformance, conform
 from reassure.checkers.kafka.controller.conform_by_spark import ComparisonTask, conform_by_spark
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.model_steps import NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SparkOptions
+from reassure.checkers.request.prepare import prepare
 from tests.helpers.kafka_jars import class_path
 from tests.helpers.spark_runs import MASTER, needs_spark
 

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.options import SparkOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import StopReason
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import explore_by_spark as by_spark
 from reassure.checkers.kafka.controller.driver import JvmLost
 from reassure.checkers.kafka.controller.explore import ExploreLimits, Scope, explore
 from reassure.checkers.kafka.controller.explore_by_spark import ExpandTask, expanded, explore_by_spark
 from reassure.checkers.kafka.controller.words import packed
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import StopReason
+from reassure.checkers.request.options import SparkOptions
 from tests.helpers.kafka_explored import explored
 from tests.helpers.kafka_jars import class_path
 from tests.helpers.spark_runs import MASTER, needs_spark

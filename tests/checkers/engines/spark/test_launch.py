@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base import temporary_folders
-from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.engines.spark import launch, owner_table
 from reassure.checkers.engines.spark.launch import java_version, on_this_machine, retrying, settings
+from reassure.checkers.machine import temporary_folders
+from reassure.checkers.request.options import SparkOptions
 from tests.helpers.spark_runs import needs_spark
 
 SOCKETS = "spark.python.unix.domain.socket.enabled"
@@ -36,7 +36,7 @@ def test_folders_of_a_driver_that_was_killed_are_removed(tmp_path: Path, monkeyp
 
 
 LONG_FOLDER = """
-from reassure.checkers.base.options import SparkOptions
+from reassure.checkers.request.options import SparkOptions
 from reassure.checkers.engines.spark.launch import settings
 print("socket" in str(settings(SparkOptions("local[2]"))))
 """

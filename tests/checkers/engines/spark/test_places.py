@@ -19,15 +19,15 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 
 from reassure.checkers.analyses.sweep import analysis as sweep
-from reassure.checkers.base import temporary_folders
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import SearchOptions, SparkOptions
 from reassure.checkers.engines.spark import distributed_search
 from reassure.checkers.engines.spark import session as spark_session
 from reassure.checkers.engines.spark.owner_table import shared_folder
 from reassure.checkers.engines.spark.run_directory import RunDirectory, file_system
 from reassure.checkers.engines.spark.session import failed, resolved
 from reassure.checkers.engines.spark.sql import query
+from reassure.checkers.machine import temporary_folders
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.request.options import SearchOptions, SparkOptions
 from tests.helpers.command import said
 from tests.helpers.runs import everything
 from tests.helpers.spark_runs import MASTER, checked, far, needs_spark

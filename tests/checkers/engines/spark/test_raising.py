@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.options import SparkOptions
-from reassure.checkers.base.result import CheckResult
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.request.options import SparkOptions
+from reassure.checkers.request.result import CheckResult
 from tests.helpers.raising_model import ACTION, written
 from tests.helpers.runs import everything
 from tests.helpers.spark_runs import MASTER, checked, far, needs_spark

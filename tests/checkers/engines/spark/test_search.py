@@ -9,16 +9,16 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import load, settings
-from reassure.checkers.base.options import SparkOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult, PropertyStatus
-from reassure.checkers.base.stop import budget_ended
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.console.report import report
 from reassure.checkers.engines.native.liveness.survey import Survey
 from reassure.checkers.engines.spark import owner_table
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import budget_ended
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.options import SparkOptions
+from reassure.checkers.request.result import CheckResult, PropertyStatus
 from tests.helpers.alike_models import CHANGED, HEAD
 from tests.helpers.command import said
 from tests.helpers.configurations import VARIANTS, WIDEST, every_model, mutants, small

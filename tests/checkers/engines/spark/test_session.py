@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.model_loader import load
-from reassure.checkers.base.options import SearchOptions, SparkOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import BY_USER
 from reassure.checkers.engines.spark import engine
 from reassure.checkers.engines.spark.distributed_search import DistributedRun
 from reassure.checkers.engines.spark.session import ClusterSession
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import BY_USER
+from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.options import SearchOptions, SparkOptions
+from reassure.checkers.request.prepare import Prepared
 from tests.helpers.runs import bind
 from tests.helpers.spark_runs import needs_spark
 
@@ -35,7 +35,7 @@ def test_workers_are_reached_by_sockets(context: Any) -> None:
 ONE_AFTER_ANOTHER = """
 import os, pyspark, subprocess
 from pathlib import Path
-from reassure.checkers.base.options import SparkOptions
+from reassure.checkers.request.options import SparkOptions
 from reassure.checkers.engines.spark import launch, session
 
 for master in ("local[2]", "local[1]"):

@@ -13,9 +13,6 @@ from typing import Any
 import pytest
 import z3
 
-from reassure.checkers.base.exit_codes import UsageFailure
-from reassure.checkers.base.model_loader import load, settings
-from reassure.checkers.base.prepare import prepare
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.symbolic import certificate, verification
 from reassure.checkers.engines.symbolic.any_number.obligations import z3_settles
@@ -25,6 +22,9 @@ from reassure.checkers.engines.symbolic.proof_result import Invariant
 from reassure.checkers.engines.symbolic.solver import cvc5_settles
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import LOGIC
+from reassure.checkers.machine.exit_codes import UsageFailure
+from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.prepare import prepare
 from reassure.spec.frontend.lowered_model import LoweredModel
 from tests.helpers.command import said
 from tests.helpers.runs import bind

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.options import ProofOptions, SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import ProofOptions, SearchOptions
+from reassure.checkers.request.result import CheckResult
 
 METHODS = ("bmc", "induction", "k-induction", "pdr")
 LEAST, MOST = -(1 << 61), (1 << 61) - 1

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 import z3
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import ProofOptions, SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.symbolic import certificate, cross_check, smt_terms, transition_system, type_invariant
 from reassure.checkers.engines.symbolic.certificate import Certificate
 from reassure.checkers.engines.symbolic.pdr import _quantified, _without_quantifiers
 from reassure.checkers.engines.symbolic.smt_terms import Term
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import ProofOptions, SearchOptions
+from reassure.checkers.request.result import CheckResult
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.types import IntType, Type

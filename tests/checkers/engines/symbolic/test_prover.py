@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.options import ProofOptions, SearchOptions
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.symbolic.solver import milliseconds
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import ProofOptions, SearchOptions
+from reassure.checkers.request.result import CheckResult
 from tests.helpers.command import interrupted, said
 
 COUNTER = """

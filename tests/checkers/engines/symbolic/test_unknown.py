@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import BY_USER, Interrupted, Stop, StopReason, budget_ended
 from reassure.checkers.engines.symbolic import prover
 from reassure.checkers.engines.symbolic.any_number.samples import Samples, promising_for_any_number
 from reassure.checkers.engines.symbolic.houdini import Houdini
 from reassure.checkers.engines.symbolic.scout import Scout, promising
 from reassure.checkers.engines.symbolic.solver import ProofClock, unanswered
 from reassure.checkers.engines.symbolic.transition_system import Machine
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import BY_USER, Interrupted, Stop, StopReason, budget_ended
 from reassure.checkers.publish import sessions
+from reassure.checkers.request.prepare import prepare
 from tests.helpers.any_number import bound_to, system_of
 from tests.helpers.command import said
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from reassure.checkers.base.options import SparkOptions
 from reassure.checkers.kafka.audit.audit_log import AuditTask, audit_share
 from reassure.checkers.kafka.audit.by_spark import audit_by_spark
 from reassure.checkers.kafka.audit.log_files import LogFile
 from reassure.checkers.kafka.audit.share import PartitionShare
+from reassure.checkers.request.options import SparkOptions
 from tests.helpers.metadata_log_text import LOGS
 from tests.helpers.spark_runs import MASTER, needs_spark
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.kafka.builds.own_tests import OwnTests, outcome_of
+from reassure.checkers.machine.exit_codes import Failure
 
 TREE = """.
 '-- JUnit Jupiter [OK]

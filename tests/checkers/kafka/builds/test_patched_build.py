@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.builds import patched_build as module
 from reassure.checkers.kafka.builds.patched_build import make_build, read_patch, sources
 from reassure.checkers.kafka.builds.source_patch import OWN_LENGTH, Copied, SourcePatch, hunks_of
 from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from tests.helpers.kafka_jars import class_path, kafka_sources
 
 FIXES = Path(__file__).parents[4] / "docs" / "findings"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.builds.source_patch import (
     Copied,
     Hunk,
@@ -14,6 +13,7 @@ from reassure.checkers.kafka.builds.source_patch import (
     hunks_of,
     parsed,
 )
+from reassure.checkers.machine.exit_codes import Exit, Failure
 
 ORIGINAL = """class A {
     int field = first.value();

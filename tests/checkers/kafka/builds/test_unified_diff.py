@@ -6,8 +6,8 @@ from difflib import unified_diff
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.builds.unified_diff import file_diffs, is_unified_diff, patched
+from reassure.checkers.machine.exit_codes import Exit, Failure
 
 OLD = [f"line {n}" for n in range(1, 21)]
 NEW = [*OLD[:4], "four and a half", *OLD[4:14], *OLD[15:]]

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.cluster.assumptions import SCENARIOS
 from reassure.checkers.kafka.cluster.client import RecordCounts
 from reassure.checkers.kafka.cluster.execute import Waits
 from reassure.checkers.kafka.cluster.observed import BrokerLog, IsrRequest
+from reassure.checkers.machine.exit_codes import Exit, Failure
 
 Changes = dict[str, dict[str, Any]]
 

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.terminal import printed
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.cluster.client import RecordCounts, RequestRefused
 from reassure.checkers.kafka.cluster.distribution import distribution
@@ -33,6 +31,8 @@ from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.replay import controller_trace
 from reassure.checkers.kafka.controller.words import ControllerState
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.terminal import printed
 from tests.helpers.committed_traces import committed_file, committed_trace
 
 NO_WAIT = Waits(request=0, session=0, step=0, settle=0, bring_up=0, rest=0)

@@ -10,10 +10,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.cli.main import main
-from reassure.checkers.evidence.measurements import MeasuredRun, Measurement, measured
-from reassure.checkers.evidence.random_record import recorded_random_runs
 from reassure.checkers.kafka.cluster import command
 from reassure.checkers.kafka.cluster.client import RecordCounts
 from reassure.checkers.kafka.cluster.distribution import Distribution
@@ -23,6 +20,9 @@ from reassure.checkers.kafka.cluster.measure import cases_of, run_of
 from reassure.checkers.kafka.cluster.random_runs import RandomRun
 from reassure.checkers.kafka.cluster.session import ClusterResult, ClusterRun
 from reassure.checkers.kafka.controller.releases import Release, release
+from reassure.checkers.kafka.pages.measurements import MeasuredRun, Measurement, measured
+from reassure.checkers.kafka.pages.random_record import recorded_random_runs
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from tests.helpers.committed_traces import committed_file
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.stop import Interrupted, StopReason
 from reassure.checkers.kafka.cluster import model_run
 from reassure.checkers.kafka.cluster.model_run import ModelRun, matching_run, observations
 from reassure.checkers.kafka.cluster.observed import FIRST_SEGMENT, MetadataWatch, SeenState
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.replay import controller_trace
+from reassure.checkers.machine.stop import Interrupted, StopReason
 from reassure.spec.kafka.partition import Broker
 from tests.helpers.committed_traces import committed_trace
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure, SystemFailure
 from reassure.checkers.kafka.cluster import processes, warden
 from reassure.checkers.kafka.cluster.distribution import Distribution
 from reassure.checkers.kafka.cluster.processes import Cluster, enough_memory, free_ports, kafka_uuid
 from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.machine.exit_codes import Exit, Failure, SystemFailure
 
 NOTHING = Distribution(release("4.4.0"), ())
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.terminal import printed
 from reassure.checkers.kafka.cluster.client import RecordCounts
 from reassure.checkers.kafka.cluster.execute import Execution, Waits
 from reassure.checkers.kafka.cluster.model_run import ModelRun
 from reassure.checkers.kafka.cluster.processes import ProcessState
 from reassure.checkers.kafka.cluster.random_runs import RandomRun, RandomScope, drawn, end_run, judge_log
 from reassure.checkers.kafka.cluster.report import random_data, random_record, report_random, report_random_run
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.terminal import printed
 
 KEPT = Path(__file__).parents[3] / "helpers" / "kept_logs" / "4.1.0.log"
 SCOPE = RandomScope(3, 4, 7, 60.0)

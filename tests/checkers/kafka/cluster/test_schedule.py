@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.cluster.effects import EFFECTS, PAUSED
 from reassure.checkers.kafka.cluster.schedule import Act, Schedule, schedule
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from tests.helpers.committed_traces import committed_trace
 
 Row = tuple[int, Act, int, tuple[int, ...], set[int]]
@@ -91,7 +91,7 @@ def test_a_run_that_begins_out_of_sync_is_refused() -> None:
 
 
 def test_every_finding_has_its_measurement() -> None:
-    from reassure.checkers.evidence.headlines import HEADLINES
+    from reassure.checkers.kafka.pages.headlines import HEADLINES
 
     assert {h.property for h in HEADLINES} <= set(EFFECTS)
     assert set(EFFECTS) >= PAUSED

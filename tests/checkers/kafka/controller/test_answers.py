@@ -6,9 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import answers as module
 from reassure.checkers.kafka.controller.answers import RecordedAnswers, Recorder
@@ -16,6 +13,9 @@ from reassure.checkers.kafka.controller.conform import Conformance, Controller, 
 from reassure.checkers.kafka.controller.model_steps import NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.prepare import prepare
 from reassure.spec.kafka.releases import RELEASES_OF_RULES
 from tests.helpers.kafka_jars import shared_driver
 

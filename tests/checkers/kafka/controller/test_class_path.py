@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import class_path as module
 from reassure.checkers.kafka.controller.class_path import fetch, fetched, java_source
 from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from tests.helpers.kafka_jars import class_path
 
 

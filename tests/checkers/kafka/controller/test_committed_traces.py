@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.releases import own_release
+from reassure.checkers.machine.exit_codes import Exit
 from reassure.spec.semantics.trace import configurations
 from tests.helpers.kafka_jars import class_path
 

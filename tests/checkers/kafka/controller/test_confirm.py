@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller import confirm as module
 from reassure.checkers.kafka.controller import findings_command
 from reassure.checkers.kafka.controller.confirm import ConfirmedStep, confirm
+from reassure.checkers.machine.exit_codes import Exit, Failure
 
 ANSWER = ("NONE", "1,2", "1,2", "", "", "", "1")
 """Of the controller: the answer, and the fields after a command."""

@@ -11,9 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import releases
 from reassure.checkers.kafka.controller.conform import conform
@@ -23,6 +20,9 @@ from reassure.checkers.kafka.controller.driver import Driver, Words
 from reassure.checkers.kafka.controller.model_steps import NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.words import packed
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.prepare import prepare
 from reassure.spec.semantics.interpreter import Clipped
 from tests.helpers.kafka_jars import VERSIONS, class_path, kafka_sources, shared_driver
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.replay import replayed
+from reassure.checkers.machine.exit_codes import Exit
 from tests.helpers.kafka_jars import PATCHES, VERSIONS, class_path, kafka_sources, shared_driver
 
 ROOT = Path(__file__).parents[4]

@@ -8,9 +8,9 @@ import signal
 import numpy as np
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.driver import Driver, JvmLost
 from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, Setup, answer_of, packed, unpacked
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import NOBODY, Broker, Partition
 from tests.helpers.kafka_jars import EACH, class_path, shared_driver
 

@@ -10,9 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.terminal import Console
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explained import ReleaseRules, explain, with_records
@@ -20,6 +17,9 @@ from reassure.checkers.kafka.controller.explore import LATE, ExploreLimits, Scop
 from reassure.checkers.kafka.controller.explore_report import report_explanation
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.words import REFUSED_PROPOSALS, Command, Kind, Setup, answer_of
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.terminal import Console
 from tests.helpers.kafka_explored import explored, findings_of
 from tests.helpers.kafka_jars import EACH, PATCHES, class_path, shared_driver
 

@@ -7,8 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.counterexamples import counterexamples
 from reassure.checkers.kafka.controller.driver import Driver
@@ -33,6 +31,8 @@ from reassure.checkers.kafka.controller.words import (
     packed,
     unpacked,
 )
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
 from reassure.spec.kafka.partition import NOBODY, Partition
 from tests.helpers.brokers import b, seq
 from tests.helpers.kafka_jars import shared_driver

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Failure
-from reassure.checkers.evidence.finding_tests import FindingTest
-from reassure.checkers.evidence.headlines import ELR, HEADLINES, Headline
 from reassure.checkers.kafka.controller import findings_command
 from reassure.checkers.kafka.controller.findings_command import build_for_tests, wrong_outcome
 from reassure.checkers.kafka.controller.junit import GOES_ON, REASONS
+from reassure.checkers.kafka.pages.finding_tests import FindingTest
+from reassure.checkers.kafka.pages.headlines import ELR, HEADLINES, Headline
+from reassure.checkers.machine.exit_codes import Failure
 from reassure.spec.kafka.releases import RELEASES_OF_RULES
 
 ROLLBACK = Headline("Going back never ends", "K1", ("small",), "rolling_back_ends", "It stays.", "A rule.")

@@ -10,10 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.prepare import plain
 from reassure.checkers.cli.main import main
-from reassure.checkers.evidence.headlines import HEADLINES
 from reassure.checkers.kafka.controller import findings_command, junit
 from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller, to_itf
 from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name
@@ -22,6 +19,9 @@ from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.releases import Release, release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace
 from reassure.checkers.kafka.controller.words import Command, Kind
+from reassure.checkers.kafka.pages.headlines import HEADLINES
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.request.prepare import plain
 from reassure.spec.kafka.partition import Broker
 from tests.helpers.committed_traces import committed_file, committed_trace
 from tests.helpers.kafka_explored import findings_of

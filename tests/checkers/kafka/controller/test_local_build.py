@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import class_path as module
 from reassure.checkers.kafka.controller import explore_by_spark as by_spark
@@ -24,6 +23,7 @@ from reassure.checkers.kafka.controller.explore_by_spark import ExpandTask, expa
 from reassure.checkers.kafka.controller.local_build import local_build, newer_source
 from reassure.checkers.kafka.controller.releases import libraries_of, own_release, release, release_on_worker
 from reassure.checkers.kafka.controller.words import packed
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from tests.helpers.command import said
 from tests.helpers.kafka_checkout import lay_out, unpack
 from tests.helpers.kafka_jars import class_path

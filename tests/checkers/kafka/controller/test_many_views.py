@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller import conform_command
 from reassure.checkers.kafka.controller.explore_properties import _pairs
+from reassure.checkers.machine.exit_codes import Exit, Failure
 
 
 def test_pairs_of_more_views_than_22_bits_number_are_told_apart() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from reassure.checkers.base.prepare import prepare
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.kafka.controller.confirm import _command
 from reassure.checkers.kafka.controller.conform import Conformance, conform
 from reassure.checkers.kafka.controller.model_steps import NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.replay import TraceCommand
 from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.prepare import prepare
 from tests.helpers.brokers import b, seq
 from tests.helpers.kafka_jars import shared_driver
 from tests.helpers.kraft_story import partition

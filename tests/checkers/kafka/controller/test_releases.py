@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.controller.command import _releases
 from reassure.checkers.kafka.controller.model_view import rules_note
 from reassure.checkers.kafka.controller.releases import LATEST, NEWEST, RELEASES, Release, own_release, release
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, releases_text, rules_of
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.prepare import plain
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.replay import controller_trace, replayed
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.request.prepare import plain
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep, to_itf
 from tests.helpers.kafka_jars import EACH, class_path, shared_driver

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from reassure.checkers.base.prepare import plain
 from reassure.checkers.kafka.controller.controller_itf import executed, from_itf, to_itf
 from reassure.checkers.kafka.controller.explore import LATE, Scope
 from reassure.checkers.kafka.controller.explore_logs import LogStep
@@ -15,6 +14,7 @@ from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.replay import controller_trace
 from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
 from reassure.checkers.kafka.controller.words import REFUSED_PROPOSALS, Command, Kind
+from reassure.checkers.request.prepare import plain
 from tests.helpers.kafka_jars import VERSIONS, class_path, shared_driver
 from tests.helpers.kafka_traces import JOIN, TWO, trace_of
 

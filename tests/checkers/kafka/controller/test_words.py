@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reassure.checkers.base.exit_codes import Failure
 from reassure.checkers.kafka.controller.class_path import java_source
 from reassure.checkers.kafka.controller.words import (
     MAX_BROKERS,
@@ -21,6 +20,7 @@ from reassure.checkers.kafka.controller.words import (
     packed,
     unpacked,
 )
+from reassure.checkers.machine.exit_codes import Failure
 from reassure.spec.kafka.partition import Broker, Partition
 
 BROKERS = [Broker(b) for b in range(1, MAX_BROKERS + 1)]

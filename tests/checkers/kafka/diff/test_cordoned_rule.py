@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.kafka.builds.patched_build import make_build
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
 from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller
@@ -19,6 +18,7 @@ from reassure.checkers.kafka.controller.reproduction import reproduction, run_pr
 from reassure.checkers.kafka.controller.words import CORDONED, answer_of, packed_set
 from reassure.checkers.kafka.diff.analysis import BuildComparison
 from reassure.checkers.kafka.diff.promises import compare_promises
+from reassure.checkers.machine.progress import Progress
 from tests.helpers.kafka_jars import class_path, kafka_sources
 
 ROOT = Path(__file__).parents[4]

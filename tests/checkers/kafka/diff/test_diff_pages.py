@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
 from reassure.checkers.cli.main import main
 from reassure.checkers.console.parser import parse
 from reassure.checkers.kafka.controller.kafka_tests import run_methods
 from reassure.checkers.kafka.diff.junit_test import difference_method, promise_method
 from reassure.checkers.kafka.diff.result import compare_builds
+from reassure.checkers.machine.exit_codes import Exit
 from tests.helpers.command import said
 from tests.helpers.kafka_explored import explored
 from tests.helpers.kafka_jars import class_path, shared_driver

@@ -16,9 +16,6 @@ from typing import cast
 import numpy as np
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import BY_USER, Interrupted
 from reassure.checkers.cli.main import main
 from reassure.checkers.console.parser import parse
 from reassure.checkers.kafka.controller.driver import JvmLost
@@ -30,6 +27,9 @@ from reassure.checkers.kafka.diff.explore_both import SharedLimits, explore_both
 from reassure.checkers.kafka.diff.prices import prices
 from reassure.checkers.kafka.diff.promises import PromiseComparison, compare_promises
 from reassure.checkers.kafka.diff.runs import run_of_both
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import BY_USER, Interrupted
 from reassure.spec.kafka.partition import reassigning
 from tests.helpers.command import interrupted
 from tests.helpers.committed_traces import committed_file

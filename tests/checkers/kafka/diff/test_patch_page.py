@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.cli.main import main
-from reassure.checkers.evidence.patch_page import (
+from reassure.checkers.kafka.controller.explore import LATE, Scope
+from reassure.checkers.kafka.diff.prices import PRICES
+from reassure.checkers.kafka.pages.patch_page import (
     ALL_FIXES,
     CORDONED,
     FAULTS,
@@ -25,8 +26,7 @@ from reassure.checkers.evidence.patch_page import (
     outcomes,
     patch_page,
 )
-from reassure.checkers.kafka.controller.explore import LATE, Scope
-from reassure.checkers.kafka.diff.prices import PRICES
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.publish import KAFKA_PATCHES, ROOT
 from tests.helpers.kafka_jars import class_path
 

@@ -9,8 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.progress import Progress
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.builds import patched_build
 from reassure.checkers.kafka.builds.own_tests import OwnTests
@@ -19,6 +17,8 @@ from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.diff import patches, patches_command
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD
 from reassure.checkers.kafka.diff.patches import PatchJudge, PatchOutcome
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.progress import Progress
 from tests.helpers.command import said
 from tests.helpers.kafka_jars import kafka_sources
 

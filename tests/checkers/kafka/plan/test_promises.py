@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reassure.checkers.base.exit_codes import Exit, Failure
 from reassure.checkers.kafka.plan import evaluate as plan
 from reassure.checkers.kafka.plan.evaluate import (
     JudgedPlan,
@@ -23,6 +22,7 @@ from reassure.checkers.kafka.plan.evaluate import (
     propose,
 )
 from reassure.checkers.kafka.plan.kafka_json import Assignment, ClusterFile
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from tests.helpers.plan_inputs import ONE, SIX, lists
 
 

@@ -15,10 +15,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from reassure.checkers.base.engine_results import EngineResult
-from reassure.checkers.base.memory import MemoryLimit, OutOfMemory
-from reassure.checkers.base.model_loader import load, settings
-from reassure.checkers.base.options import SearchOptions
 from reassure.checkers.engines.native import engine
 from reassure.checkers.engines.native.kernels.growing_table import GrowingTable, TableSizes
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
@@ -42,6 +38,10 @@ from reassure.checkers.engines.native.kernels.state_table import (
 from reassure.checkers.engines.native.search import SIZES, Search, SearchSizes, shares
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.native.translator.word_rows import address_of
+from reassure.checkers.machine.memory import MemoryLimit, OutOfMemory
+from reassure.checkers.request.engine_results import EngineResult
+from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.options import SearchOptions
 from tests.helpers.runs import bind, everything, result_of
 
 WIDTHS = [1, 2, 3, 4]

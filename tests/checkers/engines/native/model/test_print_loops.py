@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.model_loader import load
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.native.model.model_kernel import kernel_listing
+from reassure.checkers.request.model_loader import load
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 from tests.helpers.model_text import model

@@ -9,12 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure.checkers.base.engine_results import CoverResult, EngineResult, SearchResult, SearchStatistics
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.prepare import plain
-from reassure.checkers.base.result import CheckResult
-from reassure.checkers.base.stop import budget_ended
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native import engine
 from reassure.checkers.engines.native.compiled_kernel import compiled
@@ -24,6 +18,12 @@ from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.symmetry import reduced_search
 from reassure.checkers.engines.native.symmetry.cells import Sort, renamed, sorts_to_rename
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.stop import budget_ended
+from reassure.checkers.request.engine_results import CoverResult, EngineResult, SearchResult, SearchStatistics
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.result import CheckResult
 from reassure.spec.frontend.any_order import in_any_order
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel

@@ -12,9 +12,9 @@ from reassure.checkers.analyses.guards.analysis import guards
 from reassure.checkers.analyses.mutants.analysis import Fate, Judge
 from reassure.checkers.analyses.mutants.mutant_search import MutantLimits
 from reassure.checkers.analyses.mutants.mutants import mutants_of
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.progress import Progress
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import SearchOptions
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.alike_models import CHANGED, HEAD, alike

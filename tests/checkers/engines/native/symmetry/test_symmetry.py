@@ -12,9 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.options import SearchOptions
-from reassure.checkers.base.result import CheckResult
 from reassure.checkers.encoding.state_layout import layout_of, state_layout
 from reassure.checkers.engines.native import engine
 from reassure.checkers.engines.native.kernels import canonical as kernel
@@ -22,6 +19,9 @@ from reassure.checkers.engines.native.symmetry import emit_columns, renamings
 from reassure.checkers.engines.native.symmetry.cells import NotRenamed, Sort, id_types, renamed, sorts_to_rename
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
 from reassure.checkers.engines.native.translator.language import Static, Words, rare_kernel, wrap
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.result import CheckResult
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit
-from reassure.checkers.base.stop import Interrupted, StopReason
 from reassure.checkers.engines.symbolic.any_number import counterexamples, induction, obligations, prover
 from reassure.checkers.engines.symbolic.any_number.induction import AnyGoal, AnyInduction
 from reassure.checkers.engines.symbolic.solver import Unanswered
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.stop import Interrupted, StopReason
 from tests.helpers import model_text
 from tests.helpers.any_number import proof, statuses
 

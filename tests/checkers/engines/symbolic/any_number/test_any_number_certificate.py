@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import z3
 
-from reassure.checkers.base.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.symbolic.any_number.certificate import (
     AnyCertificate,
@@ -23,6 +22,7 @@ from reassure.checkers.engines.symbolic.any_number.certificate import (
 )
 from reassure.checkers.engines.symbolic.any_number.obligations import LOGIC, one_file, z3_settles
 from reassure.checkers.engines.symbolic.solver import cvc5_settles
+from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure
 from reassure.spec.language.annotations import AnyNumber
 from tests.helpers import model_text
 from tests.helpers.any_number import bound_to, proof

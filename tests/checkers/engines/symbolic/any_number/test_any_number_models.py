@@ -15,14 +15,14 @@ import pytest
 from reassure.checkers.analyses.mutants.analysis import Judge
 from reassure.checkers.analyses.mutants.mutant_search import MutantLimits
 from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
-from reassure.checkers.base.engine_results import EngineResult
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.model_loader import find, load
-from reassure.checkers.base.options import ProofOptions, SearchOptions
-from reassure.checkers.base.prepare import Prepared
-from reassure.checkers.base.progress import Progress
-from reassure.checkers.base.stop import StopReason
 from reassure.checkers.engines.symbolic.any_number.prover import prove_for_any_number
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import StopReason
+from reassure.checkers.request.engine_results import EngineResult
+from reassure.checkers.request.model_loader import find, load
+from reassure.checkers.request.options import ProofOptions, SearchOptions
+from reassure.checkers.request.prepare import Prepared
 from reassure.models.kraft.state import Config
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.refusals import SubsetError

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
-from reassure.checkers.base.stop import StopReason
 from reassure.checkers.console.files import read_trace
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.stop import StopReason
 from reassure.checkers.traces.replay import replay_trace
 from tests.helpers import model_text
 from tests.helpers.any_number import bound_to, proof, statuses

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.base.exit_codes import Exit, Failure
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from tests.helpers import model_text
 from tests.helpers.any_number import proof
 

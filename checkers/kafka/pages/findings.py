@@ -1,0 +1,487 @@
+"""A page for who knows Kafka's controller: what breaks, in which release, in how many steps, and how it was confirmed.
+
+Everything but the words of `headlines` comes from the ledger, from its traces, and from the notes of what Kafka's own
+classes did with them (`reassure kafka findings`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.kafka.pages import finding_tests, measurements
+from reassure.checkers.kafka.pages.finding_tests import FindingTest, RunWithFixes
+from reassure.checkers.kafka.pages.headlines import ELR, HEADLINES, NEWEST_CODE, UNREPORTED, Headline
+from reassure.checkers.ledger.ledger import PATHS
+from reassure.checkers.ledger.markdown import BY, table
+from reassure.checkers.ledger.verdicts import Entry, ReadingAnswer, ReadingVerdict, trace_of
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.traces.format_value import plain
+from reassure.checkers.traces.render import changes
+from reassure.spec.semantics.trace import Trace, TraceStep
+
+CONFIRMED = PATHS.traces / "confirmed.json"
+CLAIM_PAGES = "models/kraft/claims"
+"""The folder of the pages of KRaft's claims, from the top."""
+REQUESTS = frozenset({"start", "retarget", "cancel", "change_min_isr", "change_unclean"})
+FAILURES = frozenset({"fence", "shut_down_uncleanly"})
+SHOWN = {
+    "partition.replicas": "replicas",
+    "partition.isr": "ISR",
+    "partition.elr": "ELR",
+    "partition.adding": "adding",
+    "partition.removing": "removing",
+    "partition.leader": "leader",
+    "partition.last_known_leader": "last known leader",
+    "unfenced": "unfenced brokers",
+    "min_isr": "min.insync.replicas",
+    "unclean": "unclean election",
+    "complete": "brokers with every committed record",
+}
+"""Parts of a state that the story tells, with their names."""
+
+SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "start": lambda p: f"The administrator asks for replicas {plain(p['target'])}.",
+    "retarget": lambda p: f"The administrator asks for replicas {plain(p['target'])} instead.",
+    "cancel": lambda p: "The administrator cancels the reassignment.",
+    "change_min_isr": lambda p: f"The administrator sets min.insync.replicas to {p['value']}.",
+    "catch_up": lambda p: f"Broker {plain(p['follower'])} catches up.",
+    "propose_expansion": lambda p: f"The leader asks to take broker {plain(p['follower'])} into the ISR.",
+    "propose_shrink": lambda p: f"The leader asks to drop broker {plain(p['follower'])} from the ISR.",
+    "alter_partition": lambda p: f"The controller answers the request for ISR {plain(p['request'].isr)}.",
+    "commit": lambda p: "A record is committed: the ISR has it.",
+    "hear": lambda p: "The leader hears of the newest metadata.",
+    "fence": lambda p: f"The session of broker {plain(p['broker'])} expires.",
+    "unfence": lambda p: f"Broker {plain(p['broker'])} is back, and unfenced.",
+    "shut_down_uncleanly": lambda p: f"Broker {plain(p['broker'])} registers anew after an unclean shutdown.",
+}
+"""A step in words, by its action."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A finding in a release: the ledger's answer, with its trace if it is violated."""
+
+    headline: Headline
+    release: str
+    answer: ReadingAnswer
+    others: tuple[ReadingAnswer, ...] = ()
+    """The answers to the finding's other readings for the release."""
+
+    @property
+    def violated(self) -> bool:
+        return self.headline.property in self.answer.traces
+
+    @property
+    def counts(self) -> bool:
+        """A cluster in production can be in the states of its run."""
+        return self.violated and self.headline.in_production(self.release)
+
+    @property
+    def fewest(self) -> int:
+        """Steps of the shortest run of any reading."""
+        name = self.headline.property
+        violated = [a for a in (self.answer, *self.others) if name in a.traces]
+        return min((a.results[name].states or 1) - 1 for a in violated)
+
+    @property
+    def key(self) -> str:
+        """Of the outcome of its test."""
+        return finding_tests.key(self.headline.claim, self.release)
+
+    @property
+    def path(self) -> Path:
+        return self.answer.traces[self.headline.property]
+
+    @property
+    def steps(self) -> int:
+        """Of the trace."""
+        return (self.answer.results[self.headline.property].states or 1) - 1
+
+
+def cases(found: list[Entry], headlines: tuple[Headline, ...] = HEADLINES) -> list[Case]:
+    """Each finding in each release that the ledger has; `Failure` for a finding that is of no reading."""
+    by_claim = {e.claim.id: e.answers for e in found}
+    several_cases = []
+    for headline in headlines:
+        of_it: dict[str, list[Case]] = {}
+        for name in headline.readings:
+            several = [c for a in by_claim.get(headline.claim, []) if (c := _case(headline, name, a)) is not None]
+            if not several:
+                raise Failure(Exit.USAGE, f"claim {headline.claim} has no reading {name!r} of Kafka by release")
+            for case in several:
+                of_it.setdefault(case.release, []).append(case)
+        for release in sorted(of_it):
+            shown = next((c for c in of_it[release] if c.violated), of_it[release][0])
+            others = tuple(c.answer for c in of_it[release] if c is not shown)
+            several_cases.append(replace(shown, others=others))
+    return several_cases
+
+
+def _case(headline: Headline, name: str, answer: ReadingAnswer) -> Case | None:
+    """The case of an answer, if it is to this reading, of some release."""
+    release = str(answer.reading.set.get("release", ""))
+    fits = answer.reading.column == "kafka" and answer.reading.name == f"{name}, Kafka {release}"
+    return Case(headline, release, answer) if fits else None
+
+
+# -- what Kafka's own classes did with the traces --------------------------------------------------------------
+
+
+def run_digest(case: Case) -> str:
+    """The digest of a case's run, whichever text of the model it was found with."""
+    states = json.loads(case.path.read_text(encoding="utf-8"))["states"]
+    return hashlib.sha256(json.dumps([case.release, states], sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class FindingsRecord:
+    """What `reassure kafka findings` recorded of Kafka's own classes.
+
+    runs: the classes that executed each run, by `run_digest`. tests: outcomes of tests, by the key of the case.
+    with_fixes: each run on a release with the fixes, by `run_digest`.
+    """
+
+    runs: Mapping[str, list[str]] = field(default_factory=dict)
+    tests: Mapping[str, FindingTest] = field(default_factory=dict)
+    with_fixes: Mapping[str, RunWithFixes] = field(default_factory=dict)
+
+
+def recorded(path: Path = CONFIRMED) -> FindingsRecord:
+    """The record as it was committed; an empty one if there is none."""
+    if not path.is_file():
+        return FindingsRecord()
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        runs = {str(k): [str(v) for v in values] for k, values in data["runs"].items()}
+        with_fixes = finding_tests.read_runs(data.get("with_fixes", {}))
+        return FindingsRecord(runs, finding_tests.read(data["tests"]), with_fixes)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise Failure(
+            Exit.SYSTEM, f"{path} is not a file of confirmations: write it by `reassure kafka findings`"
+        ) from None
+
+
+def tests_of(several: list[Case], record: FindingsRecord) -> list[tuple[str, list[Case]]]:
+    """The files of a finding's tests, each with the cases whose test it is: those with one text, in a row.
+
+    several: the cases of one finding. A file bears the name of the first release.
+    """
+    groups: list[tuple[str, list[Case]]] = []
+    above = None
+    for case in several:
+        outcome = record.tests.get(case.key)
+        if not case.counts or outcome is None:
+            continue
+        if groups and outcome.method == above:
+            groups[-1][1].append(case)
+        else:
+            groups.append((f"{case.headline.claim}-{case.release}.java", [case]))
+        above = outcome.method
+    return groups
+
+
+# -- the page ----------------------------------------------------------------------------------------------------
+
+
+HEAD = """# Findings in released Kafka
+
+{by} from the claims' ledger, its traces, and the records of
+`reassure kafka findings` and `reassure kafka cluster --findings`. Each run is about partition 0 of a topic. Kafka's
+classes execute the controller's part; the model adds the brokers' logs: a broker deletes its log when it leaves the
+replicas, and as a new replica it begins with an empty one. A live broker does (it renames the log to `-delete`; added
+again before the log is gone it makes a new one). It does not if it sees removal and addition as one change of the
+metadata, because it lags behind or was down during both.
+
+In the table:
+
+- *ELR*: whether the finding needs eligible leader replicas (KIP-966), and whether a new cluster in production has them.
+  With ELR switched off the test of a finding that needs them passes, and the test of any other still fails.
+- *Steps*: of a shortest run that begins with every replica in sync. An exhaustive search found it; each section names
+  the bounds, and shows the run that a cluster comes to most easily. "none": no run within these bounds. In the model
+  `kraft_kafka_racks` with `racks=1` every target has as many replicas as the partition had.
+- *Test*: a method of Kafka's own `ReplicationControlManagerTest`, which asserts requests, answers and the promise. It
+  was run on the releases named, as a Java program where Kafka published no jars of its tests. "fails": by the assertion
+  of the promise, or by the exception that makes the controller resign.
+- *With the fixes*: the outcome of the same method on a release with the project's fixes; "-": it was not run. The
+  models have the rules of the fixes too: `reassure check kraft_kafka --set release=fixed`.
+
+New here are findings 2 to 6, every release by itself, and runs that Kafka's own classes execute. The public formal
+model of KIP-966 (Vanlightly's TLA+) trims the ELR as the KIP says. It has no cancellation, no request while another
+goes on, no change of min.insync.replicas, and by default no reassignment. Of Kafka's own tests of a change of a
+partition some have a reassignment and some have eligible replicas, and none has both. {newest_code}
+{unreported}
+"""
+COLUMNS = ("finding", "rules of", "ELR", "steps", "test", "with the fixes", "promise")
+
+
+def markdown(
+    found: list[Entry],
+    folder: Path,
+    record: FindingsRecord | None = None,
+    headlines: tuple[Headline, ...] = HEADLINES,
+) -> str:
+    """The page. folder: where it will be, for its links. record: else as `recorded` reads it."""
+    record = recorded() if record is None else record
+    numbered = _numbered(found, headlines)
+    rows = [row for number, several in numbered for row in _rows(number, several, record)]
+    parts = [HEAD.format(by=BY, newest_code=NEWEST_CODE, unreported=UNREPORTED).rstrip(), table(COLUMNS, rows)]
+    if section := measurements.section(measurements.measured()):
+        parts.append(section)
+    parts += [_section(number, several, folder, record) for number, several in numbered]
+    return "\n\n".join(parts) + "\n"
+
+
+def front_table(found: list[Entry], root: Path) -> str:
+    """The findings in short, with links from the front page. root: of the checkout."""
+    record = recorded()
+    rows = []
+    for number, several in _numbered(found, HEADLINES):
+        headline, broken = several[0].headline, [c for c in several if c.counts]
+        if broken:
+            title = f"[{headline.title}](docs/findings.md#{_anchor(number, headline)})"
+            run = f"[{headline.claim}](counterexamples/{broken[-1].path.name})"
+            tests = ", ".join(f"[{name[:-5]}](docs/findings/{name})" for name, _ in tests_of(several, record)) or "-"
+            rows.append((title, "yes" if headline.needs_elr else "no", _by_release(broken), run, tests))
+    return table(("what happens", "needs ELR", "steps from replicas in sync, by release", "run", "failing tests"), rows)
+
+
+def _numbered(found: list[Entry], headlines: tuple[Headline, ...]) -> list[tuple[int, list[Case]]]:
+    """The cases of each finding, with its number on the page."""
+    return list(enumerate((list(group) for _, group in groupby(cases(found, headlines), lambda c: c.headline)), 1))
+
+
+def _by_release(broken: list[Case]) -> str:
+    """The number of steps, releases with as many together."""
+    groups: list[tuple[int, list[str]]] = []
+    for case in broken:
+        if groups and groups[-1][0] == case.fewest:
+            groups[-1][1].append(case.release)
+        else:
+            groups.append((case.fewest, [case.release]))
+    return "; ".join(f"{_span(releases)}: {n}" for n, releases in groups)
+
+
+def _span(releases: list[str]) -> str:
+    """Releases in a row: the first and the last."""
+    return ", ".join(releases) if len(releases) < 3 else f"{releases[0]} to {releases[-1]}"
+
+
+def _rows(number: int, several: list[Case], record: FindingsRecord) -> list[list[str]]:
+    """A row for each span of releases with the same cells, but for the builds that ran the test."""
+    headline = several[0].headline
+    files = {case.release: name for name, cases in tests_of(several, record) for case in cases}
+    groups: list[tuple[list[str], list[Case]]] = []
+    for case in several:
+        outcome = record.tests.get(case.key)
+        cells = [_elr(case), _steps(case), files.get(case.release, ""), "", _fixed(outcome)]
+        if outcome is not None and (case.counts or not case.violated):
+            cells[3] = "fails" if outcome.message else "passes"
+        if groups and groups[-1][0] == cells:
+            groups[-1][1].append(case)
+        else:
+            groups.append((cells, [case]))
+    rows: list[list[str]] = []
+    title = f"[{number}. {headline.title}](#{_anchor(number, headline)})"
+    promise = f"{headline.promise} ({headline.source})" if headline.source else headline.promise
+    for (elr, steps, file, verdict, fixed), cases in groups:
+        word = f"[{verdict}](findings/{file})" if file else verdict
+        builds = ", ".join(o.build for c in cases if (o := record.tests.get(c.key)) is not None)
+        test = f"{word} on {builds}" if verdict else "-"
+        first = not rows
+        rows.append([title * first, _span([c.release for c in cases]), elr, steps, test, fixed, promise * first])
+    return rows
+
+
+def _elr(case: Case) -> str:
+    if not case.headline.needs_elr:
+        return "not needed"
+    return f"needed, {ELR.get(case.release, 'on by default') or 'cannot be on'}"
+
+
+def _fixed(outcome: FindingTest | None) -> str:
+    if outcome is None or not outcome.fixed_build:
+        return "-"
+    return f"{'fails' if outcome.fixed else 'passes'} on {outcome.fixed_build}"
+
+
+def _steps(case: Case) -> str:
+    """The ledger's verdict on a release, or that it has none."""
+    if case.answer.stale and case.answer.record is None:
+        return "not run"
+    if not case.headline.in_production(case.release):
+        return "not in production"
+    if case.violated:
+        return str(case.fewest)
+    return "none" if case.answer.verdict is ReadingVerdict.HOLDS else case.answer.verdict.words
+
+
+def _anchor(number: int, headline: Headline) -> str:
+    text = f"{number}. {headline.title}".lower()
+    return "".join(c for c in text if c.isalnum() or c in " -").replace(" ", "-")
+
+
+def _section(number: int, several: list[Case], folder: Path, record: FindingsRecord) -> str:
+    headline = several[0].headline
+    lines = [f"## {number}. {headline.title}", f"{headline.breaks}", f"**Cause.** {headline.cause}"]
+    lines += [f"**What helps.** {headline.helps}"] if headline.helps else []
+    lines += [f"**Introduced by** {headline.introduced}"] if headline.introduced else []
+    broken = [c for c in several if c.counts]
+    if not broken:
+        return "\n\n".join([*lines, "No release is known to do it."])
+    back = "../" * len(folder.parts[len(PATHS.traces.parent.parts) :])
+    runs = _runs(broken)
+    for cases in reversed(runs):
+        latest = cases[-1]
+        trace, _ = trace_of(latest.answer, headline.property)
+        link = f"{back}{latest.path.parent.name}/{latest.path.name}"
+        where = f"**In {_span([c.release for c in cases])}**, [a run]({link}) of {_counted(trace)}"
+        lines += [f"{where} ({_setting(trace)}):", "\n".join(_story(trace))]
+    lines.append(f"**Search.** {_searched(several)}")
+    lines.append(f"**Confirmed.** {_confirmed(broken, record.runs)}")
+    if with_fixes := _with_fixes(runs, record):
+        lines.append(f"**With the fixes.** {with_fixes}")
+    tests = [f"[{_span([c.release for c in cases])}](findings/{name})" for name, cases in tests_of(several, record)]
+    lines.append(
+        f"[Claim {headline.claim}]({back}{CLAIM_PAGES}/{headline.claim}.md), property `{headline.property}`. "
+        "`reassure show` prints a run, `reassure kafka replay` executes it on a release"
+        + (f". The tests, by release: {', '.join(tests)}." if tests else ".")
+    )
+    return "\n\n".join(lines)
+
+
+def _runs(broken: list[Case]) -> list[list[Case]]:
+    """The cases of a finding in spans of releases with one run."""
+    spans: list[list[Case]] = []
+    for case in broken:
+        if spans and spans[-1][-1].path == case.path:
+            spans[-1].append(case)
+        else:
+            spans.append([case])
+    return spans
+
+
+def _searched(several: list[Case]) -> str:
+    """The bounds within which every reading was decided, with the fewest steps there."""
+    by_bounds: dict[str, list[tuple[str, str]]] = {}
+    open_ones: list[str] = []
+    name = several[0].headline.property
+    for case in several:
+        for answer in (case.answer, *case.others):
+            if answer.record is None:
+                continue
+            bounds = ", ".join(f"{k}={v}" for k, v in sorted(answer.reading.set.items()) if k != "release")
+            steps = (answer.results[name].states or 1) - 1 if name in answer.traces else 0
+            states = answer.record.stats.get("distinct", 0)
+            decided = answer.verdict in (ReadingVerdict.HOLDS, ReadingVerdict.VIOLATED)
+            verdict = f"{steps} steps" if steps else "no run" if decided else answer.verdict.words
+            open_ones += [] if decided else [case.release]
+            by_bounds.setdefault(f"`{answer.run.subject} ({bounds})`", []).append(
+                (case.release, f"{verdict} ({states:,} states)")
+            )
+    parts = [f"{run}: {'; '.join(_spans(cells))}." for run, cells in by_bounds.items()]
+    visited = "All states within these bounds were visited; the shortest runs there have as many steps."
+    if open_ones:
+        visited = f"Not decided for {', '.join(dict.fromkeys(open_ones))}."
+    return f"{visited} {' '.join(parts)}"
+
+
+def _spans(cells: list[tuple[str, str]]) -> list[str]:
+    """Values by release, releases in a row with one value together."""
+    groups: list[tuple[str, list[str]]] = []
+    for release, value in sorted(cells):
+        if groups and groups[-1][0] == value:
+            groups[-1][1].append(release)
+        else:
+            groups.append((value, [release]))
+    return [f"{_span(releases)} {value}" for value, releases in groups]
+
+
+def _counted(trace: Trace) -> str:
+    """The numbers of requests and failures in the run."""
+    names = [step.action for step in trace.steps[1:]]
+    requests, failures = (sum(n in kind for n in names) for kind in (REQUESTS, FAILURES))
+    counts = [(len(names), "step"), (requests, "request"), (failures, "failure")]
+    return ", ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in counts)
+
+
+def _setting(trace: Trace) -> str:
+    """The start of the run."""
+    s = trace.states[0]
+    p = s.partition
+    isr = "all in sync" if p.isr == frozenset(p.replicas) else f"ISR {plain(p.isr)}"
+    parts = [f"{len(s.unfenced)} brokers", f"replicas {plain(p.replicas)}", isr, f"MinISR {s.min_isr}"]
+    return ", ".join([*parts, f"unclean election {'on' if s.unclean else 'off'}"])
+
+
+def _story(trace: Trace) -> list[str]:
+    """The steps in words, with what changes, and what has become of the records."""
+    lines = []
+    for i in range(1, len(trace)):
+        before, after = trace.states[i - 1], trace.states[i]
+        changed = [f"{SHOWN[name]} {old} → {new}" for name, old, new in changes(before, after) if name in SHOWN]
+        if before == after:
+            changed = ["nothing is written: the controller throws"]
+        lines.append(f"{i}. {_sentence(trace.steps[i])}" + (f" *{'; '.join(changed)}*" if changed else ""))
+    leader, whole = trace.states[-1].partition.leader, trace.states[-1].complete
+    if leader is not None and leader not in whole:
+        lines.append(
+            f"\nBroker {plain(leader)} leads without every committed record; the brokers {plain(whole)} have them."
+        )
+    return lines
+
+
+def _sentence(step: TraceStep) -> str:
+    tell = SENTENCES.get(step.action)
+    return tell(step.params) if tell is not None else f"`{step.action}`."
+
+
+def _with_fixes(runs: list[list[Case]], record: FindingsRecord) -> str:
+    """Each run on a release and with its fixes: the first step that differs, the promise; "" if none is recorded."""
+    sentences = []
+    for cases in reversed(runs):
+        run = record.with_fixes.get(run_digest(cases[-1]))
+        if run is None:
+            continue
+        start = f"The run of {_span([c.release for c in cases])}"
+        if run.release_step:
+            sentences.append(f"{start} is none of Kafka {run.build}, which takes step {run.release_step} otherwise.")
+            continue
+        kept = "breaks" if run.release_test else "keeps"
+        changes = ", ".join(f"{name} {two or 'none'} instead of {one or 'none'}" for name, one, two in run.differs)
+        sentences.append(
+            f"{start}: Kafka {run.build} takes every step and {kept} the promise; with the fixes "
+            + (f"step {run.step}, `{run.text}`, gives {changes}, " if run.step else "every step is taken too, ")
+            + f"and the same requests {'break' if run.test else 'keep'} the promise."
+        )
+    return " ".join(sentences)
+
+
+def _confirmed(broken: list[Case], notes: Mapping[str, list[str]]) -> str:
+    """Kafka's classes that took every step of the run of each release."""
+    by_class: dict[str, list[str]] = {}
+    for case in broken:
+        for name in notes.get(run_digest(case)) or ["not executed"]:
+            by_class.setdefault(name, []).append(case.release)
+    took = [f"{name}: {', '.join(releases)}" for name, releases in by_class.items() if name != "not executed"]
+    executed = (
+        "For each release, Kafka's classes of that release executed every step of its run with the same outcome. "
+        f"{'; '.join(took)}."
+    )
+    others = f"Not executed: {', '.join(by_class['not executed'])}." if "not executed" in by_class else ""
+    return f"{executed if took else ''} {others}".strip()
+
+
+def story_of(case: Case) -> list[str]:
+    """The numbered steps of a case's run in words, and what has become of the records."""
+    return _story(trace_of(case.answer, case.headline.property)[0])
+
+
+def setting_of(case: Case) -> str:
+    """The start of a case's run in words."""
+    return _setting(trace_of(case.answer, case.headline.property)[0])

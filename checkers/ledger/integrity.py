@@ -1,0 +1,129 @@
+"""What the ledger pins beside verdicts: the list of claims, the kept traces, the engines; what of it is otherwise now.
+
+A digest notices a change of what it covers by somebody who did not write the ledger too. Execution notices more: the
+traces by plain Python (`--replay`), the engines by a sample of the runs (`--sample`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.console.files import PreparedModels
+from reassure.checkers.console.replayed import replayed_file
+from reassure.checkers.ledger.engines_version import engines_version
+from reassure.checkers.ledger.ledger import Ledger
+from reassure.checkers.ledger.run_spec import RunSpec
+from reassure.checkers.ledger.sample import RunAgain, by_other_engines
+from reassure.checkers.ledger.trace_store import SUFFIX, is_sealed
+from reassure.checkers.ledger.verdicts import Entry
+from reassure.checkers.machine.exit_codes import Exit, worst
+from reassure.spec.claims import Claim
+from reassure.spec.semantics.trace import TraceError, read_itf
+
+
+@dataclass
+class Integrity:
+    """What is otherwise than the ledger pins it."""
+
+    differences: list[str] = field(default_factory=list)
+    """Of claims, traces and repeated runs; each is drift."""
+    by_others: int = 0
+    """Readings that another version of the engines decided."""
+    confirmed: bool = False
+    """Whether the engines of now gave the results of a sample of those again, when the ledger was refreshed or here."""
+    repeated: list[str] = field(default_factory=list)
+    """The runs of the sample that was repeated here."""
+    replayed: int | None = None
+    """Traces that plain Python executed here."""
+    whole: bool = True
+    """Of the whole ledger: what no sample shows is a verdict then, and else a note."""
+
+    @property
+    def unseen(self) -> str:
+        """The readings that no sample shows to be the same with these engines, in words; "" if there are none."""
+        if self.confirmed or self.repeated or not self.by_others:
+            return ""
+        return (
+            f"another version of the engines decided {self.by_others:,} readings, and this one repeated no sample: "
+            "--sample repeats one, and --refresh records it"
+        )
+
+    @property
+    def code(self) -> Exit:
+        """17 where something differs; 15 if another version of the engines decided readings, and no sample was run."""
+        return worst(
+            [Exit.DRIFT if self.differences else Exit.OK, Exit.EXPECTATION if self.unseen and self.whole else Exit.OK]
+        )
+
+    @staticmethod
+    def of(
+        ledger: Ledger, found: list[Entry], runs: Mapping[RunSpec, set[str]], every: Iterable[Claim] | None
+    ) -> Integrity:
+        """Compares what is there with the ledger. runs: of the entries; every: claim that there is, if all count."""
+        others = by_other_engines(runs, ledger)
+        count = sum(a.run in others for e in found for a in e.answers)
+        differences = [] if every is None else [*_claims_that_are_gone(ledger, every), *_changed_traces(ledger)]
+        return Integrity(differences, count, ledger.confirmed == engines_version())
+
+    def add_sample(self, again: RunAgain) -> None:
+        """Adds what a sample of the runs gave."""
+        self.differences += again.differences
+        self.repeated = again.runs
+        self.confirmed = bool(again.runs) and not again.differences
+
+    def replay(self, ledger: Ledger, found: list[Entry], whole: bool) -> None:
+        """Executes the sealed traces in plain Python, all or those of the entries, and adds what they do not show."""
+        folder = ledger.paths.traces
+        lengths: dict[Path, set[int | None]] = {}
+        for answer in (a for e in found for a in e.answers):
+            for name, path in answer.traces.items():
+                lengths.setdefault(path, set()).add(answer.results[name].states)
+        paths = {folder / name for name in ledger.traces} if whole else set(lengths)
+        models: PreparedModels = {}
+        self.replayed = 0
+        for path in sorted(p for p in paths if is_sealed(p, ledger.traces)):
+            name = f"{folder.name}/{path.name}"
+            self.replayed += 1
+            try:
+                data = read_itf(path)
+            except TraceError as error:
+                self.differences.append(f"{name}: {error}")
+                continue
+            if "model_file" in data["#meta"]:
+                self.differences.append(f"{name}: of the model in a file, and claims are about those of the project")
+                continue
+            outcome = replayed_file(path, name, None, models)
+            if outcome.problem:
+                self.differences.append(f"{name}: {outcome.problem}")
+            states = len(data["states"])
+            for other in sorted(lengths.get(path, set()) - {states}, key=str):
+                self.differences.append(f"{name}: a trace of {states} states, and the ledger says {other}")
+
+    def data(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {**asdict(self), "engines": engines_version()}
+
+
+def _claims_that_are_gone(ledger: Ledger, every: Iterable[Claim]) -> list[str]:
+    """The claims that the ledger lists and no file has."""
+    present = {c.id for c in every}
+    return [
+        f"claim {name}: the ledger lists it, and no file of claims has it"
+        for name in ledger.claims
+        if name not in present
+    ]
+
+
+def _changed_traces(ledger: Ledger) -> list[str]:
+    """The traces that are missing, additional, or not as they were sealed."""
+    folder = ledger.paths.traces
+    named = (path for path in folder.rglob("*") if path.name.lower().endswith(SUFFIX))
+    present = {str(path.relative_to(folder)): path for path in named}
+    texts = {name: "the ledger seals it, and it is missing" for name in ledger.traces if name not in present}
+    texts |= {name: "the ledger does not seal it" for name in present if name not in ledger.traces}
+    texts |= {name: "not the trace that the ledger seals" for name, path in present.items()
+              if name in ledger.traces and not is_sealed(path, ledger.traces)}  # fmt: skip
+    return [f"{folder.name}/{name}: {texts[name]}" for name in sorted(texts)]

@@ -1,0 +1,93 @@
+"""Two processes for one task: one executes models, the other gives the exit code and imports none.
+
+A model is a program and can end its process with any exit code, also below Python. The answer therefore comes
+through a pipe; without it the exit code of the process means nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.only_answers import ENDED, SIGNALS
+
+TOGETHER = 0.5
+"""Seconds within which several signals count as one: a terminal and `timeout` send theirs to both processes."""
+AFTER = 0.02
+"""Seconds until Ctrl-C is tried again that came while an object was freed."""
+
+
+class Interrupts:
+    """The handler of signals that end a command with its results so far."""
+
+    def __init__(self) -> None:
+        self.last = float("-inf")
+
+    def __call__(self, number: int, frame: object) -> None:
+        now = time.monotonic()
+        if now - self.last >= TOGETHER:
+            self.last = now
+            raise KeyboardInterrupt
+
+    def lost(self, what: sys.UnraisableHookArgs) -> None:
+        """As `sys.unraisablehook`: raises again, a moment later, what a destructor has lost."""
+        if what.exc_type is not KeyboardInterrupt:
+            sys.__unraisablehook__(what)
+            return
+        self.last = float("-inf")
+        main = threading.main_thread().ident
+        later = threading.Timer(AFTER, signal.pthread_kill, [main, signal.SIGTERM])
+        later.daemon = True
+        later.start()
+
+
+def in_own_process(command: Callable[[], int]) -> int:
+    """The exit code that a command answers with; returns twice, in both processes.
+
+    The command begins with `SIGNALS` blocked, and lets them through when it can end with a record. Raises `Failure`
+    here if the other process ends without an answer. Signals that end a command are passed on.
+    """
+    answers, answering = os.pipe()
+    parent_is_there, held_by_parent = os.pipe()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, nobody learns how the process ended
+    child = os.fork()
+    if child == 0:
+        os.close(answers)
+        os.close(held_by_parent)
+        threading.Thread(target=_end_after, args=(parent_is_there,), daemon=True).start()
+        code = command()
+        os.write(answering, bytes([code]))
+        return code
+
+    def pass_on(number: int, frame: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, number)
+
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, pass_on)
+    os.close(answering)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.set_blocking(answers, False)  # a process that the command has left may hold the other end
+    answer = b""
+    with contextlib.suppress(BlockingIOError):
+        answer = os.read(answers, 1)
+    if answer and status in (answer[0], *(-number for number in SIGNALS)):  # a signal may end what is left to clear up
+        return answer[0]
+    if status == -signal.SIGKILL:
+        raise Failure(Exit.SYSTEM, "the process was killed, as the system does if memory is short")
+    raise Failure(Exit.INTERNAL, ENDED if status >= 0 else f"the process was ended by {signal.Signals(-status).name}")
+
+
+def _end_after(parent_is_there: int) -> None:
+    """Ends this process as soon as the other one has ended, also if that one was killed."""
+    os.read(parent_is_there, 1)
+    os._exit(Exit.INTERNAL.value)

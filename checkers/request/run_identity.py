@@ -1,0 +1,111 @@
+"""The identity of a run, made once: every record and every trace of the run is written by it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
+from reassure.checkers.machine.stop import Stop, StopReason
+from reassure.checkers.request.model_loader import own_file
+from reassure.checkers.request.prepare import Prepared
+from reassure.checkers.request.run_record import RunRecord
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import Trace, to_itf
+
+SCHEMA = 1
+ENGINE_VERSION = "0.1.0"
+
+
+def trace_stem(model: str, settings: Iterable[str], name: str, method: str = "check") -> str:
+    """The name, without suffix, of the files of a trace. settings: KEY=VALUE, in any order.
+
+    Traces of two methods, or of two configurations, never have the same name, unless the configurations differ by case
+    or punctuation alone.
+    """
+    signed = (re.sub(r"=\s*-", "=minus", pair.lower()) for pair in sorted(settings))
+    pairs = "-".join(re.sub(r"[^a-z0-9]+", "-", pair) for pair in signed)
+    return "--".join(part for part in (model, pairs, method if method != "check" else "", name) if part)
+
+
+@dataclass(frozen=True)
+class RunIdentity:
+    """One run: the model and its configuration, the engine or analysis, and the command that repeats it.
+
+    source: the name or path that the model was asked for by. settings: KEY=VALUE, as they were given.
+    """
+
+    model: str
+    model_sha256: str | None
+    config: dict[str, Any]
+    engine: str | None
+    repro: str
+    source: str = ""
+    settings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, prepared: Prepared, engine: str, repro: str) -> RunIdentity:
+        """The identity of a run of this model."""
+        return cls(
+            prepared.bound.model.name, prepared.sha256, prepared.config, engine, repro, prepared.source,
+            prepared.settings,
+        )  # fmt: skip
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of records and traces that identify the model and its configuration."""
+        return {"model": self.model, "model_sha256": self.model_sha256, "config": self.config}
+
+    def record(self, code: Exit, complete: bool, stopped: Stop) -> RunRecord:
+        """The run record without results."""
+        return {
+            "schema": SCHEMA,
+            "verdict": PASS_TO_DEPTH if code is Exit.OK and stopped.reason is StopReason.DEPTH else VERDICTS[code],
+            "exit_code": code.value,
+            "complete": complete,
+            "stop_reason": stopped.reason,
+            "stopped_because": stopped.text,
+            "model": self.model,
+            "model_sha256": self.model_sha256,
+            "config": self.config,
+            "engine": self.engine,
+            "engine_version": ENGINE_VERSION,
+            "properties": [],
+            "covers": [],
+            "not_applicable": [],
+            "meanings": {},
+            "replaced": {},
+            "actions": {},
+            "stats": {},
+            "repro": self.repro,
+        }
+
+    def origin(self) -> dict[str, Any]:
+        """The part of a trace's `#meta` that names the run."""
+        own = {"model_file": self.source} if own_file(self.source) else {}
+        return {
+            **self.fields(),
+            "engine": self.engine,
+            "engine_version": ENGINE_VERSION,
+            "repro": self.repro,
+            **own,
+        }
+
+    def sign(self, trace: Trace, name: str, kind: str) -> None:
+        """Notes in a trace where it comes from. name, kind: of the property that it shows."""
+        signed = {**self.fields(), "property": name, "property_kind": kind, **self.origin()}
+        trace.meta = {**signed, **{key: value for key, value in trace.meta.items() if key not in signed}}
+
+    def write_trace(self, folder: Path, name: str, trace: Trace, bound: BoundModel, method: str = "check") -> str:
+        """Writes a trace as ITF; the file's path. name, method: as of `trace_stem`."""
+        path = folder / f"{trace_stem(self.model, self.settings, name, method)}.itf.json"
+        write_atomically(path, to_itf(trace, bound))
+        return str(path)
+
+
+def error_record(code: Exit, message: str, model: str, repro: str) -> RunRecord:
+    """The record of a run that ended before an engine could answer."""
+    return RunIdentity(model, None, {}, None, repro).record(code, False, Stop(StopReason.NOT_STARTED, message))

@@ -1,0 +1,138 @@
+"""The files of the project's traces: one for each run, whatever it violates and whichever releases have it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reassure.checkers.api import check, load
+from reassure.checkers.cli.main import main
+from reassure.checkers.ledger.trace_store import TraceStore, paths, trace_files
+from reassure.checkers.machine.exit_codes import Exit
+from tests.helpers.committed_traces import committed_file
+
+RELEASES = ("4.2", "4.3", "4.4")
+
+
+@pytest.fixture(scope="module")
+def store() -> TraceStore:
+    """Going back and a target in two steps: 4.3 and 4.4 do the same."""
+    store = TraceStore()
+    names = ("leads_where_it_was_asked_to", "retarget_replaces_the_target", "rolling_back_ends")
+    for release in RELEASES:
+        model = load("kraft_kafka", release=release, disturbances=0)
+        for found in check(model, properties=names, depth=3, engine="reference").properties:
+            if found.trace is not None:
+                store.add(found.trace, model.bound)
+    return store
+
+
+def itf(path: Path) -> dict[str, Any]:
+    data = json.loads(path.read_text(encoding="utf-8"))
+    assert isinstance(data, dict)
+    return data
+
+
+def test_one_file_for_each_run(store: TraceStore, tmp_path: Path) -> None:
+    store.write(tmp_path)
+    assert {path.name: list(itf(path)["#meta"]["properties"]) for path in sorted(tmp_path.iterdir())} == {
+        "kraft_kafka--disturbances-0--leads_where_it_was_asked_to.itf.json": [
+            "leads_where_it_was_asked_to", "retarget_replaces_the_target",
+        ],
+        "kraft_kafka--disturbances-0--rolling_back_ends.itf.json": ["rolling_back_ends"],
+    }  # fmt: skip
+    first, second = sorted(tmp_path.iterdir())
+    meta = itf(first)["#meta"]
+    assert (meta["releases"], meta["config"]["release"]) == (["4.2", "4.3", "4.4"], "4.4")
+    assert itf(second)["#meta"]["releases"] == ["4.3", "4.4"]
+    assert meta["repro"] == "reassure check kraft_kafka --set=disturbances=0"
+    assert not {"model_sha256", "engine_version", "property"} & set(meta)
+
+
+def test_a_state_is_a_line(store: TraceStore) -> None:
+    for file in store.files():
+        assert len(file.text.splitlines()) == file.states + 6
+
+
+def test_what_is_read_is_what_was_written(store: TraceStore, tmp_path: Path) -> None:
+    store.write(tmp_path)
+    assert TraceStore.read(tmp_path).traces == store.traces
+    assert set(paths(trace_files(tmp_path))) == set(store.traces)
+    assert [file.text for file in TraceStore.read(tmp_path).files()] == [file.text for file in store.files()]
+
+
+def test_a_release_that_does_something_else_has_a_file_of_its_own(store: TraceStore, tmp_path: Path) -> None:
+    assert len(store.write(tmp_path)) == 2 and store.write(tmp_path) == []
+    (newest,) = (
+        key for key in store.traces if key.property == "rolling_back_ends" and '"release": "4.4"' in key.config
+    )
+    longer = json.loads(json.dumps(store.traces[newest]))
+    longer["states"].append(longer["states"][-1])
+    TraceStore({**store.traces, newest: longer}).write(tmp_path)
+    assert [path.name for path in sorted(tmp_path.iterdir())][1:] == [
+        "kraft_kafka--disturbances-0--rolling_back_ends.itf.json",
+        "kraft_kafka--disturbances-0-release-4-3--rolling_back_ends.itf.json",
+    ]
+    TraceStore({key: data for key, data in store.traces.items() if key != newest}).write(tmp_path)
+    assert [path.name for path in sorted(tmp_path.iterdir())][1:] == [
+        "kraft_kafka--disturbances-0-release-4-3--rolling_back_ends.itf.json"
+    ]
+
+
+def test_a_broken_file_is_no_trace(tmp_path: Path) -> None:
+    (tmp_path / "die_hard--goal.itf.json").write_text("{")
+    assert TraceStore.read(tmp_path).traces == {}
+
+
+def test_a_replay_is_of_every_release_and_property(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """SECURITY.md, 5."""
+    path = committed_file("kraft_kafka", "rolling_back_ends", release="4.3", disturbances=2)
+    assert main(["replay", str(path)]) == Exit.OK.value
+    assert capsys.readouterr().out.splitlines() == [
+        "Kafka 4.3: kraft_kafka accepts the trace: 2 steps",
+        "Kafka 4.3: rolling_back_ends is violated at its end",
+        "Kafka 4.4: kraft_kafka accepts the trace: 2 steps",
+        "Kafka 4.4: rolling_back_ends is violated at its end",
+    ]
+    data = itf(path)
+    data["#meta"]["releases"].append("4.2")
+    copy = tmp_path / path.name
+    copy.write_text(json.dumps(data))
+    assert main(["replay", str(copy)]) == Exit.TRACE.value
+    assert "reassure: Kafka 4.2: kraft_kafka does not accept" in capsys.readouterr().err
+    assert main(["replay", str(tmp_path)]) == Exit.TRACE.value
+    assert "does not accept" in capsys.readouterr().out
+    data["#meta"] |= {
+        "releases": ["4.4"],
+        "properties": {"rolling_back_ends": "step", "isr_within_replicas": "invariant"},
+    }
+    copy.write_text(json.dumps(data))
+    assert main(["replay", str(copy)]) == Exit.EXPECTATION.value
+    assert "isr_within_replicas holds at its end" in capsys.readouterr().out
+
+
+def test_a_story_says_why_each_property_is_violated(capsys: pytest.CaptureFixture[str]) -> None:
+    path = committed_file("kraft_kafka", "retarget_replaces_the_target", release="4.4")
+    assert list(itf(path)["#meta"]["properties"]) == ["leads_where_it_was_asked_to", "retarget_replaces_the_target"]
+    for words in ([], ["--format=md"]):
+        assert main(["show", str(path), *words]) == Exit.OK.value
+        shown = capsys.readouterr().out
+        assert "leads_where_it_was_asked_to is violated after 2 steps" in shown
+        assert "retarget_replaces_the_target is violated too\n" in shown
+        assert shown.count("false: ") == 3
+
+
+def test_a_trace_of_settings_that_the_model_no_longer_has_is_left_out(store: TraceStore, tmp_path: Path) -> None:
+    """A setting that is new has its default in no name of a file: the old trace would share a name with the new one."""
+    for path in store.write(tmp_path):
+        data = itf(path)
+        del data["#meta"]["config"]["elr"]
+        path.write_text(json.dumps(data), encoding="utf-8")
+    assert TraceStore.read(tmp_path).traces == {}
+    newer = TraceStore.read(tmp_path)
+    newer.traces |= store.traces
+    newer.write(tmp_path)
+    assert TraceStore.read(tmp_path).traces == store.traces

@@ -1,0 +1,86 @@
+"""Ctrl-C while processes are started, and while objects are freed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from reassure.checkers.machine.own_process import Interrupts
+from reassure.checkers.machine.stop import interrupts_wait
+
+
+@pytest.fixture(autouse=True)
+def heeded() -> Iterator[None]:
+    """A suite in the background ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_takes_effect_after_the_block() -> None:
+    steps = []
+    with pytest.raises(KeyboardInterrupt):
+        with interrupts_wait():
+            os.kill(os.getpid(), signal.SIGINT)
+            steps.append("the rest of the block")
+        steps.append("after the block")
+    assert steps == ["the rest of the block"]
+
+
+def test_ctrl_c_is_as_before_after_the_block() -> None:
+    with interrupts_wait():
+        pass
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+        signal.sigtimedwait([signal.SIGUSR1], 1)
+
+
+def test_a_process_that_is_started_in_the_block_does_not_get_it() -> None:
+    program = "import os, signal; os.kill(os.getpid(), signal.SIGINT); print('lives')"
+    with interrupts_wait():
+        process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert process.communicate(timeout=30) == ("lives\n", None)
+
+
+def test_ctrl_c_in_a_destructor_takes_effect_after_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps, interrupt = [], Interrupts()
+    monkeypatch.setattr(sys, "unraisablehook", interrupt.lost)
+
+    class Freed:
+        def __del__(self) -> None:
+            steps.append("interrupted")
+            signal.raise_signal(signal.SIGINT)
+            steps.append("not reached")
+
+    before = {n: signal.signal(n, interrupt) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Freed()
+            time.sleep(20)
+            steps.append("slept")
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert steps == ["interrupted"]
+    assert capsys.readouterr().err == ""
+
+
+def test_another_error_in_a_destructor_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", Interrupts().lost)
+
+    class Freed:
+        def __del__(self) -> None:
+            raise ZeroDivisionError("of the destructor")
+
+    Freed()
+    assert "ZeroDivisionError: of the destructor" in capsys.readouterr().err

@@ -1,0 +1,160 @@
+"""The digest changes with what a model means, and with nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.request.digest import SAME_MEANING, _ModuleDigests, digest, module_files, source
+from reassure.checkers.request.model_loader import load
+
+MODEL = '''"""A counter."""
+from dataclasses import dataclass
+from typing import Annotated
+
+from reassure import Model, Range, action, initial, invariant, replace, require
+from rules import step
+
+@dataclass(frozen=True)
+class Config:
+    top: Annotated[int, Range(1, 5)] = 3
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(0, 5)]
+    """How far it counted."""
+
+@initial
+def start(c: Config) -> State:
+    return State(0)
+
+@action(who="clock")
+def tick(s: State) -> State:
+    """Counts."""
+    require(s.n < 3)  # not further
+    return replace(s, n=s.n + step())
+
+@invariant
+def small(s: State) -> bool:
+    """It stays small."""
+    return s.n <= 3
+
+MODEL = Model.of(__name__, state=State, config=Config)
+'''
+RULES = '"""What a step is."""\n\ndef step() -> int:\n    return 1\n'
+numbers = itertools.count()
+
+
+@pytest.fixture
+def taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    """The digest of a model's text with the text of the module that it imports."""
+
+    def digest_of(model: str = MODEL, rules: str = RULES, name: str = "counter", imported: str = "rules") -> str:
+        folder = tmp_path / f"v{next(numbers)}"
+        folder.mkdir()
+        (folder / f"{name}.py").write_text(model)
+        (folder / f"{imported}.py").write_text(rules)
+        with monkeypatch.context() as patch:
+            for module in (name, imported):
+                patch.delitem(sys.modules, module, raising=False)
+            patch.syspath_prepend(str(folder))
+            made = digest(load(str(folder / f"{name}.py")))
+            for module in (name, imported):
+                patch.delitem(sys.modules, module, raising=False)
+        return made
+
+    return digest_of
+
+
+def test_words_do_not_count(taken) -> None:  # type: ignore[no-untyped-def]
+    expected = taken()
+    assert len(expected) == 64
+    assert taken(MODEL.replace('"""Counts."""', '"""Goes on by a step."""')) == expected
+    assert taken(MODEL.replace('    """Counts."""\n', "")) == expected
+    assert taken(MODEL.replace("  # not further", "")) == expected
+    assert taken(MODEL.replace("s.n < 3", "(s.n   <   3)")) == expected
+    assert taken(MODEL.replace('    """How far it counted."""\n', "")) == expected
+    assert taken(rules=RULES.replace("What a step is.", "A step.")) == expected
+
+
+def test_names_of_files_do_not_count(taken) -> None:  # type: ignore[no-untyped-def]
+    moved = taken(MODEL.replace("from rules import", "from moved_rules import"), imported="moved_rules")
+    assert moved == taken() == taken(name="renamed_counter")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("s.n < 3", "s.n <= 3"),
+        ("s.n < 3", "3 > s.n"),
+        ("Range(0, 5)", "Range(0, 6)"),
+        ('who="clock"', 'who="wall"'),
+        ("def small", "def tiny"),
+        ("top: Annotated[int, Range(1, 5)] = 3", "top: Annotated[int, Range(1, 5)] = 4"),
+        ("s.n + step()", "s.n - step()"),
+    ],
+)
+def test_meaning_counts(old: str, new: str, taken) -> None:  # type: ignore[no-untyped-def]
+    assert old in MODEL
+    assert taken(MODEL.replace(old, new)) != taken()
+
+
+def test_what_is_imported_counts(taken) -> None:  # type: ignore[no-untyped-def]
+    assert taken(rules=RULES.replace("return 1", "return 2")) != taken()
+    assert taken(rules=RULES.replace("return 1", "return True")) != taken()
+
+
+def test_shipped_models_differ() -> None:
+    names = ("kraft", "kraft_kafka", "core", "die_hard", "epoch_unchecked", "retarget_unchecked")
+    assert len({digest(load(name)) for name in names}) == len(names)
+
+
+@pytest.mark.parametrize("name", ["kraft", "die_hard", "batching"])
+def test_what_else_is_loaded_does_not_count(name: str) -> None:
+    """One process loads the model alone; the other has used the whole API and another engine before."""
+    text = (
+        f"from reassure.checkers.request import digest, model_loader; print(digest.digest(model_loader.load({name!r})))"
+    )
+    engine = "reassure.checkers.engines.symbolic.prover"
+    before = f"import reassure, {engine}; reassure.check('die_hard', engine='reference')\n"
+    alone, among = (
+        subprocess.run(
+            [sys.executable, "-c", words], env=dict(os.environ), capture_output=True, text=True, check=True
+        ).stdout
+        for words in (text, before + text)
+    )
+    assert alone == among
+    assert len(alone.strip()) == 64
+
+
+def test_the_files_of_a_model_are_its_own_and_those_it_imports() -> None:
+    assert [path.name for path in module_files(load("core_liveness"))] == ["core.py", "core_liveness.py"]
+
+
+def test_an_import_inside_a_function_counts_whether_loaded_or_not(taken) -> None:  # type: ignore[no-untyped-def]
+    late = RULES.replace("    return 1", "    import graphlib, later_on\n    return 1")
+    assert taken(rules=late) != taken()
+    assert taken(rules=late) == taken(rules=late)
+
+
+def test_a_loader_without_text_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of pytest, for the modules of a package with a plugin."""
+    model = load("two_phase_commit")
+    before = digest(model)
+    monkeypatch.setattr(sys.modules[model.module], "__loader__", object())
+    assert source(model.module) is not None
+    assert digest(model) == before
+
+
+def test_a_text_of_the_language_that_changes_no_meaning_keeps_its_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row of the table is of a text that is there now, and all of them are taken away with it."""
+    vocabulary = "reassure.spec.language.vocabulary"
+    assert _ModuleDigests().of(vocabulary) == "90c3cc2313de66164118b53cc0a2129f714594a86ec788b08e709b0bfc0bf5db"
+    kept = set(SAME_MEANING)
+    monkeypatch.setattr("reassure.checkers.request.digest.SAME_MEANING", {})
+    assert {_ModuleDigests().of(vocabulary)} == kept
