@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import shutil
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from reassure import checkers, spec
+from reassure import checkers
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
 from reassure.checkers.ledger import engines_version, ledger, recorded_run, sample
@@ -377,60 +376,40 @@ def test_a_sample_is_cheap_and_has_every_kind_of_result() -> None:
 
 def test_the_version_of_the_engines_is_of_their_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An edit of a line changes it, one of a comment does not."""
-    for package, names in ((checkers, (*engines_version.FOLDERS, "base", "traces")), (spec, engines_version.OF_SPEC)):
-        for name in names:
-            shutil.copytree(Path(package.__path__[0]) / name, tmp_path / name)
-    shutil.copy(Path(checkers.__path__[0]) / "check.py", tmp_path)
-    for name in ("checkers", "spec"):
-        monkeypatch.setattr(engines_version, name, SimpleNamespace(__path__=[str(tmp_path)]))
+    root = Path(checkers.__path__[0]).parent
+    for folder in ("checkers", "spec"):
+        shutil.copytree(root / folder, tmp_path / folder, ignore=lambda _, names: {n for n in names if n == "java"})
+    monkeypatch.setattr(engines_version, "checkers", SimpleNamespace(__path__=[str(tmp_path / "checkers")]))
     version = engines_version.engines_version.__wrapped__
     assert version() == engines_version.engines_version()
-    path = tmp_path / "engines" / "reference" / "search.py"
-    text = path.read_text(encoding="utf-8")
-    path.write_text(f"# A remark.\n{text}", encoding="utf-8")
-    assert version() == engines_version.engines_version()
-    path.write_text(f"{text}\nNOTHING_IS_EVER_VIOLATED = True\n", encoding="utf-8")
-    assert version() != engines_version.engines_version()
-    path.write_text(text, encoding="utf-8")
-    for name in ("language/annotations.py", "request/vacuity.py", "traces/raising.py", "traces/fairness.py"):
+    decide = (
+        "checkers/engines/reference/search.py", "checkers/request/vacuity.py", "checkers/traces/raising.py",
+        "checkers/traces/fairness.py", "spec/language/annotations.py",
+    )  # fmt: skip
+    for name, word, changes in [
+        *((name, "NOTHING_IS_EVER_VIOLATED = True", True) for name in decide),
+        (decide[0], "# A remark.", False),
+        ("checkers/machine/terminal.py", "COLUMNS = 80", False),
+        ("checkers/gate/junit.py", "COLUMNS = 80", False),
+    ]:
         path = tmp_path / name
         text = path.read_text(encoding="utf-8")
-        path.write_text(f"{text}\nEVERYTHING_HOLDS = True\n", encoding="utf-8")
-        assert version() != engines_version.engines_version()
+        path.write_text(f"{text}\n{word}\n", encoding="utf-8")
+        assert (version() != engines_version.engines_version()) == changes, name
         path.write_text(text, encoding="utf-8")
     assert version() == engines_version.engines_version()
 
 
-DECIDES_NOTHING = {
-    "checkers/machine/atomic_files.py", "checkers/request/declared.py", "checkers/machine/exit_codes.py",
-    "checkers/request/meaning.py", "checkers/machine/missing_file.py", "checkers/machine/own_files.py",
-    "checkers/machine/polled_interrupts.py", "checkers/machine/progress.py", "checkers/request/run_identity.py",
-    "checkers/request/run_record.py", "checkers/request/shared_options.py", "checkers/machine/terminal.py",
-    "checkers/engines/spark/engine.py", "checkers/traces/expression_claims.py", "checkers/traces/format_value.py",
-}  # fmt: skip
-"""What says how a run is asked for and told, and engines that the ledger does not use."""
-
-
-def _imported(path: Path, root: Path) -> set[Path]:
-    """The files of this program that a file imports."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("reassure."):
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    files = (root.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in names)
-    return {file for file in files if file.is_file()}
-
-
-def test_the_version_is_of_all_that_decides() -> None:
-    """What the engines import is in their version, or is named here because it decides nothing."""
+def test_the_version_is_of_all_that_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each exception is imported by what decides, so that none stands in the list for nothing."""
     root = Path(checkers.__path__[0]).parent
-    of_checkers, of_spec = root / "checkers", root / "spec"
-    inside = {p for name in engines_version.FOLDERS for p in (of_checkers / name).rglob("*.py")}
-    inside |= {p for name in engines_version.OF_SPEC for p in (of_spec / name).rglob("*.py")}
-    inside |= {of_checkers / name for name in engines_version.FILES}
-    outside = {str(file.relative_to(root)) for path in inside for file in _imported(path, root)}
-    outside -= {str(path.relative_to(root)) for path in inside}
-    assert outside == DECIDES_NOTHING
+    deciding = {str(path.relative_to(root)) for path in engines_version.deciding_files(root)}
+    assert deciding >= {"checkers/check.py", "checkers/request/result.py", "checkers/machine/stop.py"}
+    exceptions = engines_version.DECIDES_NOTHING
+    assert not deciding & exceptions
+    monkeypatch.setattr(engines_version, "DECIDES_NOTHING", frozenset())
+    reached = {str(path.relative_to(root)) for path in engines_version.deciding_files(root)}
+    assert [name for name in sorted(exceptions) if not any(path.startswith(name) for path in reached)] == []
 
 
 def test_the_project_is_as_its_ledger_pins_it(capsys: pytest.CaptureFixture[str]) -> None:
