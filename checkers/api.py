@@ -175,7 +175,7 @@ def loaded_with(model: str | Path | LoadedModel, settings: Mapping[str, Any]) ->
 
 
 def load(model: str | Path, **settings: Any) -> LoadedModel:
-    """The model of a name (`kraft`) or a path, with configuration fields set.
+    """The model of a name (`core`) or a path, with configuration fields set.
 
     Raises `Failure`, with an exit code and one line, if there is none or a setting is wrong.
     """

@@ -241,6 +241,60 @@ def test_checkers_import_no_model() -> None:
             assert name != "reassure.models" or path.name == "model_loader.py", f"{path.name} imports {name}"
 
 
+OF_KAFKA = ("checkers/kafka", "spec/kafka", "models")
+WORDS = re.compile(r"(?<![a-z])(kafka|kraft|isr)(?![a-z])", re.IGNORECASE)
+SAYS_KAFKA = {
+    "checkers/cli/commands/completion.py": 1,
+    "checkers/cli/commands/replay.py": 1,
+    "checkers/console/commands.py": 5,
+    "checkers/console/parser.py": 2,
+    "checkers/gate/gate_file.py": 1,
+    "checkers/gate/kinds.py": 2,
+    "checkers/ledger/pages.py": 6,
+    "checkers/ledger/summary.py": 4,
+    "checkers/ledger/verdicts.py": 1,
+    "checkers/publish/__init__.py": 8,
+    "checkers/publish/claim_pages.py": 1,
+    "checkers/publish/commands_page.py": 3,
+    "checkers/publish/front_page.py": 2,
+    "checkers/publish/model_pages.py": 1,
+    "checkers/publish/trace_pages.py": 2,
+    "checkers/tla/context.py": 1,
+    "spec/claims/__init__.py": 7,
+    "src/reassure/__init__.py": 1,
+}
+"""Lines, by file, that name Kafka, KRaft or the ISR outside of Kafka's rooms. These numbers may only become smaller."""
+IMPORTS_KAFKA = {"checkers/publish/__init__.py", "checkers/publish/front_page.py", "checkers/ledger/verdicts.py"}
+"""The files outside of Kafka's rooms that import from them. This set may only become smaller."""
+
+
+def outside_of_kafka() -> list[Path]:
+    return [
+        path
+        for path in modules("checkers", "spec", "src/reassure")
+        if not path.relative_to(ROOT).as_posix().startswith(OF_KAFKA)
+    ]
+
+
+def test_only_the_rooms_of_kafka_name_it() -> None:
+    """The checker is of any protocol."""
+    lines = {path: path.read_text(encoding="utf-8").splitlines() for path in outside_of_kafka()}
+    counts = {
+        str(path.relative_to(ROOT)): sum(bool(WORDS.search(line)) for line in of_it) for path, of_it in lines.items()
+    }
+    assert {name: count for name, count in counts.items() if count} == SAYS_KAFKA
+
+
+def test_only_the_rooms_of_kafka_import_them() -> None:
+    """Commands are imported by name (`console/commands.py`), and models by the loader."""
+    importing = {
+        str(path.relative_to(ROOT))
+        for path in outside_of_kafka()
+        if any(name.startswith(("reassure.checkers.kafka", "reassure.spec.kafka")) for name in imports(path))
+    }
+    assert importing == IMPORTS_KAFKA
+
+
 def test_nothing_is_imported_by_the_name_of_its_folder() -> None:
     """`import spec` finds nothing where the project is installed."""
     for path in modules(*FOLDERS, "tests"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
-    "models": ("reassure models", "reassure models kraft", "reassure models my_idea.py"),
+    "models": ("reassure models", "reassure models core", "reassure models my_idea.py"),
     "check": (
         "reassure check my_idea.py --set clients=3",
         "reassure check my_idea.py --invariant 'len(s.using) <= 1'",

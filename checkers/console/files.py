@@ -78,12 +78,12 @@ ReadTrace = tuple[Trace, BoundModel, str]
 
 
 def read_trace(path: Path, model: str | None) -> ReadTrace:
-    """The trace of a file; of several releases of Kafka that have it, under the rules of the newest."""
+    """The trace of a file; of several configurations that have it, under the last, which is the newest release."""
     return read_traces(path, model)[-1]
 
 
 def read_traces(path: Path, model: str | None, prepared: PreparedModels | None = None) -> list[ReadTrace]:
-    """The trace of a file under each configuration that it is a run of: the oldest release of Kafka first.
+    """The trace of a file under each configuration that it is a run of: the oldest release first.
 
     prepared: models are looked up there first, and noted there.
     """

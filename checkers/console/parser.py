@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from reassure import __version__, spec
-from reassure.checkers.console.commands import COMMANDS, CommandModule, command, options_of, subcommands
+from reassure.checkers.console.commands import COMMANDS, GROUPS, CommandModule, command, options_of, subcommands
 from reassure.checkers.console.examples import EXAMPLES
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.declared import Option, repro
@@ -20,6 +20,12 @@ DESCRIPTION = (
 )
 OF_SPARK_ONLY = "with --engine spark"
 OUTPUT = "output"
+TITLES = {
+    "check": "check (write a model, check it, read its counterexamples)",
+    "ask": "ask (further questions about a model)",
+    "Kafka": "Kafka (clusters, logs, documents and released code)",
+}
+"""The headings of the groups of commands."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -120,8 +126,11 @@ def _overview() -> Parser:
     parser.add_argument("command", choices=list(COMMANDS), metavar="COMMAND", help="one of those below")
     parser.add_argument("--version", action="version", version=f"reassure {__version__}")
     width = max(map(len, COMMANDS))
-    parser.epilog = "commands:\n" + "\n".join(f"  {name:{width}}  {text}" for name, text in COMMANDS.items())
-    parser.epilog += f"\n\nthe language of models: {Path(spec.__path__[0]) / 'README.md'}"
+    groups = [
+        "\n".join([f"{TITLES[group]}:", *(f"  {name:{width}}  {COMMANDS[name]}" for name in names)])
+        for group, names in GROUPS.items()
+    ]
+    parser.epilog = "\n\n".join([*groups, f"the language of models: {Path(spec.__path__[0]) / 'README.md'}"])
     return parser
 
 

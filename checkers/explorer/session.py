@@ -150,7 +150,7 @@ class ExplorerSession:
         if query.get("do") == "stop":
             self.find.stop()
         elif not expression:
-            raise BadRequest("an expression is missing: for example s.isr == s.replicas")
+            raise BadRequest("an expression is missing: for example s.holder is None")
         elif len(expression) > LONGEST_EXPRESSION:
             raise BadRequest(f"an expression has at most {LONGEST_EXPRESSION:,} characters")
         else:

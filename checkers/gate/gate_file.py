@@ -4,7 +4,7 @@ budget = "10m"                           # of all checks together; what has not 
 
 [[check]]
 kind = "check"                           # a command; its options are keys of the check
-model = "kraft"
+model = "core"
 set = { brokers = 3 }
 expect = "pass"                          # or another verdict string, such as "safety-violation"
 violated = ["goal_not_reached"]          # exactly these properties, with the length of the trace if given
@@ -143,7 +143,7 @@ def judged_keys(kind: str) -> dict[str, Schema]:
 def keys(kind: str) -> dict[str, Schema]:
     """Every key that a check of a kind may have."""
     schemas = {**judged_keys(kind), **{key: schema_of(kind, option) for key, option in options(kind).items()}}
-    about = {"description": 'a name or a path, such as "kraft"'}
+    about = {"description": 'a name or a path, such as "core"'}
     return {key: {**s, **about} if key in kind_of(kind).models else s for key, s in schemas.items()}
 
 

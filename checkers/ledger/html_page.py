@@ -17,12 +17,11 @@ from reassure.checkers.ledger.pages import (
     standing,
     title,
 )
-from reassure.checkers.ledger.verdicts import ESTABLISHED, Entry, ReadingAnswer, table, trace_of
+from reassure.checkers.ledger.verdicts import ESTABLISHED, PROMISES, Entry, ReadingAnswer, table, trace_of
 from reassure.checkers.pictures.html_page import Markup, introduction, page, story, tag
 from reassure.checkers.pictures.html_page import table as html_table
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.traces.render import ending
-from reassure.spec.kafka.shared_properties import PROMISES
 
 TONES = {"green": "good", "bold red": "bad", "yellow": "open"}
 

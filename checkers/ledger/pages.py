@@ -12,10 +12,17 @@ from reassure.checkers.analyses.mutants.record import of_the_project
 from reassure.checkers.ledger import markdown
 from reassure.checkers.ledger.ledger import RecordedResult
 from reassure.checkers.ledger.mutant_page import unexercised_remarks
-from reassure.checkers.ledger.verdicts import ESTABLISHED, Entry, ReadingAnswer, ReadingVerdict, Standing, table
+from reassure.checkers.ledger.verdicts import (
+    ESTABLISHED,
+    PROMISES,
+    Entry,
+    ReadingAnswer,
+    ReadingVerdict,
+    Standing,
+    table,
+)
 from reassure.checkers.machine.terminal import Console
 from reassure.spec.claims import Claim
-from reassure.spec.kafka.shared_properties import PROMISES
 
 STYLES = {
     "proved": "green",

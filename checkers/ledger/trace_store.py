@@ -1,4 +1,4 @@
-"""The project's traces: a file for each run, with the properties that it violates and the Kafka releases that have it.
+"""The project's traces: a file for each run, with the properties that it violates and the releases that have it.
 
 Two traces are one run if model, configuration, steps and states are equal. Configurations that differ in the release
 alone share a file: it lists its releases, and its own configuration names the newest. The digest of the model's text
@@ -64,7 +64,7 @@ class StoredTrace:
     model: str
     settings: tuple[str, ...]
     releases: tuple[str, ...]
-    """Of Kafka, oldest first; none if the model has no such setting."""
+    """Oldest first; none if the model has no such setting."""
     properties: tuple[str, ...]
     states: int
     text: str

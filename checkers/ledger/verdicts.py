@@ -17,7 +17,7 @@ from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.result import PropertyStatus
 from reassure.checkers.request.run_identity import ENGINE_VERSION
 from reassure.spec.claims import ANY_NUMBER, PROOFS, Claim, Quantifier, Reading, judges
-from reassure.spec.kafka.shared_properties import PROMISES
+from reassure.spec.kafka.shared_properties import PROMISES as PROMISES
 from reassure.spec.language.vocabulary import TEMPORAL
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, from_itf, read_itf
@@ -187,7 +187,7 @@ class Entry:
 
     @property
     def standing(self) -> Standing:
-        """The standing by the readings of the text; those of Kafka and of mutants count where the text has none."""
+        """The standing by the readings of the text; those of code and of mutants count where the text has none."""
         of_text = [a for a in self.answers if a.reading.column == "document"]
         verdicts = {a.verdict for a in of_text or self.answers}
         for verdict in (ReadingVerdict.MISSING, ReadingVerdict.UNDECIDED, ReadingVerdict.NOT_DECIDED):

@@ -18,7 +18,7 @@ from reassure.checkers.request.options import (
     SparkOptions,
 )
 
-MODEL = Option("MODEL", "a name (kraft), a path (my_idea.py) or a module (pkg.my_idea)")
+MODEL = Option("MODEL", "a name (core), a path (my_idea.py) or a module (pkg.my_idea)")
 SET = Option(
     "--set KEY=VALUE", "set a configuration value (default: the model's); repeatable", repeatable=True, place=0
 )

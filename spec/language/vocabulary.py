@@ -203,7 +203,7 @@ def step_property(
     It may also name `action: Action` (compare with `==` or `in`), the configuration, and, with `on`,
     parameters of those actions by their names. `on` and `tags` narrow the steps it is about.
 
-    `watches` goes with `tags` (and may with `on`): fields of the state, `"partition.isr"` too, that no other action may
+    `watches` goes with `tags` (and may with `on`): fields of the state, `"queue.head"` too, that no other action may
     change; `watches=()` for what is promised of a request alone. A model in which another action can is refused.
     """
     return _declare(function, "step", on=on, tags=tags, watches=watches, when=when)
@@ -306,7 +306,7 @@ def _field_names(watches: Iterable[str] | None) -> tuple[str, ...] | None:
         raise LanguageError(f"watches is a list: watches=[{watches!r}]")
     names = None if watches is None else tuple(dict.fromkeys(watches))
     if names is not None and not all(isinstance(name, str) for name in names):
-        raise LanguageError('watches names fields of the state: watches=["isr", "partition.leader"]')
+        raise LanguageError('watches names fields of the state: watches=["holder", "queue.head"]')
     return names
 
 

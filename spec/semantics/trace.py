@@ -2,8 +2,8 @@
 
 Format: the Informal Trace Format of Apalache (ADR-015): integers as `{"#bigint": "n"}`, sets as `{"#set": [...]}` in
 canonical order, maps as `{"#map": [[k, v], ...]}`, an optional as a variant `None`/`Some`, an enum member as its name.
-The `#meta` of the project's own traces lists the `properties` that the run violates, by kind, and the `releases` of
-Kafka under which it is a run; of another trace it has one `property` and no releases.
+The `#meta` of the project's own traces lists the `properties` that the run violates, by kind, and the `releases`
+under which it is a run; of another trace it has one `property` and no releases.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def itf_text(data: dict[str, Any]) -> str:
 
 
 def configurations(meta: dict[str, Any]) -> list[dict[str, Any]]:
-    """The configurations that a trace is a run of: its own, or one for each release of Kafka that it lists."""
+    """The configurations that a trace is a run of: its own, or one for each release that it lists."""
     config = meta.get("config", {})
     return [{**config, "release": release} for release in meta.get("releases", [])] or [config]
 

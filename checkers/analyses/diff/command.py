@@ -23,7 +23,7 @@ from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.request.shared_options import BUDGET, MEMORY_OF_EACH, MODEL, OUTPUTS, SET, STORIES, WORKERS
 
 OPTIONS = (
-    replace(MODEL, help="a name (kraft), a path or a module"),
+    replace(MODEL, help="a name (core), a path or a module"),
     Option("VARIANT", "the model to compare with it"),
     replace(SET, help="set a configuration value of both models, where both have it; repeatable"),
     Option(

@@ -32,7 +32,7 @@ TIMEOUT = 20.0
 
 
 OPTIONS = (
-    replace(MODEL, help="a name (kraft), a path (my_idea.py) or a module", nargs="?"),
+    replace(MODEL, help="a name (core), a path (my_idea.py) or a module", nargs="?"),
     SET,
     replace(
         PROPERTY, help="judge only by these properties and covers; repeatable, * matches any letters (default: all)"
@@ -113,6 +113,6 @@ def _recorded(args: argparse.Namespace, console: Console) -> Exit:
     if odd := [option for option, value in values.items() if value not in ([], None, "off")]:
         raise Failure(Exit.USAGE, f"{odd[0]} does not go with --all or --record: mutants.toml says what is judged")
     if args.all == (args.model is not None):
-        raise Failure(Exit.USAGE, "name a model or give --all: `reassure mutants kraft --record`")
+        raise Failure(Exit.USAGE, "name a model or give --all: `reassure mutants core --record`")
     with Progress(quiet=args.quiet) as progress:
         return MutantsOfAll(args.jobs, args.memory, args.budget, progress, console).run(args.model, args.record)

@@ -1,8 +1,8 @@
 """Bounds of counters that no relation of two fields explains: x + a1 f1 + ... <= c1 r1 + ... + c0.
 
 A step may raise a counter x only by what it pays for: by raising other counters r that are bounded themselves, as
-requests and disturbances are, or by lowering what is left to do, f: replicas outside the ISR, an absent leader, a
-change in flight. The coefficients are a linear programme over steps that were seen; Z3 says whether the inequality is
+requests and disturbances are, or by lowering what is left to do, f: members outside a set, an absent leader, a
+message in flight. The coefficients are a linear programme over steps that were seen; Z3 says whether the inequality is
 inductive, and a step by which it is not is one more row of the programme.
 """
 

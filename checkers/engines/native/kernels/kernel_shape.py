@@ -24,8 +24,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Rows: TypeAlias = "NDArray[np.int64]"
 LEVEL = 3
-"""LLVM's optimisation level for models that work for long: for `kraft` it costs a tenth of a second more than level 1,
-and its search is a tenth faster."""
+"""LLVM's optimisation level for models that work for long: for one of 40,000 states it costs a tenth of a second more
+than level 1, and its search is a tenth faster."""
 QUICK = 0
 """The level that a kernel begins with: it is compiled in a tenth of the time, and works at most twice as long."""
 SECONDS_BY_CHARACTER = 5e-6
