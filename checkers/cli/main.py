@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.console.commands import options_of
+from reassure.checkers.console.commands import PRINT_WHAT_IS_ASKED_FOR, options_of
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import STANDARD_OUTPUT, outputs_must_be_writable, remove_empty
 from reassure.checkers.console.parser import parse, record_among
@@ -54,9 +54,9 @@ def main(argv: list[str] | None = None) -> int:
         to_stdout = args.json == STANDARD_OUTPUT
         console = console_to(sys.stderr if to_stdout else sys.stdout)
         console.last_line_only = QUIET in options_of(args.command) and args.quiet
+        console.judges = args.command not in PRINT_WHAT_IS_ASKED_FOR
         args.found = command.run(args, console)
-        if console.last_line_only:
-            console.conclude(args.found)
+        console.conclude(args.found, args.repro)
         sys.stdout.flush()
         return int(args.found.value)
     except KeyboardInterrupt:

@@ -55,6 +55,23 @@ GROUPS = {
 """Every command, by the group that `reassure --help` lists it in: its module below `reassure.checkers`, imported when
 the command is given; and what it does, short enough for a line of the help in 80 columns."""
 _COMMANDS = {name: row for rows in GROUPS.values() for name, row in rows.items()}
+PRINT_WHAT_IS_ASKED_FOR = frozenset(
+    (
+        "new",
+        "models",
+        "lint",
+        "show",
+        "explore",
+        "completion",
+        "query",
+        "export",
+        "kafka fetch",
+        "kafka record",
+        "kafka test",
+        "kafka build",
+    )
+)
+"""Commands whose output is data. All others judge, and end with their verdict, exit code, and the command itself."""
 COMMANDS = {name: text for name, (_, text) in _COMMANDS.items()}
 """What each command does, by its name."""
 

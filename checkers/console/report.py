@@ -63,10 +63,7 @@ def report(
     _actions(result, console)
     _numbers(result, console)
     _stories(result, bound, console, None if full and stories is None else STORIES if stories is None else stories)
-    console.print()
-    console.print_exit(result.exit(), result.verdict)
-    if result.repro:
-        console.print(f"again: {result.repro}", style="dim")
+    console.verdicts[result.exit()] = result.verdict
 
 
 def _stories(result: CheckResult, bound: BoundModel, console: Console, most: int | None) -> None:

@@ -83,6 +83,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     head = {"schema": ledger.SCHEMA, "exit_code": code.value, "verdict": VERDICTS[code], "complete": True,
             "stop_reason": stopped.reason, "stopped_because": stopped.text}  # fmt: skip
     write_record(args.json, {**head, **pages.data(entries), "integrity": pinned.data()})
+    console.judges = args.format == "text"  # else standard output is the page
     if args.format == "html":
         from reassure.checkers.ledger.html_page import html_page
 

@@ -67,7 +67,6 @@ def tell_exit(code: Exit, found: list[Entry], console: Console) -> None:
     good = sum(not _remark(a) for a in every)
     text = f"{good:,} of {len(every):,} readings are up to date and have the expected verdict"
     console.print(text)
-    console.print_exit(code)
     hint = "`reassure claims ID` prints a claim's readings, --full all; --table compares protocols"
     hint += "; --refresh runs what is missing or stale" if any(a.staleness for a in every) else ""
     console.print(hint, style="dim")

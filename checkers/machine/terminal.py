@@ -78,7 +78,10 @@ class Console(rich.console.Console):
         self._closed = closed
         self.last_line_only = False
         """Whether nothing but the verdict of a report is printed."""
-        self._conclusion: tuple[Exit, str] | None = None
+        self.judges = True
+        """Whether the command judges; one whose output is data ends without a verdict."""
+        self.verdicts: dict[Exit, str] = {}
+        """Verdicts that say more than those of `VERDICTS`, by exit code."""
         self.breaks_lines = self.is_terminal and (self.file.isatty() or "COLUMNS" in os.environ)
 
     def print(self, *objects: Any, style: str | Style | None = None, **settings: Any) -> None:
@@ -113,21 +116,16 @@ class Console(rich.console.Console):
             plain = segment.control or CONTROLS.search(segment.text) is None
             yield segment if plain else Segment(printable(segment.text), segment.style)
 
-    def print_exit(self, code: Exit, verdict: str = "") -> None:
-        """The last line of a report. verdict: words that say more than those of the code."""
-        self._conclusion = code, verdict
-        if not self.last_line_only:
-            self._print_conclusion(code, verdict)
-
-    def conclude(self, code: Exit) -> None:
-        """Prints the verdict kept back, unless the command ends with another exit code than its last report."""
-        said, verdict = self._conclusion or (code, "")
-        self._print_conclusion(code, verdict if said is code else "")
-
-    def _print_conclusion(self, code: Exit, verdict: str) -> None:
-        self._print(
-            f"{verdict or VERDICTS[code]} (exit code {code.value})", style="green" if code is Exit.OK else "bold red"
-        )
+    def conclude(self, code: Exit, again: str = "") -> None:
+        """Prints the ending of each command that judges: verdict, exit code, and the command that repeats it."""
+        if not self.judges:
+            return
+        verdict = self.verdicts.get(code, VERDICTS[code])
+        style = "green" if code is Exit.OK else "bold red"
+        self.print()
+        self._print(f"{verdict} (exit code {code.value})", style=style)
+        if again:
+            self.print(f"again: {again}", style="dim")
 
     def on_broken_pipe(self) -> None:
         self.quiet = True

@@ -93,8 +93,6 @@ def report_diff(difference: Diff, changes: list[PropertyChange], console: Consol
     lost = sum(change.kind == "lost" for change in changes)
     and_lost = f"; {lost:,} propert{'y' if lost == 1 else 'ies'} lost" if lost else ""
     console.print(f"{comparison.verdict}{seen}{and_lost}", style="bold")
-    console.print_exit(exit_of(difference, changes))
-    console.print(f"again: {repro}", style="dim")
 
 
 def _report_steps(difference: Diff, console: Console) -> None:

@@ -82,8 +82,6 @@ def report_fairness(bound: BoundModel, analysis: FairnessAnalysis, console: Cons
         console.print(f"\nstopped because {analysis.stopped.text}")
     if analysis.undeclared:
         console.print(f"\n{beyond_bounds(analysis.undeclared)}", style="yellow")
-    console.print()
-    console.print_exit(exit_of(analysis))
 
 
 def fairness_record(

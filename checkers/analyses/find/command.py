@@ -98,8 +98,6 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
     console.print(said, style="bold")
     if found.unreachable and not found.by_proof:
         _report_guards(found, console)
-    console.print_exit(found.exit)
-    console.print(f"again: {result.repro}", style="dim")
 
 
 def _report_guards(found: Answer, console: Console) -> None:

@@ -84,6 +84,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         for line in [picture.heading, *picture.remarks, f"{kind}: {args.out}"]:
             console.print(line)
     else:
+        console.judges = False  # standard output is the picture
         sys.stdout.write(text)
         for line in picture.remarks:
             note(f"note: {line}")

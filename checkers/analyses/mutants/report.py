@@ -36,7 +36,6 @@ def report_mutants(report: MutantReport, console: Console, full: bool, quiet: bo
     console.print(f"\n{counts}{hint}")
     if report.early:
         console.print(f"this is incomplete: stopped because {report.early.text}", style="yellow")
-    console.print_exit(report.exit())
 
 
 def _print_mutant(mutant: Mutant, judged: Judged, wider: list[str], console: Console) -> None:

@@ -58,9 +58,6 @@ def report_stuck(bound: BoundModel, found: StuckResult, console: Console, storie
     console.print(f"\n{result.stats.generated:,} generated, {result.stats.distinct:,} distinct{clipped}")
     console.print(f"stopped because {result.stopped_because}")
     console.print(DIFFERENCE, style="dim")
-    console.print()
-    console.print_exit(found.exit)
-    console.print(f"again: {result.repro}", style="dim")
 
 
 def _report_answer(answer: Stuck, expression: str, console: Console) -> None:

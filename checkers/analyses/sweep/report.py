@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reassure.checkers.analyses.sweep.analysis import PointRecord
-from reassure.checkers.machine.exit_codes import VERDICTS, Exit
+from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.terminal import Console
 
 EXCLUDED = 5
@@ -56,4 +56,4 @@ def report_sweep(
     if not_run:
         verdicts["not run: interrupted"] = not_run
     console.print("\n" + ", ".join(f"{n} {v}" for v, n in verdicts.items()))
-    console.print_exit(code, "" if verdict == VERDICTS[code] else verdict)
+    console.verdicts[code] = verdict

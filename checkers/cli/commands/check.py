@@ -114,8 +114,6 @@ def check_twice(request: CheckRequest, args: argparse.Namespace, console: Consol
     report_result(result, bound, args, console, keys if code is result.exit() else keys | code_keys(code))
     for line in lines_of(opinion):
         console.print(line, markup=False, highlight=False)
-    if code is not result.exit():
-        console.print_exit(code)
     return code
 
 

@@ -77,10 +77,7 @@ def _run_folder(args: argparse.Namespace, console: Console) -> Exit:
             console.print(f"stale {result.name}: the trace replays; the model's text has changed since")
     stale, failed = sum(r.stale for r in results), sum(bool(r.problem) for r in results)
     code = worst([r.code for r in results] + ([Exit.DRIFT] if args.fail_stale and stale else []))
-    console.print(
-        f"{len(results):,} trace{'s' * (len(results) != 1)}, {failed:,} failed, {stale:,} stale "
-        f"(exit code {code.value})"
-    )
+    console.print(f"{len(results):,} trace{'s' * (len(results) != 1)}, {failed:,} failed, {stale:,} stale")
     if args.junit:
         write_atomically(args.junit, _junit(args.trace.name, results, args.fail_stale))
     return code

@@ -131,8 +131,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.test:
         _write_test(diff, args, paths[HEAD], console)
     verdict = diff.verdict(scope.text + (f", depth {args.depth}" if args.depth else "")) + (f"; {SAME}" if same else "")
-    console.print("")
-    console.print_exit(diff.exit, verdict)
+    console.verdicts |= {diff.exit: verdict} if verdict else {}
     if args.json:
         record = identity.record(diff.exit, all(graph.complete for graph in graphs), diff.stop)
         write_record(args.json, {**record, **diff_record(diff, traces, builds, same)})

@@ -13,7 +13,6 @@ from reassure.checkers.kafka.audit.log_files import files_of
 from reassure.checkers.kafka.plan.evaluate import UNLIMITED, JudgedPlan, PlanLimits, Promise, Stage
 from reassure.checkers.kafka.plan.kafka_json import ClusterFile, name
 from reassure.checkers.kafka.plan.timing import batch_seconds, exposures
-from reassure.checkers.machine.exit_codes import VERDICTS
 from reassure.checkers.machine.stop import Stop, StopReason
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.run_identity import RunIdentity
@@ -136,8 +135,6 @@ def report_plan(
         console.print(f"\n{what}", style="dim")
         for text in texts:
             console.print(f"  {text}", style="dim")
-    code = judged.exit()
-    console.print(f"\n{VERDICTS[code]} (exit code {code.value})", style="bold green" if code.value == 0 else "bold red")
 
 
 def _print_times(judged: JudgedPlan, cluster: ClusterFile, seconds: list[float], console: Console) -> None:
