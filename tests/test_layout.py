@@ -31,7 +31,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "pictures": ("machine", "request", "traces"),
     "console": ("machine", "request", "traces", "check.py"),
     "gate": ("machine", "request", "traces", "engines", "pictures", "console", "check.py"),
-    "analyses": ("machine", "request", "encoding", "traces", "engines", "check.py", "pictures", "console"),
+    "report": ("machine", "request", "traces", "console"),
+    "analyses": ("machine", "request", "encoding", "traces", "engines", "check.py", "pictures", "console", "report"),
     "ledger": ("machine", "request", "traces", "check.py", "pictures", "console", "analyses"),
     "explorer": ("machine", "request", "traces", "engines", "pictures", "console", "analyses", "check.py"),
     "kafka": (
@@ -246,7 +247,7 @@ WORDS = re.compile(r"(?<![a-z])(kafka|kraft|isr)(?![a-z])", re.IGNORECASE)
 SAYS_KAFKA = {
     "checkers/cli/commands/completion.py": 1,
     "checkers/cli/commands/replay.py": 1,
-    "checkers/console/commands.py": 5,
+    "checkers/console/commands.py": 9,
     "checkers/console/parser.py": 2,
     "checkers/gate/gate_file.py": 1,
     "checkers/gate/kinds.py": 2,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def test_redundant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path.write_text(WITHOUT.format(action=action, name="cancel"))
     code, out, _ = said(capsys, "guards", str(path))
     assert code == 0
-    assert "  p.isr <= p.replicas\n    redundant: it forbids nothing in any reachable state\n" in out
+    assert re.search(r"  p.isr <= p.replicas +redundant: it forbids nothing in any reachable state\n", out)
     assert "1 redundant" in out
 
 
@@ -176,7 +177,8 @@ def test_lack_of_memory_between_searches_keeps_the_verdicts(
 
     monkeypatch.setattr(GuardSearches, "judged", short)
     code, out, _ = said(capsys, "guards", "core", f"--json={tmp_path / 'g.json'}")
-    assert (code, out.endswith("stopped because the memory is used up\n")) == (5, True)
+    ending = "stopped because the memory is used up\n\ninconclusive (exit code 5)\nagain: reassure guards core\n"
+    assert (code, out.endswith(ending)) == (5, True)
     record = json.loads((tmp_path / "g.json").read_text())
     assert (record["exit_code"], record["complete"], record["stopped_because"]) == (5, False, "the memory is used up")
     assert [g["verdict"] for g in record["guards"]][:4] == ["not needed", "not needed", "raises", "undecided"]
@@ -406,7 +408,8 @@ def pick(s: State) -> State:
     (finding,) = record["properties"]
     assert (record["stop_reason"], finding["status"], record["guards"]) == ("raised", "raised", [])
     replayed = said(capsys, "replay", finding["trace"], f"--model={tmp_path / 'small.py'}")
-    assert replayed[:2] == (0, "small accepts the trace: 0 steps\npick raises at its end\n")
+    ending = f"\n\npass (exit code 0)\nagain: reassure replay {finding['trace']} --model={tmp_path / 'small.py'}\n"
+    assert replayed[:2] == (0, f"small accepts the trace: 0 steps\npick raises at its end{ending}")
 
 
 def test_a_refuse_is_listed_as_not_analysed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -424,7 +427,7 @@ def up(s: State) -> State:
         ("up", "s.n < 1"): ("load-bearing", ("small",)),
     })  # fmt: skip
     _, out, _ = said(capsys, "guards", str(tmp_path / "small.py"))
-    assert "refuse()\n    undecided: not analysed: without it Python would run what follows it" in out
+    assert "refuse()  undecided: not analysed: without it Python would run what follows it" in out
 
 
 def test_a_cover_is_not_weighed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,156 @@
+"""The report of an analysis as one value, and every output that is made of it: text, traces, record.
+
+An analysis returns its rows, its remarks and an exit code. This module prints, signs, writes and records them, once for
+all analyses. The frame of all commands (`cli/main.py`) prints the verdict, the exit code and the command that repeats
+the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from reassure.checkers.console.files import name_traces
+from reassure.checkers.console.gate_kind import GateKind, verdict_figures
+from reassure.checkers.machine.atomic_files import write_record
+from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.stop import Stop
+from reassure.checkers.machine.terminal import Console
+from reassure.checkers.request.run_identity import RunIdentity
+from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import Trace
+
+WIDE = 60
+"""Letters of a row's text beyond which the verdict stands on a line of its own."""
+
+
+class Tone(StrEnum):
+    """How a verdict is printed, as a style of rich."""
+
+    GOOD = "green"
+    OPEN = "yellow"
+    BAD = "bold red"
+    PLAIN = ""
+    QUIET = "dim"
+
+
+@dataclass(frozen=True)
+class RowTrace:
+    """The run that a row shows. property, kind: what it violates. stem: the name of its file, but for the model's."""
+
+    trace: Trace
+    property: str
+    kind: str
+    stem: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One answer of an analysis: of a guard, a weakening, a property.
+
+    group: the heading of the rows that follow each other with the same one. note: what is printed behind the verdict.
+    details: lines below it. data: the row in the record, to which the file of its run is added as `trace`.
+    """
+
+    text: str
+    verdict: str
+    tone: Tone = Tone.PLAIN
+    group: str = ""
+    note: str = ""
+    details: Sequence[str] = ()
+    data: dict[str, Any] = field(default_factory=dict)
+    run: RowTrace | None = None
+
+
+@dataclass(frozen=True)
+class AnalysisReport:
+    """What a run of an analysis found.
+
+    heading: the first line. key: of the rows in the record. remarks: lines below the rows, with their tones.
+    more: further keys of the record. complete: whether everything was judged. tell: prints what stands between the
+    heading and the rows, or nothing.
+    """
+
+    identity: RunIdentity
+    bound: BoundModel
+    exit: Exit
+    complete: bool
+    stopped: Stop
+    heading: str
+    key: str
+    rows: Sequence[Row]
+    remarks: Sequence[tuple[str, Tone]] = ()
+    more: dict[str, Any] = field(default_factory=dict)
+    tell: Callable[[Console], object] | None = None
+
+    def deliver(self, args: argparse.Namespace, console: Console) -> Exit:
+        """Writes the traces (`--trace-dir`) and the record (`--json`), and prints the report; the exit code."""
+        files = self._write_traces(getattr(args, "trace_dir", None))
+        write_record(args.json, self.record(files))
+        self.print_to(console)
+        name_traces([file for file in files if file is not None], console)
+        return self.exit
+
+    def record(self, files: Sequence[str | None]) -> dict[str, Any]:
+        """The run record. files: of the rows' runs, in their order; None where none was written."""
+        rows = [{**row.data, "trace": file} for row, file in zip(self.rows, files, strict=True)]
+        return {**self.identity.record(self.exit, self.complete, self.stopped), self.key: rows, **self.more}
+
+    def print_to(self, console: Console) -> None:
+        """Prints the heading, the rows by group, and the remarks."""
+        console.print(self.heading, style="bold")
+        if self.tell is not None:
+            self.tell(console)
+        for group, rows in groupby(self.rows, key=lambda row: row.group):
+            if group:
+                console.print(f"\n{group}", style="bold")
+            print_rows(list(rows), console)
+        if self.rows:
+            console.print()
+        for text, tone in self.remarks:
+            console.print(text, style=tone)
+
+    def _write_traces(self, folder: Path | None) -> list[str | None]:
+        """Signs the runs of the rows and writes them to a folder, if there is one; the files, in the rows' order."""
+        files: list[str | None] = []
+        for row in self.rows:
+            file = None
+            if folder is not None and row.run is not None:
+                trace, method = row.run.trace, self.identity.engine or ""
+                self.identity.sign(trace, row.run.property, row.run.kind)
+                file = self.identity.write_trace(folder, row.run.stem, trace, self.bound, method)
+            files.append(file)
+        return files
+
+
+def print_rows(rows: Sequence[Row], console: Console) -> None:
+    """Prints rows with their verdicts: in a column, or below the texts where these are long."""
+    width = max((len(row.text) for row in rows), default=0)
+    for row in rows:
+        if not row.verdict:
+            console.print(f"  {row.text}")
+        else:
+            line = Text(f"  {row.text:{width}}  " if width <= WIDE else f"  {row.text}\n    ")
+            line.append(row.verdict, style=row.tone)
+            line.append(row.note)
+            console.print(line)
+        for detail in row.details:
+            console.print(f"      {detail}", style="dim")
+
+
+def tally(verdicts: Iterable[str]) -> str:
+    """The number of rows of each verdict, in the order in which they appear: "3 needed, 1 not needed"."""
+    every = list(verdicts)
+    return ", ".join(f"{every.count(verdict):,} {verdict}" for verdict in dict.fromkeys(every))
+
+
+def rows_in_gate(key: str, verdicts: tuple[str, ...]) -> GateKind:
+    """The kind of check of an analysis whose record has rows under a key: their numbers by verdict may be pinned."""
+    return GateKind(verdicts, lambda record: verdict_figures(record.get(key, []), verdicts))
