@@ -164,16 +164,20 @@ def _name(path: str) -> str:
 
 
 def candidates(
-    model: LoweredModel, holds: Callable[[Node], bool], kind: RecordType | None = None, numbers: Iterable[Node] = ()
+    model: LoweredModel,
+    holds: Callable[[Node], bool],
+    kind: RecordType | None = None,
+    numbers: Iterable[Node] = (),
+    compared: set[Node] | None = None,
 ) -> list[Lemma]:
     """Those that `holds` accepts, without the ones that follow from simpler ones among them.
 
     holds: whether a condition is true in all states at hand. kind: of the states, of a model for any number; numbers:
-    its free ones.
+    its free ones; compared: what is compared with sizes, if it is not what the graph has so far.
     """
     g, f = model.graph, Fields(model, kind)
     f.numbers += [Part(f"c.{node.data}", node) for node in numbers]
-    atoms = list(_atoms(g, f, _counts(model, f)))
+    atoms = list(_atoms(g, f, _counts(model, f, g.compared_with("card") if compared is None else compared)))
     seen: set[Node] = {g.true, g.false}
     lemmas: list[Lemma] = []
 
@@ -221,7 +225,7 @@ class Templates:
     def __init__(self, model: LoweredModel, kind: RecordType | None = None, numbers: Iterable[Node] = ()) -> None:
         g, f = model.graph, Fields(model, kind)
         f.numbers += [Part(f"c.{node.data}", node) for node in numbers]
-        atoms = list(_atoms(g, f, _counts(model, f, compared=False)))
+        atoms = list(_atoms(g, f, _counts(model, f, None)))
         self.graph = g
         self._alone, self._others = defaultdict[str, list[Lemma]](list), defaultdict[str, list[Lemma]](list)
         self._premises = defaultdict[str, list[Atom]](list)
@@ -262,15 +266,13 @@ def _under(g: Graph, parts: list[Part], node: Node, text: str) -> Lemma:
     return Lemma(f"({text} if {conditions_text})" if conditions_text else text, node)
 
 
-def _counts(model: LoweredModel, f: Fields, compared: bool = True) -> list[Part]:
-    """The numbers that a set may have at least: of the configuration; for any number those compared with sizes, or
-    all."""
-    g = model.graph
+def _counts(model: LoweredModel, f: Fields, compared: set[Node] | None) -> list[Part]:
+    """The numbers that a set may have at least: of the configuration; for any number those that are compared with
+    sizes. compared: None for all."""
     if not f.any_number:
         values = {v for v in vars(model.bound.config).values() if type(v) is int}
-        return [Part(str(k), g.num(k)) for k in sorted(values)]
-    its = g.compared_with("card") if compared else set()
-    return [p for p in (*f.ints, *f.numbers) if p.condition is None and (not compared or p.node in its)]
+        return [Part(str(k), model.graph.num(k)) for k in sorted(values)]
+    return [p for p in (*f.ints, *f.numbers) if p.condition is None and (compared is None or p.node in compared)]
 
 
 def _relations(g: Graph, f: Fields, wide: bool = True) -> Iterator[Lemma]:

@@ -83,6 +83,8 @@ class AnyNumberProver:
     """Properties that a configuration of few members may violate."""
     unchecked: dict[str, str] = field(default_factory=dict)
     """Why the proof of a property was not checked."""
+    _sizes: set[Node] = field(init=False)
+    """What the model compares with numbers of members."""
     _checked: set[tuple[Any, frozenset[int]]] = field(default_factory=set)
     """Goals that a fresh solver has settled, with their lemmas."""
     _compared: set[Node] = field(default_factory=set)
@@ -91,6 +93,7 @@ class AnyNumberProver:
     """A state of each configuration."""
 
     def __post_init__(self) -> None:
+        self._sizes = self.system.graph.compared_with("card")  # by the text: goals compare further numbers
         own = own_lemmas(self.system.claims()[0])
         self.goals = Goals(AnyInduction(self.system, own, self.say, self.seconds_left))
 
@@ -101,7 +104,7 @@ class AnyNumberProver:
     def add_templates(self) -> None:
         """Makes the lemmas of the templates candidates, beside the invariants of the model."""
         taken = {lemma.node for lemma in self.induction.lemmas}
-        self.induction.add(one for one in promising_for_any_number(self.samples) if one.node not in taken)
+        self.induction.add(one for one in promising_for_any_number(self.samples, self._sizes) if one.node not in taken)
 
     def run(self, names: list[str]) -> None:
         """Tries every goal of these properties; at the end again, as a lemma that went may have proved some."""

@@ -218,11 +218,11 @@ def _column(values: list[Any]) -> Any:
     return [_column([row[i] for row in padded]) for i in range(longest)]
 
 
-def promising_for_any_number(samples: Samples) -> list[Lemma]:
-    """Candidates that hold in every state of the samples, and say something."""
+def promising_for_any_number(samples: Samples, compared: set[Node] | None = None) -> list[Lemma]:
+    """Candidates that hold in every state of the samples, and say something. compared: as for `candidates`."""
     system = samples.system
     numbers = [system.graph.config(name, kind.low) for name, kind in system.config]
-    lemmas = samples.distinct(candidates(system.lowered, samples.hold, system.type, numbers))
+    lemmas = samples.distinct(candidates(system.lowered, samples.hold, system.type, numbers, compared))
     for columns in (*samples.few, *samples.many, samples.anything, samples.near):
         columns.memo.clear()
     return lemmas

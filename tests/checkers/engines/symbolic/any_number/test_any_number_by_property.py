@@ -81,7 +81,7 @@ def test_a_goal_that_z3_does_not_answer_leaves_the_others(tmp_path: Path) -> Non
 def test_what_is_inductive_alone_is_kept_when_the_budget_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The model's own invariants are tried before the candidates of the templates."""
 
-    def ended(samples: object) -> list[object]:
+    def ended(samples: object, compared: object) -> list[object]:
         raise Interrupted(StopReason.BUDGET, "the budget of 9 s ended")
 
     monkeypatch.setattr(prover, "promising_for_any_number", ended)
