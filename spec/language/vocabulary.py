@@ -306,7 +306,7 @@ def _field_names(watches: Iterable[str] | None) -> tuple[str, ...] | None:
         raise LanguageError(f"watches is a list: watches=[{watches!r}]")
     names = None if watches is None else tuple(dict.fromkeys(watches))
     if names is not None and not all(isinstance(name, str) for name in names):
-        raise LanguageError('watches names fields of the state: watches=["holder", "queue.head"]')
+        raise LanguageError('watches names fields of the state: watches=["isr", "partition.leader"]')
     return names
 
 
