@@ -70,6 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the choice (default: 1)")
     parser.add_argument("--minutes", type=float, default=120, help="no fault is begun after (default: 120)")
     parser.add_argument("--processes", type=int, default=2, help="that run the tests (default: 2)")
+    parser.add_argument("--rooms", action="store_true", help="each fault against the tests of its own room only")
     parser.add_argument("--list", action="store_true", help="print the faults, and run nothing")
     args = parser.parse_args(arguments)
     attempts = chosen(args.faults, args.seed)
@@ -83,7 +84,10 @@ def main(arguments: list[str] | None = None) -> int:
         for number in range(args.processes):
             copies.put(copied := Path(folder) / str(number) / "copy")
             shutil.copytree(ROOT, copied, symlinks=True, ignore=shutil.ignore_patterns(*NOT_COPIED))
-        others = find_reaching(attempts, copied, args.processes)
+        others = set() if args.rooms else find_reaching(attempts, copied, args.processes)
+        if args.rooms:
+            for attempt in attempts:
+                attempt.files = tests_of_room(attempt.room)
 
         def decide(attempt: Attempt) -> list[Attempt]:
             if time.monotonic() > end:
@@ -96,7 +100,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         with ThreadPoolExecutor(args.processes) as pool:
             decided = [attempt for several in pool.map(decide, attempts) for attempt in several]
-    write(table(decided, args.seed))
+    write(table(decided, f"--seed {args.seed}{' --rooms' * args.rooms}"))
     noticed = [attempt for attempt in decided if attempt.noticed_by]
     return 0 if sum(attempt.ordinary for attempt in noticed) * 10 >= len(noticed) * 9 else 1
 
@@ -128,6 +132,15 @@ def rooms_of_the_product() -> dict[str, list[Path]]:
     return rooms
 
 
+def tests_of_room(room: str) -> list[str]:
+    """The folder, or the files, whose tests are of this room; without such, those that compare the engines."""
+    if room.startswith("spec/"):
+        return ["tests/spec"]
+    own = ROOT / "tests" / room.removesuffix(".py")
+    files = [own] if own.is_dir() else sorted(own.parent.glob(f"test_{own.name}*.py"))
+    return [str(file.relative_to(ROOT)) for file in files] or ["tests/conformance"]
+
+
 def find_reaching(attempts: list[Attempt], copied: Path, processes: int) -> set[str]:
     """Gives each fault the files of the tests that come to it; the tests that fail of an edit without effect."""
     reached = copied.parent / "reached"
@@ -156,7 +169,7 @@ def attempt_fault(attempt: Attempt, copied: Path, others: set[str]) -> Attempt:
         return attempt
     skipped, start = set(others), time.monotonic()
     while True:
-        order = Order(f"tests/{attempt.room.removesuffix('.py')}", sorted(skipped))
+        order = Order(tests_of_room(attempt.room), sorted(skipped))
         edit(attempt.fault, copied, attempt.fault.apply(attempt.fault.text))
         run = run_tests(copied, order, ["-n", "0", "-x", *(attempt.files or [])])
         edit(attempt.fault, copied, attempt.fault.text)
@@ -206,12 +219,12 @@ def row(attempt: Attempt) -> str:
     return f"| `{place(attempt)}` | `{before}` | `{after}` | {tier} | {test} |\n"
 
 
-def table(attempts: list[Attempt], seed: int) -> str:
-    """The faults in the order of their places, and the sum."""
+def table(attempts: list[Attempt], words: str) -> str:
+    """The faults in the order of their places, and the sum. words: of the command."""
     noticed = [attempt for attempt in attempts if attempt.noticed_by]
     ordinary = sum(attempt.ordinary for attempt in noticed)
     return (
-        f"Of {len(attempts)} faults at random (`--seed {seed}`) all tests notice {len(noticed)}, "
+        f"Of {len(attempts)} faults at random (`{words}`) all tests notice {len(noticed)}, "
         f"the ordinary ones {ordinary}.\n\n"
         "| place | expression | with the fault | noticed by | first test |\n| --- | --- | --- | --- | --- |\n"
         + "".join(row(attempt) for attempt in sorted(attempts, key=place))

@@ -71,8 +71,9 @@ def test_the_choice_is_of_all_rooms() -> None:
 def attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> power.Attempt:
     """The only fault of a project of one module."""
     monkeypatch.setattr(power, "ROOT", tmp_path / "project")
+    (tmp_path / "project" / "tests" / "checkers" / "one").mkdir(parents=True)
     for folder in ("project", "copy"):
-        (tmp_path / folder).mkdir()
+        (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "module.py").write_text("LIMIT = 2\n")
     monkeypatch.setattr(tiers, "DEAR", tmp_path / "dear.txt")
     tiers.DEAR.write_text("1.0 a.py::dear\n")
@@ -103,7 +104,7 @@ def test_the_first_test_that_fails_of_a_fault(
     def run_tests(copied: Path, order: Order, words: list[str]) -> power.Run:
         if (copied / "module.py").read_text() == "LIMIT = 2\n":
             return power.Run(int(words[-1] == BUSY), [], "")
-        assert order.first == "tests/checkers/one"
+        assert order.first == ["tests/checkers/one"]
         assert "a.py::flaky" in order.skipped
         failed = [test for test in failing if test not in order.skipped][:1]
         return power.Run(len(failed), failed, "")
@@ -131,12 +132,12 @@ def test_the_table(attempt: power.Attempt, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(power, "PAGE", tmp_path / "page.md")
     power.PAGE.write_text(f"before\n{power.BEGIN}old\n{power.END}after\n")
     attempt.noticed_by, attempt.ordinary = "tests/a.py::test[x|y]", True
-    power.write(power.table([attempt], 7))
+    power.write(power.table([attempt], "--seed 7 --rooms"))
     assert (
         power.PAGE.read_text()
         == f"""before
 {power.BEGIN}
-Of 1 faults at random (`--seed 7`) all tests notice 1, the ordinary ones 1.
+Of 1 faults at random (`--seed 7 --rooms`) all tests notice 1, the ordinary ones 1.
 
 | place | expression | with the fault | noticed by | first test |
 | --- | --- | --- | --- | --- |

@@ -16,20 +16,20 @@ ORDER = "ORDER_OF_TESTS"
 
 @dataclass(frozen=True)
 class Order:
-    """first: the path of what comes first. skipped: tests that do not run."""
+    """first: the paths of what comes first. skipped: tests that do not run."""
 
-    first: str = "tests/"
+    first: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     _, first, skipped = json.loads(os.environ[ORDER])
-    if not skipped and first == Order().first:
+    if not skipped and not first:
         return
     dear = tiers.dear_tests()
     items[:] = [item for item in items if item.nodeid not in skipped]
-    items.sort(key=lambda item: (tiers.is_listed(item.nodeid, dear), not item.nodeid.startswith(first)))
+    items.sort(key=lambda item: (tiers.is_listed(item.nodeid, dear), not item.nodeid.startswith(tuple(first))))
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
