@@ -318,7 +318,7 @@ class _Walk:
         if issubclass(cls, Enum):
             yield from (f"{member.name} {self.word(member.value)}" for member in cls)
             return
-        known = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
+        known = _namespace(cls)
         yield from self._annotations(vars(cls).get("__annotations__", {}), known)
         if is_dataclass(cls):
             made = vars(cls).get("__dataclass_params__")
@@ -351,6 +351,13 @@ def _named_by(value: Any) -> tuple[str, bool]:
     module, name = str(getattr(named, "__module__", None) or "builtins"), named.__qualname__
     pure = module.split(".")[0] in PURE or module.startswith(KNOWN)
     return f"{module}.{name}", not pure or (module == "builtins" and name in IMPURE)
+
+
+def _namespace(cls: type) -> Mapping[str, Any]:
+    """The names of the module that defines a class: of its functions, since another module may have its name by now."""
+    functions = (f for f in vars(cls).values() if isinstance(f, FunctionType) and f.__module__ == cls.__module__)
+    module = sys.modules.get(cls.__module__)
+    return next((f.__globals__ for f in functions), {} if module is None else vars(module))
 
 
 def _special(name: str) -> bool:

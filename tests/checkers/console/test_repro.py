@@ -174,7 +174,7 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
     ),
     "diff": (["{0}", "{0}.variant.py", "--set=most=3", "--view=parity", "--no-properties", *LIMITS], set()),
     "find": (["{0}", "s.n == 3", "--set=most=2", "--no-guards", "--prove", *LIMITS], {"symmetry"}),
-    "stuck": (["{0}", "--set=most=2", "--property=gets*", "--fair-only", "--limit=2", *LIMITS], set()),
+    "stuck": (["{0}", "--set=most=2", "--property=gets*", "--fair-only", "--limit=2", *LIMITS], {"expression"}),
     "sweep": (
         ["{0}", "--set=most=2,3,4", "--property=small", "--depth=2", *LIMITS, "--accept-clipping", "--fail-fast",
          "--engine=reference", "--pairwise"],

@@ -86,7 +86,7 @@ def test_schema(data: dict[str, Any], good: bool) -> None:
         ),
         ('model = "core"\nviolated = { a = 0 }', "violated is a list of properties, or a table property = states"),
         ('model = "core"\nunreached = [1]', "unreached is a list of covers, not [1]"),
-        ("model = 3", 'model is a name or a path, such as "kraft", not 3'),
+        ("model = 3", 'model is a name or a path, such as "core", not 3'),
         ('model = "core"\ndepth = "deep"', "depth is a whole number of at least 1, not 'deep'"),
         ('model = "core"\naccept_clipping = "yes"', "accept_clipping is true or false, not 'yes'"),
         ('model = "core"\nbudget = []', 'budget is a time, such as "60s", not []'),

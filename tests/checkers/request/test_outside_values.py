@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from reassure.checkers.cli.main import main
 from reassure.checkers.request.digest import digest
 from reassure.checkers.request.import_file import forget_files
 from reassure.checkers.request.model_loader import home, load, names
@@ -396,6 +397,18 @@ def test_what_the_model_does_not_reach_does_not_count(loaded) -> None:  # type: 
     assert values_of(loaded(text, 1)) == values_of(loaded(text, 3))
     assert values_of(loaded(text, 1)) == values_of(loaded(text.replace("# values", "# a comment"), 1))
     assert values_of(loaded(text, 1)) != values_of(loaded(text.replace("n=s.n + 1", "n=s.n + 2"), 1))
+
+
+def test_another_module_of_the_same_name_changes_nothing(tmp_path: Path) -> None:
+    """A file that is loaded again leaves the classes of before with another module under their module's name."""
+    assert main(["new", "lease", f"--dir={tmp_path}"]) == 0
+    path = tmp_path / "lease.py"
+    before = load(str(path))
+    values = values_of(before)
+    forget_files()
+    again = load(str(path))
+    assert again is not before
+    assert (values_of(again), values_of(before)) == (values, values)
 
 
 def test_a_configuration_is_not_a_value(loaded) -> None:  # type: ignore[no-untyped-def]
