@@ -64,6 +64,7 @@ def report(
     _numbers(result, console)
     _stories(result, bound, console, None if full and stories is None else STORIES if stories is None else stories)
     console.verdicts[result.exit()] = result.verdict
+    console.again = result.repro
 
 
 def _stories(result: CheckResult, bound: BoundModel, console: Console, most: int | None) -> None:

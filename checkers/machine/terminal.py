@@ -82,6 +82,8 @@ class Console(rich.console.Console):
         """Whether the command judges; one whose output is data ends without a verdict."""
         self.verdicts: dict[Exit, str] = {}
         """Verdicts that say more than those of `VERDICTS`, by exit code."""
+        self.again = ""
+        """The command that repeats the run, where it is another than the one that was given."""
         self.breaks_lines = self.is_terminal and (self.file.isatty() or "COLUMNS" in os.environ)
 
     def print(self, *objects: Any, style: str | Style | None = None, **settings: Any) -> None:
@@ -124,8 +126,8 @@ class Console(rich.console.Console):
         style = "green" if code is Exit.OK else "bold red"
         self.print()
         self._print(f"{verdict} (exit code {code.value})", style=style)
-        if again:
-            self.print(f"again: {again}", style="dim")
+        if self.again or again:
+            self.print(f"again: {self.again or again}", style="dim")
 
     def on_broken_pipe(self) -> None:
         self.quiet = True

@@ -54,6 +54,11 @@ def ended(reason: StopReason, covers: bool = False) -> CheckResult:
     return replace(made, returned=replace(made.returned, stopped=Stop(reason, ""), complete=False))
 
 
+def vacuous_and_ended(reason: StopReason) -> CheckResult:
+    made = result(PropertyStatus.VACUOUS)
+    return replace(made, returned=replace(made.returned, stopped=Stop(reason, ""), complete=False))
+
+
 S = PropertyStatus
 PROOF = ProofSummary("auto")
 RESULTS: dict[str, list[CheckResult]] = {
@@ -64,6 +69,10 @@ RESULTS: dict[str, list[CheckResult]] = {
     "the same, a deadlock": [result(S.VIOLATED, kind="deadlock")],
     "`raised`: an action or a property raises": [result(S.RAISED, S.VIOLATED)],
     "`vacuous`": [result(S.VACUOUS, S.UNKNOWN)],
+    "`vacuous`, in a run that the depth, time, memory or Ctrl-C ended": [
+        vacuous_and_ended(reason)
+        for reason in (StopReason.DEPTH, StopReason.BUDGET, StopReason.MEMORY, StopReason.INTERRUPTED)
+    ],
     "`unknown`": [result(S.UNKNOWN, S.HOLDS)],
     "`not_checked` in a search or random walks; of a proof, if the property was asked for by name": [
         result(S.NOT_CHECKED),
@@ -144,7 +153,10 @@ CASES: dict[str, list[Case]] = {
     "a property is `unknown` or `not_checked`": [
         (record(properties=of_status(status)), {}) for status in ("unknown", "not_checked")
     ],
-    "a property is `vacuous`": [(record(properties=of_status("vacuous")), {})],
+    "a property is `vacuous`; in a run that the depth, time, memory or Ctrl-C ended": [
+        (record(properties=of_status("vacuous")), {}),
+        (record(properties=of_status("vacuous"), stop_reason="memory"), {}),
+    ],
     "steps leave an undeclared bound, without `accept_clipping`": [(record(stats={"undeclared": 1}), {})],
     "with `second_opinion`, an answer of TLC is another; TLC has no answer, or was not asked": [
         (record(second_opinion=OPINION | {"differences": [{"about": "p", "ours": "holds", "theirs": "violated"}]}), {}),

@@ -36,10 +36,10 @@ CHECKS: dict[str, Callable[[Subject], Iterator[Difference]]] = {
     "guards": guards,
     "asked": asked,
     "mutants": mutants,
-    "lint": lambda subject: lint(subject.path),
     "symmetry": symmetry,
     "spark-symmetry": spark_symmetry,
     "any-number": any_number,
+    "lint": lambda subject: lint(subject.path),
     **COMPARISONS,
 }
 

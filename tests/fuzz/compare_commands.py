@@ -73,7 +73,7 @@ def raises(subject: Subject) -> Iterator[Difference]:
     """Commands on a model that raises."""
     found = raised(subject.bound)
     if found is not None:
-        facts = Facts({}, {}, set())
+        facts = Facts({}, {}, set(), {})
         yield from _framed("raises", subject, Graph(subject.bound), facts, lambda frame: raising(frame, found))
 
 

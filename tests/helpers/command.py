@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,19 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     code = main(list(words))
     out, err = capsys.readouterr()
     return code, out, err
+
+
+def report_of(out: str, code: int) -> str:
+    """A printed report without its ending, which has to be the verdict with this exit code, and the command again."""
+    ending = re.fullmatch(r"(.*?)\n[^\n]+ \(exit code (\d+)\)\nagain: reassure [^\n]+\n", out, re.DOTALL)
+    assert ending is not None and int(ending[2]) == code, out
+    return ending[1]
+
+
+def reported(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """As `said`, without the ending of the report."""
+    code, out, err = said(capsys, *words)
+    return code, report_of(out, code), err
 
 
 HEEDS_SIGNALS = (

@@ -137,6 +137,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         for line in metadata_log(path).not_read:
             note(f"note: {line}")
     if args.generate:
+        console.judges = False  # standard output is the proposal
         proposal = propose(
             cluster,
             current,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.command import interrupted, model_file, said
+from tests.helpers.command import interrupted, model_file, reported, said
 
 ROOT = Path(__file__).parents[3]
 
@@ -254,7 +254,7 @@ def test_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert set(stats["seconds"]) == {"load", "compile", "search", "report"}
     assert record["repro"] == "reassure check die_hard --engine=reference"
     assert "goal_not_reached" in out
-    assert said(capsys, "replay", goal["trace"])[:2] == (
+    assert reported(capsys, "replay", goal["trace"])[:2] == (
         0,
         "die_hard accepts the trace: 6 steps\ngoal_not_reached is violated at its end\n",
     )
@@ -371,7 +371,14 @@ def test_a_trace_that_does_not_show_what_it_claims(tmp_path: Path, capsys: pytes
 
 def test_a_certificate_of_a_file_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "c.json"
-    about = {"schema": 1, "kind": "inductive-invariant", "model": "mine", "model_sha256": "", "config": {}}
+    about = {
+        "schema": 1,
+        "kind": "inductive-invariant",
+        "model": "mine",
+        "model_sha256": "",
+        "config": {},
+        "engine_version": "0.1.0",
+    }
     path.write_text(json.dumps({**about, "properties": ["one"], "lemmas": []}))
     code, _, err = said(capsys, "verify", str(path))
     assert (code, "is of 'mine', which does not come with this program; give --model" in err) == (64, True)
@@ -386,7 +393,10 @@ def test_a_trace_of_another_tool(tmp_path: Path, capsys: pytest.CaptureFixture[s
     ]
     path.write_text(json.dumps({"vars": data["vars"], "states": states, "loop": None, "params": []}))
     assert said(capsys, "replay", str(path))[0] == 64
-    assert said(capsys, "replay", str(path), "--model", "die_hard")[:2] == (0, "die_hard accepts the trace: 6 steps\n")
+    assert reported(capsys, "replay", str(path), "--model", "die_hard")[:2] == (
+        0,
+        "die_hard accepts the trace: 6 steps\n",
+    )
 
 
 def test_the_parameters_of_the_start_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.helpers.command import said
+from tests.helpers.command import reported, said
 
 FIRST, SECOND, THIRD = (f"core--traces--actions-00{n}.itf.json" for n in (1, 2, 3))
 
@@ -30,7 +30,7 @@ def edit(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 
 def test_all_replay(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "replay", str(suite)) == (0, "3 traces, 0 failed, 0 stale (exit code 0)\n", "")
+    assert reported(capsys, "replay", str(suite)) == (0, "3 traces, 0 failed, 0 stale\n", "")
 
 
 def test_stale_and_refused_traces_are_named(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,7 +38,7 @@ def test_stale_and_refused_traces_are_named(suite: Path, capsys: pytest.CaptureF
     code, out, _ = said(capsys, "replay", str(suite))
     assert code == 0
     assert f"stale {FIRST}: the trace replays; the model's text has changed since\n" in out
-    assert "3 traces, 0 failed, 1 stale (exit code 0)" in out
+    assert "3 traces, 0 failed, 1 stale\n\npass (exit code 0)\n" in out
     report = suite / "report.xml"
     code, out, _ = said(capsys, "replay", str(suite), "--fail-stale", f"--junit={report}")
     assert code == 17
@@ -48,7 +48,7 @@ def test_stale_and_refused_traces_are_named(suite: Path, capsys: pytest.CaptureF
     assert code == 64
     assert re.search(f"FAIL  {SECOND}: core does not accept .*: step 1 \\(propose\\): not enabled: core.py", out)
     assert re.search(f"FAIL  {THIRD}: .* is not JSON", out)
-    assert "3 traces, 2 failed, 1 stale (exit code 64)" in out
+    assert "3 traces, 2 failed, 1 stale\n\nusage (exit code 64)\n" in out
     root = ElementTree.parse(report).getroot()
     assert (root.get("tests"), root.get("failures")) == ("3", "2")
     cases = {case.get("name"): [child.tag for child in case] for case in root}
@@ -63,7 +63,7 @@ def test_a_trace_that_the_index_lists_is_missed(suite: Path, capsys: pytest.Capt
     code, out, _ = said(capsys, "replay", str(suite.parent), f"--junit={report}")
     assert code == 17
     assert f"FAIL  suite/{SECOND}: core--traces--actions.suite.json lists it, and it is not there\n" in out
-    assert "3 traces, 1 failed, 0 stale (exit code 17)" in out
+    assert "3 traces, 1 failed, 0 stale\n\ndrift (exit code 17)\n" in out
     assert ElementTree.parse(report).getroot().get("failures") == "1"
     for path in suite.glob("*.itf.*"):
         path.unlink()

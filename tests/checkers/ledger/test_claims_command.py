@@ -30,7 +30,7 @@ def test_nothing_is_run_without_refresh(toys: Path, capsys: pytest.CaptureFixtur
     assert main(["claims", "--full"]) == 15
     out = capsys.readouterr().out
     assert "a search: not run  die_hard\n        goal_not_reached\n        never run" in out
-    assert out.endswith("2 claims: 2 not run\n")
+    assert out.endswith("2 claims: 2 not run\n\nexpectation-mismatch (exit code 15)\nagain: reassure claims\n")
     assert not (toys / "ledger.json").exists()
 
 
@@ -47,7 +47,7 @@ def test_refresh_runs_what_is_due_and_nothing_twice(toys: Path, capsys: pytest.C
     assert "trace: traces/die_hard--goal_not_reached.itf.json" in out
     assert "verified: all of 56 states, 8 levels" in out
     assert "proved, however many steps are taken\n" in out
-    assert out.endswith("2 claims: 1 proved, 1 refuted\n")
+    assert out.endswith("2 claims: 1 proved, 1 refuted\n\npass (exit code 0)\nagain: reassure claims --refresh\n")
     assert sorted(p.name for p in (toys / "traces").iterdir()) == [
         "die_hard--goal_not_reached.itf.json",
     ]
@@ -71,16 +71,20 @@ def test_a_line_for_each_claim_first(toys: Path, capsys: pytest.CaptureFixture[s
         "",
         "2 claims: 2 not run",
         "0 of 3 readings are up to date and have the expected verdict",
-        "expectation-mismatch (exit code 15)",
         "`reassure claims ID` prints a claim's readings, --full all; --table compares protocols; "
         "--refresh runs what is missing or stale",
+        "",
+        "expectation-mismatch (exit code 15)",
+        "again: reassure claims",
     ]
     assert main(["claims", "K1"]) == 15
     named = capsys.readouterr().out
     assert named.startswith("K1  not run  toys.txt\n")
     assert "K2" not in named
     assert main(["claims", "--claim", "K1"]) == 15
-    assert capsys.readouterr().out == named
+    assert capsys.readouterr().out == named.replace(
+        "again: reassure claims K1\n", "again: reassure claims --claim=K1\n"
+    )
 
 
 def test_so_many_readings_to_look_at(

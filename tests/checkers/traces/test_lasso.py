@@ -11,6 +11,7 @@ import pytest
 from reassure.checkers.cli.main import main
 from reassure.checkers.console.replayed import replayed_file
 from reassure.checkers.machine.exit_codes import Exit
+from tests.helpers.command import report_of
 from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text
 
 GO_ROUND = {
@@ -67,7 +68,7 @@ def test_a_loop_is_told(engine: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     code, out, _ = said(capsys, "replay", str(file), "--model", model_of(file))
     assert code == 0
     assert "steps 2 to 3 repeat for ever" in out
-    assert out.endswith("arrives is violated by this run\n")
+    assert report_of(out, code).endswith("arrives is violated by this run\n")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,9 @@ def test_a_run_that_stops_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[
     file, data, out = trace_of(tmp_path, STOP, capsys)
     assert (data["loop"], "closing" in data["#meta"]) == (1, False)
     assert "  from here on the run stays in this state\n  the fairness assumptions allow this:\n    not en" in out
-    assert out.count("\n    not enabled from here on: turn\n    enabled, but not fair: wait(to=2)\n\n") == 1
+    assert (
+        report_of(out, 13).count("\n    not enabled from here on: turn\n    enabled, but not fair: wait(to=2)\n") == 1
+    )
     assert said(capsys, "replay", str(file), "--model", model_of(file))[0] == 0
 
 

@@ -17,7 +17,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import plain
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
-from tests.helpers.command import said
+from tests.helpers.command import reported, said
 from tests.helpers.raising_model import MODEL
 
 BASE = """
@@ -134,7 +134,10 @@ def test_traces_are_the_shortest_and_replay(tmp_path: Path, capsys: pytest.Captu
     )  # fmt: skip
     (step,) = data["diff"]["steps"]
     assert (step["only"], step["action"], step["steps"], step["depth"]) == ("after", "grow", 7, 4)
-    assert said(capsys, "replay", step["trace"], f"--model={after}")[:2] == (0, "after accepts the trace: 3 steps\n")
+    assert reported(capsys, "replay", step["trace"], f"--model={after}")[:2] == (
+        0,
+        "after accepts the trace: 3 steps\n",
+    )
     assert said(capsys, "replay", step["trace"], f"--model={before}")[0] == 18
     changed = {p["name"]: (p["kind"], p["before"], p["after"]) for p in data["diff"]["properties"]}
     assert changed == {"small": ("lost", "holds", "violated")}
@@ -144,7 +147,7 @@ def test_a_refactoring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     before, after = pair(tmp_path, SAME["equal guards"])
     code, out, _ = said(capsys, "diff", before, after, "--set=nodes=2")
     assert code == 0
-    assert "same behaviour\npass (exit code 0)\n" in out
+    assert "same behaviour\n\npass (exit code 0)\n" in out
     assert "12 states of both, 0 of before alone, 0 of after alone" in out
 
 
@@ -173,7 +176,7 @@ def test_equal_steps_with_a_property_that_is_lost(tmp_path: Path, capsys: pytest
     code, out, _ = said(capsys, "diff", before, after)
     assert code == 15
     assert "  lost     starts_again  holds -> violated\n" in out
-    assert "same behaviour; 1 property lost\nexpectation-mismatch (exit code 15)\n" in out
+    assert "same behaviour; 1 property lost\n\nexpectation-mismatch (exit code 15)\n" in out
     assert said(capsys, "diff", before, after, "--no-properties")[0] == 0
     assert said(capsys, "diff", after, before)[0] == 0
 
@@ -211,7 +214,7 @@ def test_steps_clipped_at_a_bound(tmp_path: Path, capsys: pytest.CaptureFixture[
     before, after = pair(tmp_path, (" and s.n < 2)", ")"))
     code, out, _ = said(capsys, "diff", after, after, "--no-properties")
     assert code == 5
-    assert "steps are clipped at a bound" in out and "undecided\ninconclusive (exit code 5)" in out
+    assert "steps are clipped at a bound" in out and "undecided\n\ninconclusive (exit code 5)" in out
     assert compared((before, after)).comparison.verdict == "different behaviour"
 
 

@@ -26,6 +26,7 @@ from reassure.checkers.request.prepare import prepare
 from reassure.checkers.traces.render import ROW
 from reassure.spec.semantics.liveness import Assumption
 from reassure.spec.semantics.trace import Trace, TraceStep
+from tests.helpers.command import report_of
 from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text
 
 ACTIONS = {
@@ -129,7 +130,7 @@ def test_one_property_of_several(tmp_path: Path, capsys: pytest.CaptureFixture[s
     code, out, _ = said(capsys, "core_liveness", "--property=a_leader_comes_back", f"--json={tmp_path / 'r.json'}")
     data = json.loads((tmp_path / "r.json").read_text())
     assert (code, [one["property"] for one in data["fairness"]]) == (0, ["a_leader_comes_back"])
-    assert out.endswith("sufficient together: weak fairness of unfence for each broker\n\npass (exit code 0)\n")
+    assert report_of(out, 0).endswith("sufficient together: weak fairness of unfence for each broker\n")
 
 
 @pytest.mark.parametrize(("letters", "lines"), [(ROW, 1), (ROW + 1, 3)])
@@ -139,7 +140,7 @@ def test_a_run_stands_on_one_line_where_it_fits(letters: int, lines: int, tmp_pa
     action = "a" * (letters - len(f": (); {stays}"))
     steps = [TraceStep("start", {}, ""), TraceStep(action, {}, "graph")]
     weakening = Weakening(Assumption("walk", "weak"), None, Need.NEEDED, Trace([0, 1], steps, {}, 1))
-    needs = PropertyNeeds("arrives", True, "", (weakening,))
+    needs = PropertyNeeds("arrives", True, weakenings=(weakening,))
     bound = prepare(graph_file(tmp_path, {"walk": Steps(((0, 1),), "weak")}, leads_to_text([0], [1])), []).bound
     text = printed(lambda console: report_fairness(bound, FairnessAnalysis((needs,), ALL_WEAKENED), console, True))
     row = [line for line in text.splitlines() if "needed" in line or action in line or stays in line]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.command import said
+from tests.helpers.command import reported, said
 from tests.helpers.raising_model import written
 
 GROWING = """
@@ -30,7 +30,7 @@ def test_a_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = json.loads(record.read_text())
     assert (data["verdict"], data["exit_code"], data["depth"], data["expression"]) == ("pass", 0, 4, "s.leader is None")
     assert Path(data["trace"]).name == "core--find--s-leader-is-none.itf.json"
-    assert said(capsys, "replay", data["trace"])[:2] == (0, "core accepts the trace: 3 steps\n")
+    assert reported(capsys, "replay", data["trace"])[:2] == (0, "core accepts the trace: 3 steps\n")
 
 
 def test_a_step(capsys: pytest.CaptureFixture[str]) -> None:

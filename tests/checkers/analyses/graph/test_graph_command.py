@@ -16,7 +16,7 @@ from reassure.checkers.engines.native.state_graph import reachable_graph
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import prepare
-from tests.helpers.command import said
+from tests.helpers.command import report_of, said
 from tests.helpers.labelled_graph import Steps, graph_file
 from tests.helpers.raising_model import ACTION, written
 
@@ -213,7 +213,11 @@ def test_svg(walk: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     file = tmp_path / "walk.svg"
     code, out, err = said(capsys, "graph", walk, "--out", str(file), "--quiet")
     assert (code, err) == (0, "")
-    assert out.splitlines()[1:] == ["low is violated in 1 state", "moves is violated in 1 step", f"svg: {file}"]
+    assert report_of(out, 0).splitlines()[1:] == [
+        "low is violated in 1 state",
+        "moves is violated in 1 step",
+        f"svg: {file}",
+    ]
     root = ElementTree.fromstring(file.read_text(encoding="utf-8"))
     space = "{http://www.w3.org/2000/svg}"
     kinds = [group.get("class") for group in root.iter(f"{space}g")]

@@ -10,7 +10,7 @@ import pytest
 
 from reassure.checkers.request.prepare import plain
 from reassure.spec.semantics.trace import from_itf, read_itf, replay
-from tests.helpers.command import model_file, said
+from tests.helpers.command import model_file, report_of, reported, said
 from tests.helpers.counter_model import BY_TWO
 
 REASSIGNED = [
@@ -45,8 +45,8 @@ def test_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert behaviour.states[-1].isr == {1, 2}
     data = json.loads(answer.read_text())
     assert (data["verdict"], data["lines_explained"], data["failed_line"]) == ("pass", 4, None)
-    by_python = said(capsys, *words, "--engine=reference")[1]
-    assert by_python == out.replace("the compiled kernel", "plain Python")
+    by_python = reported(capsys, *words, "--engine=reference")[1]
+    assert by_python == report_of(out, 0).replace("the compiled kernel", "plain Python")
 
 
 def test_not_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from reassure.checkers.kafka.audit.audit_log import AuditTask, audit_share, together
 from reassure.checkers.kafka.audit.log_files import LogFile
 from reassure.checkers.kafka.audit.share import PartitionShare
-from tests.helpers.command import said
+from tests.helpers.command import reported, said
 from tests.helpers.metadata_log_text import LOGS, batches, cluster, dump_line, record, snapshot_of
 
 SEGMENT = LOGS / "4.1.0.log"
@@ -25,7 +25,8 @@ def test_a_clean_log(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     code, out, err = said(capsys, "audit", str(cut), "--release=3.9")
     assert code == 0
     assert "partitions created: 1, changes: 16, different ones: 16" in out
-    assert out.endswith("no findings\n")
+    ending = f"pass (exit code 0)\nagain: reassure audit {cut} --release=3.9\n"
+    assert out.endswith(f"no findings\n\n{ending}")
     assert err == f"note: {cut} ends within a batch at byte 4921: 79 bytes were not read\n"
 
 
@@ -53,7 +54,7 @@ def test_findings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 def test_a_patch_release_is_judged_by_the_rules_of_its_row(capsys: pytest.CaptureFixture[str]) -> None:
     """4.1.0 wrote the log; 4.1.2 has the rules of 4.2, which do not make three of its changes."""
-    by_release = {version: said(capsys, "audit", str(SEGMENT), f"--release={version}") for version in ("4.1.2", "4.2")}
+    by_release = {v: reported(capsys, "audit", str(SEGMENT), f"--release={v}") for v in ("4.1.2", "4.2")}
     assert by_release["4.1.2"] == by_release["4.2"]
     assert by_release["4.2"][1].count("4.2 does not make this change; 3.9, 4.0, 4.1 would") == 3
     assert "does not make this change" not in said(capsys, "audit", str(SEGMENT), "--release=4.1.0")[1]
@@ -73,15 +74,15 @@ def test_a_narrow_terminal_has_two_lines_for_a_finding(
 
 
 def test_a_dump_says_the_same_as_the_segment(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = said(capsys, "audit", str(SEGMENT))
-    assert said(capsys, "audit", str(SEGMENT.with_suffix(".txt"))) == (code, out, "")
+    code, out, _ = reported(capsys, "audit", str(SEGMENT))
+    assert reported(capsys, "audit", str(SEGMENT.with_suffix(".txt"))) == (code, out, "")
 
 
 def test_a_folder_with_segments_and_a_snapshot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A snapshot of the same records: what it covers is not played again."""
     shutil.copy(SEGMENT, tmp_path / f"{0:020}.log")
-    whole = said(capsys, "audit", str(tmp_path))
-    assert whole == said(capsys, "audit", str(SEGMENT))
+    whole = reported(capsys, "audit", str(tmp_path))
+    assert whole == reported(capsys, "audit", str(SEGMENT))
     (tmp_path / f"{0:020}.log").rename(tmp_path / f"{5:020}.log")
     code, _, err = said(capsys, "audit", str(tmp_path))
     assert code == 64 and "begins at offset 5, and has no snapshot to begin with" in err
@@ -107,8 +108,8 @@ def test_a_log_that_goes_on_from_a_snapshot(capsys: pytest.CaptureFixture[str], 
     for begin, end in ((2, 40), (40, 94)):
         (tmp_path / f"{begin:020}.log").write_bytes(of(range(begin, end)))
     words = ("audit", str(tmp_path), "--release=4.3", "--quiet")
-    code, out, err = said(capsys, *words)
-    whole = said(capsys, "audit", str(SEGMENT), "--release=4.3", "--quiet")
+    code, out, err = reported(capsys, *words)
+    whole = reported(capsys, "audit", str(SEGMENT), "--release=4.3", "--quiet")
     assert (code, err) == (12, "")
     assert (
         out.splitlines()[0].startswith("94 records, offsets 1 to 93; ")
@@ -128,8 +129,8 @@ def test_files_in_the_order_of_their_names(capsys: pytest.CaptureFixture[str], t
     (first := tmp_path / f"{0:020}.log").write_bytes(of(range(40)))
     (snapshot := tmp_path / f"{40:020}-{1:010}.checkpoint").write_bytes(snapshot_of(of(range(40))))
     (second := tmp_path / f"{40:020}.log").write_bytes(of(range(40, 94)))
-    whole = said(capsys, "audit", str(SEGMENT))
-    code, out, err = said(capsys, "audit", str(first), str(snapshot), str(second))
+    whole = reported(capsys, "audit", str(SEGMENT))
+    code, out, err = reported(capsys, "audit", str(first), str(snapshot), str(second))
     assert (code, out) == whole[:2]
     assert err == f"note: {snapshot} was not read: the files before it tell what this snapshot tells\n"
     for files, why in (
@@ -174,7 +175,7 @@ def _one_more(found: re.Match[str]) -> str:
 def test_what_else_a_dump_may_have(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The index of a segment; ends of lines of Windows; a value with a line break that JSON leaves as it is."""
     text = SEGMENT.with_suffix(".txt").read_text()
-    whole = said(capsys, "audit", str(SEGMENT))[:2]
+    whole = reported(capsys, "audit", str(SEGMENT))[:2]
     path = tmp_path / "dump.txt"
     breaks = text.replace('"name":"watched"', '"name":"watc\u2028hed"', 1)
     for other in (f"{text}Dumping 0.index\noffset: 0 position: 0\noffset: 5 position: 400\n", breaks):
@@ -182,7 +183,7 @@ def test_what_else_a_dump_may_have(capsys: pytest.CaptureFixture[str], tmp_path:
         code, out, err = said(capsys, "audit", str(path))
         assert (code, err, out.splitlines()[:8]) == (whole[0], "", whole[1].splitlines()[:8])
     path.write_bytes(text.replace("\n", "\r\n").encode())
-    assert said(capsys, "audit", str(path))[:2] == whole
+    assert reported(capsys, "audit", str(path))[:2] == whole
 
 
 def test_a_snapshot_by_another_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

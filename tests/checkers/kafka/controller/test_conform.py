@@ -24,6 +24,7 @@ from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.prepare import prepare
 from reassure.spec.semantics.interpreter import Clipped
+from tests.helpers.command import report_of
 from tests.helpers.kafka_jars import VERSIONS, class_path, kafka_sources, shared_driver
 
 SMALL = ["brokers=2", "admin_requests=1"]
@@ -153,7 +154,7 @@ def test_every_configuration_of_a_gate_is_a_row_for_each_release(
     ]
     options = ["--gate", str(gate), "--set", "brokers=2", "--release", "4.4.0", "--quiet"]
     assert main(["kafka", "conform", "kraft_kafka", *options]) == Exit.OK.value
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    rows = [line.split() for line in report_of(capsys.readouterr().out, 0).splitlines()[2:]]
     assert [(row[0], row[4], " ".join(row[5:])) for row in rows] == [
         ("4.4.0", "0", "admin_requests=1 brokers=2"),
         ("4.4.0", "0", "admin_requests=1 unclean=off brokers=2"),
@@ -179,7 +180,7 @@ def test_the_table_of_the_page_has_the_figures_of_the_gate(capsys: pytest.Captur
         options = [f"--set={pair}" for pair in settings[setting]]
         options += ["--gate", str(one), "--release", version, "--quiet"]
         assert main(["kafka", "conform", "kraft_kafka", *options]) == Exit.OK.value
-        assert capsys.readouterr().out.splitlines()[-1] in page.splitlines()
+        assert report_of(capsys.readouterr().out, 0).splitlines()[-1] in page.splitlines()
 
 
 def test_a_gate_without_the_model_is_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,7 +196,7 @@ def test_what_operators_do_meanwhile_is_what_kafka_does(capsys: pytest.CaptureFi
     settings = ["brokers=2", "admin_requests=1", "restarts=1", "min_isr_changes=1", "unclean_changes=1", "unclean=off"]
     options = [f"--set={pair}" for pair in settings]
     assert main(["kafka", "conform", "kraft_kafka_operated", *options, "--quiet"]) == Exit.OK.value
-    said = capsys.readouterr().out
+    said = report_of(capsys.readouterr().out, 0)
     rows = {line.split()[0]: line.split()[1:] for line in said.splitlines()[2:-1]}
     for action in ("shut_down_in_control", "restart_cleanly", "change_min_isr", "change_unclean"):
         assert rows[action][1] == rows[action][2] != "0" and rows[action][3] == "0"
@@ -232,7 +233,9 @@ def test_a_release_that_is_in_no_table_is_compared_with_rules_that_a_line_names(
     options = ["--release=4.3.1", "--set=brokers=2", "--set=unclean=off", "--set=admin_requests=1", "--quiet"]
     assert main(["kafka", "conform", "kraft_kafka", *options]) == Exit.OK.value
     out = capsys.readouterr().out
-    assert out.endswith("no disagreement with Kafka 4.3.1\n")
+    words = "--set=brokers=2 --set=unclean=off --set=admin_requests=1 --release=4.3.1"
+    ending = f"pass (exit code 0)\nagain: reassure kafka conform kraft_kafka {words}\n"
+    assert out.endswith(f"no disagreement with Kafka 4.3.1\n\n{ending}")
     like = "like 4.3.0: 4.3.1 is in no table of releases"
     assert out.startswith(f"Kafka 4.3.1 is compared with the rules of 4.3, {like}\n")
     options = ["--release", "4.3.1", "--set=release=4.2", "--depth", "3", "--quiet"]

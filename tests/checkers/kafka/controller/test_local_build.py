@@ -291,7 +291,9 @@ def test_a_build_is_compared_with_the_rules_that_a_line_names(
     assert (code, err) == (0, f"{checkout} is Kafka {name}\n")
     like = "like 4.3.1: the build states 4.3.2-SNAPSHOT"
     assert out.startswith(f"Kafka {name} is compared with the rules of 4.3, {like}\nkraft_kafka beside Kafka {name}: ")
-    assert out.endswith(f"no disagreement with Kafka {name}\n")
+    words = f"{' '.join(SMALL[:-1])} --release={checkout}"
+    ending = f"pass (exit code 0)\nagain: reassure kafka conform kraft_kafka {words}\n"
+    assert out.endswith(f"no disagreement with Kafka {name}\n\n{ending}")
     assert [r["release"] for r in json.loads(record.read_text())["releases"]] == [name]
     other = ["--release", str(checkout), "--set=unclean=off", "--set=release=4.2", "--depth=3", "--quiet"]
     code, out, _ = said(capsys, "kafka", "conform", "kraft_kafka", *other)
