@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -14,10 +15,11 @@ from reassure.checkers.explorer.session import ExplorerSession
 from reassure.checkers.explorer.view import MOST_STEPS
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit
 from reassure.checkers.request.options import SearchOptions
-from reassure.checkers.traces.format_value import plain
+from reassure.checkers.traces.format_value import entries, plain
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.render import flat
 from reassure.spec.language.types import MapType, RecordType, Type
+from reassure.spec.language.values import Map
 from reassure.spec.semantics.trace import encode, from_itf
 from tests.fuzz.brute import Edge, Graph, first_hit, step_truth
 from tests.fuzz.command_answers import searched
@@ -353,7 +355,7 @@ def explore(f: Frame) -> Found:
             for row in shown["state"]
             if row["value"] != "-" or row["field"] in flat(g.states[number])
         ]
-        if rows != _fields(g.states[number]):
+        if not _is_shown_by(rows, g.states[number]):
             yield "another state", (path, rows)
         steps = {a.name: [e for e in g.edges[number] if e.action == a.name] for a in bound.model.actions}
         enabled = {a["name"]: a["enabled"] for a in shown["actions"]}
@@ -390,6 +392,28 @@ def about_step(graph: Graph, edge: Edge) -> set[str]:
 def _fields(state: Any) -> list[dict[str, str]]:
     """A state as the page has it."""
     return [{"field": name, "value": plain(value)} for name, value in flat(state).items()]
+
+
+def _is_shown_by(rows: list[dict[str, str]], state: Any) -> bool:
+    """Whether rows are a state: each of its fields once, by itself or in the row of an optional value that has come."""
+    whole = {path: plain(value) for path, value in _values(state, "")}
+    above = [[row["field"] for row in rows if _is_within(leaf, row["field"])] for leaf in flat(state)]
+    return all(len(one) == 1 for one in above) and all(whole.get(row["field"]) == row["value"] for row in rows)
+
+
+def _is_within(path: str, of: str) -> bool:
+    return path == of or path.startswith((f"{of}.", f"{of}["))
+
+
+def _values(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """A value and all that it has, by path."""
+    yield path, value
+    if hasattr(value, "__dataclass_fields__"):
+        for name in value.__dataclass_fields__:
+            yield from _values(getattr(value, name), f"{path}.{name}" if path else name)
+    elif isinstance(value, Map):
+        for key, inner in entries(value):
+            yield from _values(inner, f"{path}[{plain(key)}]")
 
 
 def query(f: Frame) -> Found:
