@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -295,6 +296,27 @@ def test_only_the_rooms_of_kafka_import_them() -> None:
         if any(name.startswith(("reassure.checkers.kafka", "reassure.spec.kafka")) for name in imports(path))
     }
     assert importing == IMPORTS_KAFKA
+
+
+CHECK = """
+import sys
+from reassure.checkers.cli.main import main
+code = main(["check", sys.argv[1], "--quiet"])
+print(code, sorted({".".join(name.split(".")[:3]) for name in sys.modules if name.startswith("reassure.")}))
+"""
+
+
+def test_a_check_loads_nothing_of_kafka() -> None:
+    """Nor of the ledger, the gate or an analysis: of a model that is not about Kafka."""
+    words = [sys.executable, "-c", CHECK, "two_phase_commit"]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    code, _, rooms = ran.stdout.splitlines()[-1].partition(" ")
+    loaded = {room for room in ast.literal_eval(rooms) if room.startswith(("reassure.checkers.", "reassure.spec."))}
+    inner = ("cli", "console", "encoding", "engines", "machine", "request", "traces", "check")
+    assert code == "0"
+    assert loaded == {f"reassure.checkers.{room}" for room in inner} | {
+        "reassure.spec.frontend", "reassure.spec.language", "reassure.spec.semantics"
+    }  # fmt: skip
 
 
 def test_nothing_is_imported_by_the_name_of_its_folder() -> None:

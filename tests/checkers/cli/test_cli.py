@@ -371,14 +371,8 @@ def test_a_trace_that_does_not_show_what_it_claims(tmp_path: Path, capsys: pytes
 
 def test_a_certificate_of_a_file_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "c.json"
-    about = {
-        "schema": 1,
-        "kind": "inductive-invariant",
-        "model": "mine",
-        "model_sha256": "",
-        "config": {},
-        "engine_version": "0.1.0",
-    }
+    about = {"schema": 1, "kind": "inductive-invariant", "model": "mine", "model_sha256": "", "config": {}}
+    about |= {"engine_version": "0.1.0"}
     path.write_text(json.dumps({**about, "properties": ["one"], "lemmas": []}))
     code, _, err = said(capsys, "verify", str(path))
     assert (code, "is of 'mine', which does not come with this program; give --model" in err) == (64, True)
@@ -479,14 +473,6 @@ def test_show(form: str, piece: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     path, _ = trace_of(tmp_path, capsys)
     code, out, _ = said(capsys, "show", str(path), "--format", form)
     assert (code, piece in out) == (0, True), out
-
-
-def test_models(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = said(capsys, "models")
-    assert code == 0
-    assert "core" in out
-    assert "isr_not_trimmed" not in out
-    assert "isr_not_trimmed" in said(capsys, "models", "--mutants")[1]
 
 
 @pytest.mark.parametrize("limit", ["1", "1.1M"])

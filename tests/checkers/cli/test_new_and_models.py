@@ -112,3 +112,11 @@ def test_a_line_for_each_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[-2:] == ["", "`reassure models MODEL` prints settings, actions and properties"]
     assert not [line for line in lines if line.startswith("isr_not_trimmed")]
     assert any(line.startswith("isr_not_trimmed") for line in said(capsys, "models", "--mutants")[1].splitlines())
+
+
+def test_models(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "models")
+    assert code == 0
+    assert "core" in out
+    assert "isr_not_trimmed" not in out
+    assert "isr_not_trimmed" in said(capsys, "models", "--mutants")[1]

@@ -402,11 +402,10 @@ def test_what_the_model_does_not_reach_does_not_count(loaded) -> None:  # type: 
 def test_another_module_of_the_same_name_changes_nothing(tmp_path: Path) -> None:
     """A file that is loaded again leaves the classes of before with another module under their module's name."""
     assert main(["new", "lease", f"--dir={tmp_path}"]) == 0
-    path = tmp_path / "lease.py"
-    before = load(str(path))
+    before = load(str(tmp_path / "lease.py"))
     values = values_of(before)
     forget_files()
-    again = load(str(path))
+    again = load(str(tmp_path / "lease.py"))
     assert again is not before
     assert (values_of(again), values_of(before)) == (values, values)
 
