@@ -55,6 +55,6 @@ print(code, [name for name in ("numpy", "pyspark", "z3") if name in sys.modules]
 
 
 @pytest.mark.parametrize(("model", "ends"), [("two_phase_commit", "0 []"), ("die_hard", "12 []")])
-def test_a_search_takes_no_numpy(model: str, ends: str) -> None:
+def test_a_search_for_safety_takes_no_numpy(model: str, ends: str) -> None:
     ran = subprocess.run([sys.executable, "-c", SEARCH, model], capture_output=True, text=True, timeout=60)
     assert ran.stdout.splitlines()[-1] == ends, ran
