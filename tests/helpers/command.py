@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.cli.main import main
+from reassure.checkers.machine.exit_codes import VERDICTS, Exit
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -22,17 +23,20 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     return code, out, err
 
 
-def report_of(out: str, code: int) -> str:
-    """A printed report without its ending, which has to be the verdict with this exit code, and the command again."""
-    ending = re.fullmatch(r"(.*?)\n[^\n]+ \(exit code (\d+)\)\nagain: reassure [^\n]+\n", out, re.DOTALL)
-    assert ending is not None and int(ending[2]) == code, out
-    return ending[1]
+def report_of(out: str, code: int, command: str = "") -> str:
+    """A printed report without its ending: its verdict and exit code, and the command again.
+
+    command: the first words of that.
+    """
+    report, _, ending = out.rpartition(f"\n{VERDICTS[Exit(code)]} (exit code {code})\n")
+    assert re.fullmatch(rf"again: reassure {command}[^\n]+\n", ending), out
+    return report
 
 
 def reported(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     """As `said`, without the ending of the report."""
     code, out, err = said(capsys, *words)
-    return code, report_of(out, code), err
+    return code, report_of(out, code, f"{words[0]} "), err
 
 
 HEEDS_SIGNALS = (
