@@ -8,7 +8,7 @@ each class, no representative is computed: successors are compared with all stat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 
 from reassure.checkers.engines.native.kernels.growing_table import whole_lines
@@ -16,7 +16,7 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
 from reassure.checkers.engines.native.kernels.look_back import RAISES, LookArguments, look_back
 from reassure.checkers.engines.native.kernels.state_table import MAX_TAG, home_of, insert
 from reassure.checkers.engines.native.kernels.tally import SWITCH
-from reassure.checkers.engines.native.search import BEAT, Search, Worker, slices
+from reassure.checkers.engines.native.search import Search, Worker, finish, slices
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.native.translator.word_rows import WordRows, zeros
 from reassure.checkers.engines.native.wanted import Row, Wanted
@@ -93,12 +93,7 @@ class _Pass:
 
     def _together(self, jobs: list[Future[None]]) -> None:
         try:
-            busy = set(jobs)
-            while busy:
-                done, busy = wait(busy, timeout=BEAT, return_when=FIRST_EXCEPTION)
-                for job in done:
-                    job.result()
-                self.look()
+            finish(jobs, self.look)
         finally:
             self.halted = True
 

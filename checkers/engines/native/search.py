@@ -339,6 +339,16 @@ def as_arrays(parts: Iterable[WordRows]) -> list[Rows]:
     return [np.asarray(part) for part in parts]
 
 
+def finish(jobs: Iterable[Future[None]], look: Callable[[], None]) -> None:
+    """Waits until jobs are done. Raises what one of them, or `look`, which is called now and then, raises."""
+    busy = set(jobs)
+    while busy:
+        done, busy = wait(busy, timeout=BEAT, return_when=FIRST_EXCEPTION)
+        for job in done:
+            job.result()
+        look()
+
+
 def slices(level: Iterable[AnyRows], size: int) -> Iterator[tuple[AnyRows, int, int]]:
     """A level cut into pieces: array, first row, end."""
     for part in level:
@@ -386,12 +396,7 @@ class Level:
 
     def _together(self, jobs: list[Future[None]]) -> None:
         try:
-            busy = set(jobs)
-            while busy:
-                done, busy = wait(busy, timeout=BEAT, return_when=FIRST_EXCEPTION)
-                for job in done:
-                    job.result()
-                self.stop(self.left)
+            finish(jobs, lambda: self.stop(self.left))
         finally:
             self.halted.set()
             wait(jobs)

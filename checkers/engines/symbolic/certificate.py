@@ -106,8 +106,10 @@ def fields_of(
     if data.get("schema") != schema:
         raise UsageFailure(f"{path} is of schema {data.get('schema')}; this version reads {schema}")
     version, missing = data.get("engine_version"), f"{path} lacks something that a certificate has"
-    if not _fit(data, keys) or not isinstance(version, str) or not isinstance(data.get("model_file"), str | None):
-        raise UsageFailure(missing)
+    unfit = [key for key, kind in (keys | {"engine_version": str}).items() if type(data.get(key)) is not kind]
+    unfit += ["model_file"] if not isinstance(data.get("model_file"), str | None) else []
+    if unfit:
+        raise UsageFailure(f"{missing}: {', '.join(unfit)}")
     properties, lemmas = data["properties"], data["lemmas"]
     if not all(isinstance(name, str) for name in properties) or not all(_fit(lemma, of_lemma) for lemma in lemmas):
         raise UsageFailure(missing)
