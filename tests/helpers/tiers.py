@@ -12,7 +12,7 @@ from tests.helpers.processor_time import COST
 
 TESTS = Path(__file__).parents[1]
 DEAR = TESTS / "dear.txt"
-LIMIT = 0.3
+LIMIT = 0.2
 """Processor seconds. A test that costs more is dear."""
 COSTS = "tests/costs"
 """The entry of pytest's cache with the costs of the last run."""
