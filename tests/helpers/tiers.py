@@ -68,7 +68,7 @@ def note(report: pytest.TestReport) -> None:
 
 def keep(config: pytest.Config) -> None:
     """Writes the costs of this run into pytest's cache, for `python -m tests.costs`."""
-    if not hasattr(config, "workerinput") and hasattr(config, "cache") and config.cache is not None:
+    if _costs and not hasattr(config, "workerinput") and hasattr(config, "cache") and config.cache is not None:
         config.cache.set(COSTS, {"named": config.stash[WHETHER_NAMED], "costs": _costs})
 
 
