@@ -8,8 +8,8 @@ the run.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
@@ -41,58 +41,53 @@ class Tone(StrEnum):
     QUIET = "dim"
 
 
-@dataclass(frozen=True)
-class RowTrace:
-    """The run that a row shows. property, kind: what it violates. stem: the name of its file, but for the model's."""
-
-    trace: Trace
-    property: str
-    kind: str
-    stem: str
+Write = Callable[[Path], str]
+"""Writes the run that a row shows into a folder; the file."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One answer of an analysis: of a guard, a weakening, a property.
+    """One answer of an analysis: of a guard, a weakening, a property; or a line of it, without a verdict.
 
-    group: the heading of the rows that follow each other with the same one. note: what is printed behind the verdict.
-    details: lines below it. data: the row in the record, to which the file of its run is added as `trace`.
+    tone: of the verdict, or of the line. group: the heading of the rows that follow each other with the same one. note:
+    what is printed behind the verdict. details: lines below it. data: the row in the record, whose `trace`, if it has
+    that key, is the file of the row's run; None: the row is printed alone. tell: prints the run below the row.
     """
 
     text: str
-    verdict: str
+    verdict: str = ""
     tone: Tone = Tone.PLAIN
-    group: str = ""
+    group: str | Text = ""
     note: str = ""
     details: Sequence[str] = ()
-    data: dict[str, Any] = field(default_factory=dict)
-    run: RowTrace | None = None
+    data: dict[str, Any] | None = None
+    write: Write | None = None
+    tell: Callable[[Console], object] | None = None
 
 
 @dataclass(frozen=True)
 class AnalysisReport:
     """What a run of an analysis found.
 
-    heading: the first line. key: of the rows in the record. remarks: lines below the rows, with their tones.
-    more: further keys of the record. complete: whether everything was judged. tell: prints what stands between the
-    heading and the rows, or nothing.
+    heading: the first line. complete: whether everything was judged. keys: the keys of the record that this analysis
+    adds, made of the rows' records. remarks: lines below the rows, with their tones. tell: prints what stands between
+    the heading and the rows, or nothing.
     """
 
     identity: RunIdentity
-    bound: BoundModel
     exit: Exit
     complete: bool
     stopped: Stop
     heading: str
-    key: str
     rows: Sequence[Row]
+    keys: Callable[[list[dict[str, Any]]], Mapping[str, Any]]
     remarks: Sequence[tuple[str, Tone]] = ()
-    more: dict[str, Any] = field(default_factory=dict)
     tell: Callable[[Console], object] | None = None
 
     def deliver(self, args: argparse.Namespace, console: Console) -> Exit:
         """Writes the traces (`--trace-dir`) and the record (`--json`), and prints the report; the exit code."""
-        files = self._write_traces(getattr(args, "trace_dir", None))
+        folder = getattr(args, "trace_dir", None)
+        files = [row.write(folder) if folder is not None and row.write is not None else None for row in self.rows]
         write_record(args.json, self.record(files))
         self.print_to(console)
         name_traces([file for file in files if file is not None], console)
@@ -100,8 +95,12 @@ class AnalysisReport:
 
     def record(self, files: Sequence[str | None]) -> dict[str, Any]:
         """The run record. files: of the rows' runs, in their order; None where none was written."""
-        rows = [{**row.data, "trace": file} for row, file in zip(self.rows, files, strict=True)]
-        return {**self.identity.record(self.exit, self.complete, self.stopped), self.key: rows, **self.more}
+        rows = [
+            row.data | ({"trace": file} if "trace" in row.data else {})
+            for row, file in zip(self.rows, files, strict=True)
+            if row.data is not None
+        ]
+        return {**self.identity.record(self.exit, self.complete, self.stopped), **self.keys(rows)}
 
     def print_to(self, console: Console) -> None:
         """Prints the heading, the rows by group, and the remarks."""
@@ -110,39 +109,41 @@ class AnalysisReport:
             self.tell(console)
         for group, rows in groupby(self.rows, key=lambda row: row.group):
             if group:
-                console.print(f"\n{group}", style="bold")
+                console.print()
+                console.print(group, style="bold")
             print_rows(list(rows), console)
-        if self.rows:
+        if self.rows and self.remarks:
             console.print()
         for text, tone in self.remarks:
             console.print(text, style=tone)
 
-    def _write_traces(self, folder: Path | None) -> list[str | None]:
-        """Signs the runs of the rows and writes them to a folder, if there is one; the files, in the rows' order."""
-        files: list[str | None] = []
-        for row in self.rows:
-            file = None
-            if folder is not None and row.run is not None:
-                trace, method = row.run.trace, self.identity.engine or ""
-                self.identity.sign(trace, row.run.property, row.run.kind)
-                file = self.identity.write_trace(folder, row.run.stem, trace, self.bound, method)
-            files.append(file)
-        return files
-
 
 def print_rows(rows: Sequence[Row], console: Console) -> None:
     """Prints rows with their verdicts: in a column, or below the texts where these are long."""
-    width = max((len(row.text) for row in rows), default=0)
+    width = max((len(row.text) for row in rows if row.verdict), default=0)
     for row in rows:
-        if not row.verdict:
-            console.print(f"  {row.text}")
-        else:
+        if not row.verdict and row.text:
+            console.print(f"  {row.text}", style=row.tone)
+        elif row.verdict:
             line = Text(f"  {row.text:{width}}  " if width <= WIDE else f"  {row.text}\n    ")
             line.append(row.verdict, style=row.tone)
             line.append(row.note)
             console.print(line)
         for detail in row.details:
             console.print(f"      {detail}", style="dim")
+        if row.tell is not None:
+            console.print()
+            row.tell(console)
+
+
+def signed(identity: RunIdentity, bound: BoundModel, trace: Trace, shows: tuple[str, str], stem: str) -> Write:
+    """Signs and writes a trace. shows: the property that it violates, and its kind. stem: as of `write_trace`."""
+
+    def write(folder: Path) -> str:
+        identity.sign(trace, *shows)
+        return identity.write_trace(folder, stem, trace, bound, identity.engine or "")
+
+    return write
 
 
 def tally(verdicts: Iterable[str]) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 
 from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind, Record, verdict_figures
-from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
@@ -30,7 +28,7 @@ KIND = GateKind(FIGURES, _figures)
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Drops and weakens each assumption in turn, and reports."""
     from reassure.checkers.analyses.fairness.analysis import analyse
-    from reassure.checkers.analyses.fairness.report import exit_of, fairness_record, report_fairness
+    from reassure.checkers.analyses.fairness.report import fairness_report
 
     prepared = prepare(args.model, args.set)
     bound = prepared.bound
@@ -41,18 +39,4 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     must_match(bound, claims, options)
     with Progress(quiet=args.quiet) as progress:
         analysis = analyse(bound, prepared.lowered.only(options.wants), options, progress)
-    identity = RunIdentity.of(prepared, "fairness", args.repro)
-    kinds = {p.name: p.kind for p in bound.properties}
-    files: dict[tuple[str, int], str] = {}
-    for needs in analysis.properties:
-        for number, weakening in enumerate(needs.weakenings):
-            if args.trace_dir and weakening.trace is not None:
-                identity.sign(weakening.trace, needs.name, kinds[needs.name])
-                name = f"{needs.name}-{number}"
-                files[needs.name, number] = identity.write_trace(
-                    args.trace_dir, name, weakening.trace, bound, "fairness"
-                )
-    report_fairness(bound, analysis, console, stories=not args.quiet)
-    name_traces(list(files.values()), console)
-    write_record(args.json, fairness_record(identity, analysis, files))
-    return exit_of(analysis)
+    return fairness_report(RunIdentity.of(prepared, "fairness", args.repro), bound, analysis).deliver(args, console)

@@ -1,14 +1,17 @@
-"""The printed report and the run record of `fairness`."""
+"""The report of `fairness`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from rich.text import Text
 
 from reassure.checkers.analyses.fairness.analysis import FairnessAnalysis, Need, PropertyNeeds, Suggestion
 from reassure.checkers.machine.exit_codes import Exit
-from reassure.checkers.machine.terminal import Console, beyond_bounds, counted
+from reassure.checkers.machine.terminal import beyond_bounds, counted
+from reassure.checkers.report.analysis_report import AnalysisReport, Row, Tone, signed
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.fairness import as_data, repeats
 from reassure.checkers.traces.render import ROW, in_a_row
@@ -51,65 +54,67 @@ def _suggestion(found: Suggestion) -> str:
     return "strong fairness of every action, each as a whole, is not enough"
 
 
-def report_fairness(bound: BoundModel, analysis: FairnessAnalysis, console: Console, stories: bool) -> None:
-    """Prints whether each assumption is needed."""
-    console.print(f"{bound.model.name}: {counted(analysis.states, 'state')}", style="bold")
-    for p in analysis.properties:
-        text, style = _verdict(p, analysis.clipped, bool(assumptions_of(bound.model)))
-        row = Text(f"\n{p.name}  ", style="bold")
-        row.append(text, style=style)
-        console.print(row)
-        last = None
-        width = max((len(w.words) for w in p.weakenings), default=0)
-        for w in p.weakenings:
-            if w.assumption != last:
-                console.print(f"  {w.assumption}")
-                last = w.assumption
-            line = Text(f"    {w.words:{width}}  ")
-            line.append(w.need, style="green" if w.need is Need.NEEDED else "yellow")
-            if w.trace is not None and stories:
-                steps = [*w.trace.steps[1:], *([w.trace.closing] if w.trace.closing else [])]
-                path = [*in_a_row(steps), repeats(w.trace)]
-                text = f": {'; '.join(path)}"
-                line.append(text if len(text) <= ROW else "\n      ".join(["", *path]), style="dim")
-            console.print(line)
-        if p.enough is not None:
-            enough = ", ".join(str(a) for a in p.enough) or "no fairness at all"
-            console.print(f"  sufficient together: {enough}")
-        if p.suggestion is not None:
-            console.print(f"  {_suggestion(p.suggestion)}")
-    if not analysis.complete:
-        console.print(f"\nstopped because {analysis.stopped.text}")
+def fairness_report(identity: RunIdentity, bound: BoundModel, analysis: FairnessAnalysis) -> AnalysisReport:
+    """Every property with its assumptions, and whether it needs each of them."""
+    remarks = [] if analysis.complete else [(f"stopped because {analysis.stopped.text}", Tone.PLAIN)]
     if analysis.undeclared:
-        console.print(f"\n{beyond_bounds(analysis.undeclared)}", style="yellow")
+        remarks.append(("\n" * len(remarks) + beyond_bounds(analysis.undeclared), Tone.OPEN))
+    return AnalysisReport(
+        identity,
+        exit_of(analysis),
+        analysis.complete,
+        analysis.stopped,
+        f"{bound.model.name}: {counted(analysis.states, 'state')}",
+        [row for p in analysis.properties for row in _rows(p, analysis.clipped, identity, bound)],
+        lambda rows: {"fairness": _nested(analysis.properties, iter(rows))},
+        remarks,
+    )
 
 
-def fairness_record(
-    identity: RunIdentity, analysis: FairnessAnalysis, traces: dict[tuple[str, int], str]
-) -> dict[str, Any]:
-    """The run record of `fairness`. traces: files by property and number of the weakening."""
-    return {
-        **identity.record(exit_of(analysis), analysis.complete, analysis.stopped),
-        "fairness": [
-            {
-                "property": p.name,
-                "holds": p.holds,
-                "weakenings": [
-                    {
-                        "assumption": as_data({w.assumption.action: w.assumption})[0],
-                        "instead": as_data({w.instead.action: w.instead})[0] if w.instead else None,
-                        "verdict": w.need,
-                        "trace": traces.get((p.name, number)),
-                    }
-                    for number, w in enumerate(p.weakenings)
-                ],
-                "enough": None if p.enough is None else as_data({a.action: a for a in p.enough}),
-                **({} if p.premise is None else {"premise": p.premise.record()}),
-                **({} if p.suggestion is None else {"suggestion": _suggestion_record(p.suggestion)}),
-            }
-            for p in analysis.properties
-        ],
-    }
+def _rows(p: PropertyNeeds, clipped: int, identity: RunIdentity, bound: BoundModel) -> Iterator[Row]:
+    """The lines of a property; those of its weakenings have a record."""
+    text, style = _verdict(p, clipped, bool(assumptions_of(bound.model)))
+    group = Text.assemble((f"{p.name}  ", "bold"), (text, style))
+    yield Row("", group=group)
+    last = None
+    for number, w in enumerate(p.weakenings):
+        if w.assumption != last:
+            yield Row(str(last := w.assumption), group=group)
+        path, write = [], None
+        if w.trace is not None:
+            path = [*in_a_row([*w.trace.steps[1:], *filter(None, [w.trace.closing])]), repeats(w.trace)]
+            kind = next(one.kind for one in bound.properties if one.name == p.name)
+            write = signed(identity, bound, w.trace, (p.name, kind), f"{p.name}-{number}")
+        note = f": {'; '.join(path)}" if path else ""
+        note, path = (note, []) if len(note) <= ROW else ("", path)
+        data = {
+            "assumption": as_data({w.assumption.action: w.assumption})[0],
+            "instead": as_data({w.instead.action: w.instead})[0] if w.instead else None,
+            "verdict": w.need,
+            "trace": None,
+        }
+        tone = Tone.GOOD if w.need is Need.NEEDED else Tone.OPEN
+        yield Row(f"  {w.words}", w.need, tone, group, note, path, data, write)
+    if p.enough is not None:
+        enough = ", ".join(str(a) for a in p.enough) or "no fairness at all"
+        yield Row(f"sufficient together: {enough}", group=group)
+    if p.suggestion is not None:
+        yield Row(_suggestion(p.suggestion), group=group)
+
+
+def _nested(properties: Sequence[PropertyNeeds], rows: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The record of each property. rows: of the weakenings of all."""
+    return [
+        {
+            "property": p.name,
+            "holds": p.holds,
+            "weakenings": list(islice(rows, len(p.weakenings))),
+            "enough": None if p.enough is None else as_data({a.action: a for a in p.enough}),
+            **({} if p.premise is None else {"premise": p.premise.record()}),
+            **({} if p.suggestion is None else {"suggestion": _suggestion_record(p.suggestion)}),
+        }
+        for p in properties
+    ]
 
 
 def _suggestion_record(found: Suggestion) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from reassure.checkers.console.report import report_classes
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.stop import Stop, StopReason
 from reassure.checkers.machine.terminal import beyond_bounds, counted
-from reassure.checkers.report.analysis_report import AnalysisReport, Row, RowTrace, Tone, tally
+from reassure.checkers.report.analysis_report import AnalysisReport, Row, Tone, signed, tally
 from reassure.checkers.request.result import RAISES, PropertyResult, PropertyStatus
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.render import in_a_row, tell
@@ -18,7 +18,7 @@ def guards_report(identity: RunIdentity, bound: BoundModel, analysis: GuardAnaly
     """Every guard with its verdict. A guard without one, and steps beyond an undeclared bound, make it inconclusive."""
     if analysis.raised is not None:
         return _raised(identity, bound, analysis)
-    states, steps, undeclared = 0, 0, 0
+    states, steps, undeclared, found = 0, 0, 0, analysis.symmetry
     if analysis.base is not None:
         states, steps, undeclared = analysis.base.distinct, analysis.base.steps, analysis.base.stats.undeclared
     undecided = undeclared or any(g.verdict == "undecided" for g in analysis.guards)
@@ -35,28 +35,26 @@ def guards_report(identity: RunIdentity, bound: BoundModel, analysis: GuardAnaly
     ]
     return AnalysisReport(
         identity,
-        bound,
         Exit.OK if analysis.complete and not undecided else Exit.INCONCLUSIVE,
         analysis.complete,
         analysis.stopped,
         f"{bound.model.name}: {counted(states, 'state')}, {counted(steps, 'step')}{violated}",
-        "guards",
-        [_row(g, number, kinds) for number, g in enumerate(analysis.guards)],
+        [_row(g, number, kinds, identity, bound) for number, g in enumerate(analysis.guards)],
+        lambda rows: {"guards": rows, "not_checked": temporal} | ({"symmetry": found} if found else {}),
         [(text, tone) for text, tone in remarks if text],
-        {"not_checked": temporal, **({"symmetry": analysis.symmetry} if analysis.symmetry else {})},
-        lambda console: report_classes(analysis.symmetry, console) if analysis.symmetry else None,
+        lambda console: report_classes(found, console) if found else None,
     )
 
 
-def _row(g: Guard, number: int, kinds: dict[str, str]) -> Row:
+def _row(g: Guard, number: int, kinds: dict[str, str], identity: RunIdentity, bound: BoundModel) -> Row:
     """One guard. number: among all of the model. kinds: of the properties, by name."""
     note = g.note
     if g.depth is not None:
         note = f"{', '.join(g.falls)}, trace of {counted(g.depth, 'state')}{f'; {note}' if note else ''}"
-    run = None
+    write = None
     if g.trace is not None:
         stem = f"{g.action.split(',')[0]}-{g.line}-{number}"
-        run = RowTrace(g.trace, g.falls[0], kinds.get(g.falls[0], "deadlock"), stem)
+        write = signed(identity, bound, g.trace, (g.falls[0], kinds.get(g.falls[0], "deadlock")), stem)
     return Row(
         g.text,
         g.verdict,
@@ -73,8 +71,9 @@ def _row(g: Guard, number: int, kinds: dict[str, str]) -> Row:
             "falls": list(g.falls),
             "depth": g.depth,
             "note": g.note,
+            "trace": None,
         },
-        run,
+        write,
     )
 
 
@@ -82,16 +81,15 @@ def _raised(identity: RunIdentity, bound: BoundModel, analysis: GuardAnalysis) -
     """The run by which the model raises with every guard in place; then no guard can be judged."""
     assert analysis.raised is not None
     trace, text = analysis.raised
+    write = signed(identity, bound, trace, (RAISES, RAISES), RAISES)
     finding = PropertyResult(RAISES, RAISES, PropertyStatus.RAISED, trace, len(trace), text).record(None)
     return AnalysisReport(
         identity,
-        bound,
         Exit.MODEL,
         False,
         Stop(StopReason.RAISED, text),
         f"{bound.model.name}: no guard was left out: with all of them {text}",
-        "properties",
-        [Row(RAISES, "raised", Tone.BAD, data=dict(finding), run=RowTrace(trace, RAISES, RAISES, RAISES))],
-        more={"guards": []},
+        [Row(RAISES, "raised", Tone.BAD, data=dict(finding), write=write)],
+        lambda rows: {"properties": rows, "guards": []},
         tell=lambda console: tell(trace, bound, console),
     )

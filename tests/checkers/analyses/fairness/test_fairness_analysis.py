@@ -16,13 +16,14 @@ from reassure.checkers.analyses.fairness.analysis import (
     Weakening,
     replaced,
 )
-from reassure.checkers.analyses.fairness.report import report_fairness
+from reassure.checkers.analyses.fairness.report import fairness_report
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import printed
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import prepare
+from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.render import ROW
 from reassure.spec.semantics.liveness import Assumption
 from reassure.spec.semantics.trace import Trace, TraceStep
@@ -141,8 +142,9 @@ def test_a_run_stands_on_one_line_where_it_fits(letters: int, lines: int, tmp_pa
     steps = [TraceStep("start", {}, ""), TraceStep(action, {}, "graph")]
     weakening = Weakening(Assumption("walk", "weak"), None, Need.NEEDED, Trace([0, 1], steps, {}, 1))
     needs = PropertyNeeds("arrives", True, weakenings=(weakening,))
-    bound = prepare(graph_file(tmp_path, {"walk": Steps(((0, 1),), "weak")}, leads_to_text([0], [1])), []).bound
-    text = printed(lambda console: report_fairness(bound, FairnessAnalysis((needs,), ALL_WEAKENED), console, True))
+    prepared = prepare(graph_file(tmp_path, {"walk": Steps(((0, 1),), "weak")}, leads_to_text([0], [1])), [])
+    identity = RunIdentity.of(prepared, "fairness", "")
+    text = printed(fairness_report(identity, prepared.bound, FairnessAnalysis((needs,), ALL_WEAKENED)).print_to)
     row = [line for line in text.splitlines() if "needed" in line or action in line or stays in line]
     one = [f"    dropped  needed: {action}(); {stays}"]
     assert row == (one if lines == 1 else ["    dropped  needed", f"      {action}()", f"      {stays}"])
