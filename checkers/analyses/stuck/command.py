@@ -6,9 +6,7 @@ import argparse
 from dataclasses import replace
 
 from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
-from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
@@ -57,12 +55,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
 def _reported(prepared: Prepared, options: SearchOptions, args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.analyses.stuck.analysis import analysed
-    from reassure.checkers.analyses.stuck.report import report_stuck, stuck_record
+    from reassure.checkers.analyses.stuck.report import stuck_report
 
     with Progress(quiet=args.quiet) as progress:
         analysis = analysed(prepared, options, args.limit, args.fair_only, args.repro, progress, args.expression or "")
-    traces = analysis.result.write_traces(args.trace_dir, prepared.bound) if args.trace_dir else {}
-    write_record(args.json, stuck_record(analysis, traces))
-    report_stuck(prepared.bound, analysis, console, stories=not args.quiet)
-    name_traces(list(traces.values()), console)
-    return analysis.exit
+    return stuck_report(prepared.bound, analysis).deliver(args, console)
