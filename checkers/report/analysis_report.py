@@ -37,6 +37,7 @@ class Tone(StrEnum):
     GOOD = "green"
     OPEN = "yellow"
     BAD = "bold red"
+    BOLD = "bold"
     PLAIN = ""
     QUIET = "dim"
 
@@ -51,7 +52,7 @@ class Row:
 
     tone: of the verdict, or of the line. group: the heading of the rows that follow each other with the same one. note:
     what is printed behind the verdict. details: lines below it. data: the row in the record, whose `trace`, if it has
-    that key, is the file of the row's run; None: the row is printed alone. tell: prints the run below the row.
+    that key, is the file of the row's run; None: the row is printed alone. tell: prints the run below an empty line.
     """
 
     text: str
@@ -112,7 +113,7 @@ class AnalysisReport:
                 console.print()
                 console.print(group, style="bold")
             print_rows(list(rows), console)
-        if self.rows and self.remarks:
+        if (self.rows or self.tell) and self.remarks:
             console.print()
         for text, tone in self.remarks:
             console.print(text, style=tone)

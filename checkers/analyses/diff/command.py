@@ -6,13 +6,11 @@ import argparse
 from dataclasses import replace
 
 from reassure.checkers.analyses.diff.analysis import diff
-from reassure.checkers.analyses.diff.report import answers, diff_record, exit_of, property_changes, report_diff
+from reassure.checkers.analyses.diff.report import answers, diff_report, property_changes
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.check import run as check
 from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.gate_kind import GateKind
-from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
@@ -51,18 +49,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     identities = [
         replace(RunIdentity.of(one, "diff", args.repro), settings=tuple(args.set)) for one in difference.prepared
     ]
-    files = []
-    for side, only, trace in difference.traces:
-        identity, other = identities[side], identities[1 - side]
-        trace.meta = {**identity.origin(), "only": only, "other": other.model}
-        if args.trace_dir:
-            label = difference.labels[1 - side].replace("/", "-")
-            name = f"not-in-{label}--{only.replace(' ', '-')}"
-            files.append(identity.write_trace(args.trace_dir, name, trace, difference.sides[side].bound, "diff"))
-    report_diff(difference, changes, console, 0 if args.quiet else args.stories, args.repro)
-    name_traces(files, console)
-    write_record(args.json, diff_record(difference, changes, identities[0], files))
-    return exit_of(difference, changes)
+    return diff_report(difference, changes, identities, args.stories).deliver(args, console)
 
 
 def _answers(prepared: Prepared, options: SearchOptions, progress: Progress) -> dict[str, str]:

@@ -1,18 +1,21 @@
-"""The printed report and the run record of `diff`."""
+"""The report of `diff`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from reassure.checkers.analyses.diff.analysis import Diff
 from reassure.checkers.analyses.diff.compare import Verdict
 from reassure.checkers.machine.exit_codes import Exit, worst
 from reassure.checkers.machine.stop import Stop, StopReason
 from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.report.analysis_report import AnalysisReport, Row, Tone, Write
 from reassure.checkers.request.result import CheckResult, PropertyStatus
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.render import tell
+from reassure.spec.semantics.trace import Trace
 
 OPEN = {PropertyStatus.UNKNOWN, PropertyStatus.NOT_CHECKED, PropertyStatus.HOLDS_TO_DEPTH}
 GOOD = {PropertyStatus.HOLDS, PropertyStatus.PROVED, PropertyStatus.HOLDS_WITHIN_BOUNDS}
@@ -61,84 +64,90 @@ def answers(result: CheckResult) -> dict[str, str]:
     return statuses | {c.name: REACHED if c.reached else idle for c in result.covers}
 
 
-def report_diff(difference: Diff, changes: list[PropertyChange], console: Console, stories: int, repro: str) -> None:
-    """Prints the comparison; stories: how many traces are told, the shortest first."""
+def diff_report(
+    difference: Diff, changes: list[PropertyChange], identities: Sequence[RunIdentity], stories: int
+) -> AnalysisReport:
+    """The comparison. identities: of both models. stories: how many traces are told, the shortest first."""
+    comparison, labels, variant = difference.comparison, difference.labels, difference.prepared[1]
+    complete = comparison.verdict is not Verdict.UNDECIDED
+    because = "; ".join(comparison.open) or "everything was compared"
+    seen = "" if comparison.observation.whole else " in what is compared"
+    lost = sum(change.kind == "lost" for change in changes)
+    and_lost = f"; {lost:,} propert{'y' if lost == 1 else 'ies'} lost" if lost else ""
+    graphs = [(label, side.graph) for label, side in zip(labels, difference.sides, strict=True)]
+    sizes = [
+        f"{label}: {counted(graph.count, 'state')}, {counted(graph.edge_count, 'step')}"
+        + (f", {graph.clipped:,} clipped" if graph.clipped else "")
+        for label, graph in graphs
+    ]
+    shortest = sorted(difference.traces, key=lambda one: len(one[2]))[:stories]
+    told = [Row("", tell=partial(_tell, difference, *one)) for one in shortest]
+    return AnalysisReport(
+        identities[0],
+        exit_of(difference, changes),
+        complete,
+        Stop(StopReason.COMPLETE if complete else StopReason.OPEN, because),
+        "\n".join(sizes),
+        [*_behaviour(difference, identities), *_properties(changes), *told],
+        lambda rows: {
+            "model": labels[0],
+            "diff": {
+                "verdict": comparison.verdict,
+                "compared": comparison.observation.words,
+                "whole": comparison.observation.whole,
+                "variant": {"model": labels[1], "model_sha256": variant.sha256, "config": variant.config},
+                "states": {"both": comparison.both, "only": comparison.only},
+                "initial_only": [labels[side] for side, _ in comparison.initial_only],
+                "steps": rows,
+                "properties": [{"name": c.name, "kind": c.kind, "before": c.before, "after": c.after} for c in changes],
+                "open": comparison.open,
+            },
+        },
+        [
+            *((f"the rest is undecided: {reason}", Tone.OPEN) for reason in comparison.open),
+            (f"{comparison.verdict}{seen}{and_lost}", Tone.BOLD),
+        ],
+        partial(_tell_states, difference),
+    )
+
+
+def _tell_states(difference: Diff, console: Console) -> None:
     comparison, labels = difference.comparison, difference.labels
-    for one, label in zip(difference.sides, labels, strict=True):
-        graph = one.graph
-        clipped = f", {graph.clipped:,} clipped" if graph.clipped else ""
-        console.print(
-            f"{label}: {counted(graph.count, 'state')}, {counted(graph.edge_count, 'step')}{clipped}", style="bold"
-        )
     console.print(f"compared: {comparison.observation.words}")
     counts = f"\n{counted(comparison.both, 'state')} of both"
     if comparison.only is not None:
         counts += "".join(f", {n:,} of {label} alone" for n, label in zip(comparison.only, labels, strict=True))
     console.print(counts)
-    _report_steps(difference, console)
-    if changes:
-        console.print("\nproperties", style="bold")
-        width = max(len(c.name) for c in changes)
-        for change in changes:
-            answers = f"{change.before or 'none'} -> {change.after or 'none'}".replace("_", " ")
-            style = {"gained": "green", "lost": "bold red"}.get(change.kind, "")
-            console.print(f"  {change.kind:8} {change.name:{width}}  {answers}", style=style)
-    for side, what, trace in sorted(difference.traces, key=lambda one: len(one[2]))[:stories]:
-        console.print(f"\nonly {labels[side]}: {what}", style="bold")
-        tell(trace, difference.sides[side].bound, console)
-    console.print()
-    for reason in comparison.open:
-        console.print(f"the rest is undecided: {reason}", style="yellow")
-    seen = "" if comparison.observation.whole else " in what is compared"
-    lost = sum(change.kind == "lost" for change in changes)
-    and_lost = f"; {lost:,} propert{'y' if lost == 1 else 'ies'} lost" if lost else ""
-    console.print(f"{comparison.verdict}{seen}{and_lost}", style="bold")
 
 
-def _report_steps(difference: Diff, console: Console) -> None:
-    for side, label in enumerate(difference.labels):
-        mine = [d for d in difference.comparison.differences if d.side == side]
-        if any(number == side for number, _ in difference.comparison.initial_only):
-            console.print(f"\nan initial state that only {label} has", style="bold")
-        if mine:
-            console.print(f"\nsteps that only {label} takes, in states of both", style="bold")
-        width = max((len(d.action) for d in mine), default=0)
-        for d in mine:
-            text = f"  {d.action:{width}}  {counted(d.steps, 'step')}, trace of {counted(len(d.trace), 'state')}"
-            console.print(text)
+def _behaviour(difference: Diff, identities: Sequence[RunIdentity]) -> Iterator[Row]:
+    comparison, labels, write = difference.comparison, difference.labels, partial(_write, difference, identities)
+    for side, trace in comparison.initial_only:
+        group = f"an initial state that only {labels[side]} has"
+        yield Row("", group=group, write=write(side, "an initial state", trace))
+    for d in comparison.differences:
+        data = {"only": labels[d.side], "action": d.action, "steps": d.steps, "depth": len(d.trace), "trace": None}
+        text = f"{counted(d.steps, 'step')}, trace of {counted(len(d.trace), 'state')}"
+        group = f"steps that only {labels[d.side]} takes, in states of both"
+        yield Row(d.action, text, group=group, data=data, write=write(d.side, d.action, d.trace))
 
 
-def diff_record(
-    difference: Diff, changes: list[PropertyChange], identity: RunIdentity, traces: list[str]
-) -> dict[str, Any]:
-    """The run record. identity: of the first model. traces: the files of `difference.traces`, or none."""
-    comparison, labels, variant = difference.comparison, difference.labels, difference.prepared[1]
-    files: list[str | None] = [*traces] or [None] * len(difference.traces)
-    file_of = {(side, only): file for (side, only, _), file in zip(difference.traces, files, strict=True)}
-    complete = comparison.verdict is not Verdict.UNDECIDED
-    because = "; ".join(comparison.open) or "everything was compared"
-    stopped = Stop(StopReason.COMPLETE if complete else StopReason.OPEN, because)
-    return {
-        **identity.record(exit_of(difference, changes), complete, stopped),
-        "model": labels[0],
-        "diff": {
-            "verdict": comparison.verdict,
-            "compared": comparison.observation.words,
-            "whole": comparison.observation.whole,
-            "variant": {"model": labels[1], "model_sha256": variant.sha256, "config": variant.config},
-            "states": {"both": comparison.both, "only": comparison.only},
-            "initial_only": [labels[side] for side, _ in comparison.initial_only],
-            "steps": [
-                {
-                    "only": labels[d.side],
-                    "action": d.action,
-                    "steps": d.steps,
-                    "depth": len(d.trace),
-                    "trace": file_of.get((d.side, d.action)),
-                }
-                for d in comparison.differences
-            ],
-            "properties": [{"name": c.name, "kind": c.kind, "before": c.before, "after": c.after} for c in changes],
-            "open": comparison.open,
-        },
-    }
+def _write(difference: Diff, identities: Sequence[RunIdentity], side: int, only: str, trace: Trace) -> Write:
+    """Signs a trace; the function that writes it."""
+    trace.meta = {**identities[side].origin(), "only": only, "other": identities[1 - side].model}
+    name = f"not-in-{difference.labels[1 - side].replace('/', '-')}--{only.replace(' ', '-')}"
+    bound = difference.sides[side].bound
+    return partial(identities[side].write_trace, name=name, trace=trace, bound=bound, method="diff")
+
+
+def _properties(changes: list[PropertyChange]) -> Iterator[Row]:
+    width = max((len(c.name) for c in changes), default=0)
+    for change in changes:
+        answers = f"{change.before or 'none'} -> {change.after or 'none'}".replace("_", " ")
+        tone = {"gained": Tone.GOOD, "lost": Tone.BAD}.get(change.kind, Tone.PLAIN)
+        yield Row(f"{change.kind:8} {change.name:{width}}  {answers}", tone=tone, group="properties")
+
+
+def _tell(difference: Diff, side: int, only: str, trace: Trace, console: Console) -> None:
+    console.print(f"only {difference.labels[side]}: {only}", style="bold")
+    tell(trace, difference.sides[side].bound, console)
