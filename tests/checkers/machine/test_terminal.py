@@ -27,6 +27,9 @@ from reassure.checkers.machine.terminal import printed as printed_by
         ("  n  one two three four", ["  n  one two three", "     four"]),
         ("  a_name  int  one two three", ["  a_name  int  one", "      two three"]),
         ("one\nand a line that is too long", ["one", "and a line that is", "    too long"]),
+        ("a line that is long and twelve letters", ["a line that is long", "    and twelve", "    letters"]),
+        ("a line that is long until its end here", ["a line that is long", "    until its end", "    here"]),
+        ("a line that is long and then sixteen", ["a line that is long", "    and then sixteen"]),
     ],
 )
 def test_a_line_is_broken_between_words(line: str, pieces: list[str]) -> None:
