@@ -28,11 +28,27 @@ FEW = 3_000
 """Pinned states of a check of the gate up to which it takes less than a second."""
 LEFT_OUT = frozenset({"seconds", "memory", "took", "engine_version"})
 """Keys of a record that differ from run to run, or from version to version."""
-MEASURED = re.compile(r'[\d.,]+ (?:m?s|MiB|generated/s)\b| time="[^"]*"')
-"""The same in texts and files."""
+MEASURED = re.compile(r'[\d.,]+ (?:m?s|MiB|generated/s)\b| time="[^"]*"|/[^\s"]*/(?=(?:traces|models)/)')
+"""The same in texts and files; and the folders of the checkout and of a gate's checks."""
 LONGEST = 200
 """Letters of a value that are printed."""
-LOGS = {"matched.log": '{"action": "fill_big"}\n', "unmatched.log": '{"action": "fill_big"}\n{"state": {"big": 4}}\n'}
+WRONG = (
+    'kind = "stuck"\nmodel = "die_hard"\nexpression = "s.big == 9"',
+    'kind = "stuck"\nmodel = "throttle"\nset = { changes = 0 }',
+    'kind = "fairness"\nmodel = "core_liveness"',
+    'kind = "guards"\nmodel = "two_phase_commit"',
+    'kind = "find"\nmodel = "die_hard"\nexpression = "s.big == 4"',
+    'kind = "diff"\nmodel = "throttle"\nvariant = "throttle_listed"\nset = { changes = 0 }',
+    'kind = "mutants"\nmodel = "die_hard"',
+    'kind = "validate"\nmodel = "die_hard"\nlog = "matched.log"',
+    'kind = "sweep"\nmodel = "die_hard"',
+)
+"""Checks that fail: the gate prints then what their commands print."""
+FILES = {
+    "wrong.toml": "".join(f'[[check]]\n{check}\nexpect = "vacuous"\n' for check in WRONG),
+    "matched.log": '{"action": "fill_big"}\n',
+    "unmatched.log": '{"action": "fill_big"}\n{"state": {"big": 4}}\n',
+}
 COMMANDS = """
 stuck core_liveness --property re* --fair-only
 stuck throttle --set changes=0 --trace-dir traces
@@ -65,6 +81,7 @@ validate die_hard matched.log --trace run.itf.json
 validate die_hard unmatched.log --engine reference
 graph die_hard --out picture.json
 graph core --out picture.dot
+gate wrong.toml --junit junit.xml --sarif sarif.json --html page.html
 """
 
 
@@ -78,10 +95,10 @@ def commands() -> list[list[str]]:
 
 
 def run_in(checkout: Path, words: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """Runs a command of a checkout in a folder that has the logs alone: what it gave, and the lines that it printed."""
+    """Runs a command of a checkout in a folder that has `FILES` alone: what it gave, and the lines that it printed."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for file, text in LOGS.items():
+        for file, text in FILES.items():
             (folder / file).write_text(text)
         words = [*words, *["--json=record"] * (words[0] not in ("traces", "graph"))]
         environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
@@ -89,10 +106,10 @@ def run_in(checkout: Path, words: list[str]) -> tuple[dict[str, Any], list[str]]
             [sys.executable, "-m", "reassure", *words], cwd=folder, env=environment, capture_output=True, text=True
         )
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
-        files = {str(path.relative_to(folder)): path.read_text() for path in paths}
+        files = {str(path.relative_to(folder)): MEASURED.sub("", path.read_text()) for path in paths}
         run = {"code": done.returncode, "record": json.loads(files.pop("record", "null"))}
         lines = MEASURED.sub("", done.stdout + done.stderr).splitlines()
-        return run | {"files": {name: MEASURED.sub("", text) for name, text in files.items()}}, lines
+        return run | {"files": files}, lines
 
 
 def differences(base: Any, here: Any, place: str = "run") -> Iterator[str]:

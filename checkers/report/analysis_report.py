@@ -90,7 +90,7 @@ class AnalysisReport:
         folder = getattr(args, "trace_dir", None)
         files = [row.write(folder) if folder is not None and row.write is not None else None for row in self.rows]
         write_record(args.json, self.record(files))
-        self.print_to(console)
+        self.print_to(console, stories=not args.quiet)
         name_traces([file for file in files if file is not None], console)
         return self.exit
 
@@ -103,8 +103,9 @@ class AnalysisReport:
         ]
         return {**self.identity.record(self.exit, self.complete, self.stopped), **self.keys(rows)}
 
-    def print_to(self, console: Console) -> None:
-        """Prints the heading, the rows by group, and the remarks."""
+    def print_to(self, console: Console, stories: bool = True) -> None:
+        """Prints the heading, the rows by group, and the remarks. stories: with the runs; a gate prints a report
+        without them."""
         console.print(self.heading, style="bold")
         if self.tell is not None:
             self.tell(console)
@@ -112,14 +113,14 @@ class AnalysisReport:
             if group:
                 console.print()
                 console.print(group, style="bold")
-            print_rows(list(rows), console)
+            print_rows(list(rows), console, stories)
         if (self.rows or self.tell) and self.remarks:
             console.print()
         for text, tone in self.remarks:
             console.print(text, style=tone)
 
 
-def print_rows(rows: Sequence[Row], console: Console) -> None:
+def print_rows(rows: Sequence[Row], console: Console, stories: bool = True) -> None:
     """Prints rows with their verdicts: in a column, or below the texts where these are long."""
     width = max((len(row.text) for row in rows if row.verdict), default=0)
     for row in rows:
@@ -132,7 +133,7 @@ def print_rows(rows: Sequence[Row], console: Console) -> None:
             console.print(line)
         for detail in row.details:
             console.print(f"      {detail}", style="dim")
-        if row.tell is not None:
+        if row.tell is not None and stories:
             console.print()
             row.tell(console)
 

@@ -39,4 +39,5 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     must_match(bound, claims, options)
     with Progress(quiet=args.quiet) as progress:
         analysis = analyse(bound, prepared.lowered.only(options.wants), options, progress)
-    return fairness_report(RunIdentity.of(prepared, "fairness", args.repro), bound, analysis).deliver(args, console)
+    identity = RunIdentity.of(prepared, "fairness", args.repro)
+    return fairness_report(identity, bound, analysis, not args.quiet).deliver(args, console)

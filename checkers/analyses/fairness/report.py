@@ -54,8 +54,10 @@ def _suggestion(found: Suggestion) -> str:
     return "strong fairness of every action, each as a whole, is not enough"
 
 
-def fairness_report(identity: RunIdentity, bound: BoundModel, analysis: FairnessAnalysis) -> AnalysisReport:
-    """Every property with its assumptions, and whether it needs each of them."""
+def fairness_report(
+    identity: RunIdentity, bound: BoundModel, analysis: FairnessAnalysis, stories: bool = True
+) -> AnalysisReport:
+    """Every property with its assumptions, and whether it needs each of them. stories: with the runs."""
     remarks = [] if analysis.complete else [(f"stopped because {analysis.stopped.text}", Tone.PLAIN)]
     if analysis.undeclared:
         remarks.append(("\n" * len(remarks) + beyond_bounds(analysis.undeclared), Tone.OPEN))
@@ -65,13 +67,13 @@ def fairness_report(identity: RunIdentity, bound: BoundModel, analysis: Fairness
         analysis.complete,
         analysis.stopped,
         f"{bound.model.name}: {counted(analysis.states, 'state')}",
-        [row for p in analysis.properties for row in _rows(p, analysis.clipped, identity, bound)],
+        [row for p in analysis.properties for row in _rows(p, analysis.clipped, identity, bound, stories)],
         lambda rows: {"fairness": _nested(analysis.properties, iter(rows))},
         remarks,
     )
 
 
-def _rows(p: PropertyNeeds, clipped: int, identity: RunIdentity, bound: BoundModel) -> Iterator[Row]:
+def _rows(p: PropertyNeeds, clipped: int, identity: RunIdentity, bound: BoundModel, stories: bool) -> Iterator[Row]:
     """The lines of a property; those of its weakenings have a record."""
     text, style = _verdict(p, clipped, bool(assumptions_of(bound.model)))
     group = Text.assemble((f"{p.name}  ", "bold"), (text, style))
@@ -85,7 +87,7 @@ def _rows(p: PropertyNeeds, clipped: int, identity: RunIdentity, bound: BoundMod
             path = [*in_a_row([*w.trace.steps[1:], *filter(None, [w.trace.closing])]), repeats(w.trace)]
             kind = next(one.kind for one in bound.properties if one.name == p.name)
             write = signed(identity, bound, w.trace, (p.name, kind), f"{p.name}-{number}")
-        note = f": {'; '.join(path)}" if path else ""
+        note = f": {'; '.join(path)}" if path and stories else ""
         note, path = (note, []) if len(note) <= ROW else ("", path)
         data = {
             "assumption": as_data({w.assumption.action: w.assumption})[0],

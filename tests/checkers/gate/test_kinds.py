@@ -313,3 +313,22 @@ def _gate(folder: Path, text: str) -> Path:
     path = folder / "g.toml"
     path.write_text(f"[[check]]\n{text}\n")
     return path
+
+
+@pytest.mark.parametrize(
+    ("check", "run", "again"),
+    [
+        ('kind = "fairness"\nmodel = "core_liveness"', "> fence(broker=", "fairness core_liveness"),
+        ('kind = "diff"\nmodel = "throttle"\nvariant = "throttle_listed"\nset = {changes = 0}', "  0. ",
+         "diff throttle throttle_listed --set=changes=0"),
+    ],
+)  # fmt: skip
+def test_a_failed_check_prints_the_report_without_its_runs(
+    check: str, run: str, again: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command that it names prints them."""
+    path = tmp_path / "g.toml"
+    path.write_text(f'[[check]]\n{check}\nexpect = "vacuous"\n')
+    out = said(capsys, "gate", str(path))[1]
+    assert (run in out, f"     again: reassure {again}\n" in out) == (False, True), out
+    assert run in said(capsys, *again.split())[1]
