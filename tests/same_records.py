@@ -135,8 +135,10 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
         base = Path(args.base).resolve() if Path(args.base).is_dir() else Path(folder)
         if base == Path(folder):
-            tree = subprocess.run(["git", "archive", args.base], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
-            subprocess.run(["tar", "-x", "-C", folder], input=tree, check=True)
+            tree = subprocess.run(["git", "archive", args.base], cwd=ROOT, capture_output=True, check=False)
+            if tree.returncode:
+                parser.error(f"{args.base} is neither a folder nor a commit: {tree.stderr.decode().strip()}")
+            subprocess.run(["tar", "-x", "-C", folder], input=tree.stdout, check=True)
         for words in [words for words in commands() if fnmatchcase(shlex.join(words), args.only)]:
             (before, printed_before), (after, printed) = pool.map(run_in, (base, ROOT), (words, words))
             places = list(differences(before, after))

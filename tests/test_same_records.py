@@ -51,3 +51,9 @@ def test_the_exit_code_tells_whether_any_record_differs(
     places = "  run.record.verdict: pass -> deadlock\n" * code
     word = "DIFFERS" if code else "same"
     assert capsys.readouterr().out == f"{word}: stuck die_hard 's.big == 9' (exit code 0)\n{places}"
+
+
+def test_a_base_that_is_not_there_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["no_such_commit"])
+    assert "no_such_commit is neither a folder nor a commit" in capsys.readouterr().err
