@@ -29,6 +29,24 @@ def prepare_z3(seed: int) -> None:
         z3.set_param(name, seed)
 
 
+def context_of_any_thread() -> z3.Context:
+    """A context of its own in which any thread may drop terms and solvers; see `droppable`."""
+    return droppable(z3.Context())
+
+
+def droppable(context: z3.Context) -> z3.Context:
+    """The context, in which from now on any thread may drop terms and solvers while another works in it.
+
+    Python collects garbage in the thread that happens to allocate: the one that looks for Ctrl-C or draws the progress,
+    while Z3 builds terms in the main one. Z3 counts references without a lock unless it is told to.
+    """
+    z3.Z3_enable_concurrent_dec_ref(context.ref())
+    return context
+
+
+droppable(z3.main_ctx())
+
+
 def finite_domain_solver() -> z3.Solver:
     """A solver for bools and bit-vectors that keeps what it has learned between queries."""
     return z3.SolverFor("QF_FD")

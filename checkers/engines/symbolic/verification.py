@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import z3
 
 from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant, Obligation
-from reassure.checkers.engines.symbolic.solver import Settles, satisfiable
+from reassure.checkers.engines.symbolic.solver import Settles, context_of_any_thread, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
 
 LOGIC = "QF_BV"
@@ -29,7 +29,7 @@ def refuted(
     seconds: for each query. say: is told what is checked. other: a solver of the logic that is asked after Z3. Raises
     `Interrupted` where a solver gives no answer.
     """
-    context, messages = z3.Context(), []
+    context, messages = context_of_any_thread(), []
     for obligation in obligations:
         say(f"checking: {obligation.name}")
         solver = z3.Solver(ctx=context)

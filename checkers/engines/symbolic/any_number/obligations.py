@@ -19,7 +19,13 @@ from reassure.checkers.engines.symbolic.any_number.logic import implies
 from reassure.checkers.engines.symbolic.any_number.naming import Env
 from reassure.checkers.engines.symbolic.any_number.terms import POSITIVE, AnyTerms
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
-from reassure.checkers.engines.symbolic.solver import checked, constants, milliseconds, unanswered
+from reassure.checkers.engines.symbolic.solver import (
+    checked,
+    constants,
+    context_of_any_thread,
+    milliseconds,
+    unanswered,
+)
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Formula
 from reassure.spec.language.types import Type, unbounded
@@ -148,7 +154,7 @@ def z3_settles(text: str, seconds: float | None, effort: int | None = None) -> b
 
     effort: in Z3's units of work; None for no limit.
     """
-    solver = z3.Solver(ctx=z3.Context())
+    solver = z3.Solver(ctx=context_of_any_thread())
     if effort is not None:
         solver.set("rlimit", effort)
     if seconds is not None:
