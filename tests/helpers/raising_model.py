@@ -56,9 +56,30 @@ def not_two(before: State, after: State) -> bool:
 def never(s: State) -> bool:
     return s.n < 3
 """
+VIOLATED = """
+@invariant
+def two_are_alive(s: State) -> bool:
+    return len(s.alive) >= 2
+
+@invariant
+def one_is_alive(s: State) -> bool:
+    return len(s.alive) >= 1
+
+@step_property
+def the_last_stays(before: State, after: State) -> bool:
+    return after.alive != NOBODY
+
+@cover
+def lonely(s: State) -> bool:
+    return len(s.alive) == 1
+"""
 
 
-def written(folder: Path, text: str, options: str = "") -> str:
-    path = folder / "raising.py"
-    path.write_text(MODEL.replace("{text}", text).replace("{options}", options))
+def written(folder: Path, text: str, options: str = "", name: str = "raising") -> str:
+    path = folder / f"{name}.py"
+    path.write_text(MODEL.replace("{text}", text).replace("{options}", options), encoding="utf-8")
     return str(path)
+
+
+def model_file(folder: Path, text: str = VIOLATED, options: str = ", deadlock=False") -> str:
+    return written(folder, text, options, "falling")

@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
+from typing import Any
 
 from reassure.checkers.engines.native.kernels.growing_table import whole_lines
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
 from reassure.checkers.engines.native.kernels.look_back import RAISES, LookArguments, look_back
 from reassure.checkers.engines.native.kernels.state_table import MAX_TAG, home_of, insert
 from reassure.checkers.engines.native.kernels.tally import SWITCH
-from reassure.checkers.engines.native.search import Search, Worker, finish, slices
+from reassure.checkers.engines.native.search import AnyRows, Search, Worker, finish, slices
 from reassure.checkers.engines.native.translator.native_function import native
-from reassure.checkers.engines.native.translator.word_rows import WordRows, zeros
-from reassure.checkers.engines.native.wanted import Row, Wanted
+from reassure.checkers.engines.native.translator.word_rows import zeros
+from reassure.checkers.engines.native.wanted import Row, Wanted, in_canonical_order
 
 PIECE = 1 << 12
 """States that a thread looks at, at a time."""
@@ -28,6 +29,28 @@ LOAD = 4
 
 ClassOf = Callable[[Row], "Sequence[Row] | None"]
 """From a representative to the states of its class; None if there are too many."""
+
+
+def smallest_of(
+    level: Sequence[AnyRows],
+    wanted: Sequence[Wanted],
+    kernel: Kernel,
+    workers: Sequence[Worker],
+    switch: int = 0,
+    class_of: ClassOf | None = None,
+    look: Callable[[], None] = lambda: None,
+) -> list[Row | None]:
+    """Of each thing that is wanted, the smallest state of a level of which it is true.
+
+    level: its states, in parts. workers: one for each thread. The others are as of `LevelLook`.
+    """
+    rows: dict[Wanted, Row | None] = {}
+    successors = [w for w in dict.fromkeys(wanted) if w.successor]
+    claims = [w for w in dict.fromkeys(wanted) if not w.successor]
+    for first in range(0, max(len(successors), 1), MAX_TAG):
+        some = successors[first : first + MAX_TAG]
+        rows |= _Pass(kernel, workers, some, claims if first == 0 else [], switch, class_of, look).through(level)
+    return [rows[w] for w in wanted]
 
 
 class LevelLook:
@@ -47,24 +70,28 @@ class LevelLook:
 
     def smallest(self, level: int, wanted: Sequence[Wanted]) -> list[Row | None]:
         """Of each thing that is wanted, the smallest state of a level (from 1) of which it is true."""
-        rows: dict[Wanted, Row | None] = {}
-        successors = [w for w in dict.fromkeys(wanted) if w.successor]
-        claims = [w for w in dict.fromkeys(wanted) if not w.successor]
-        for first in range(0, max(len(successors), 1), MAX_TAG):
-            one_pass = _Pass(self, successors[first : first + MAX_TAG], claims if first == 0 else [])
-            rows |= one_pass.through(self.search.found[level - 1])
-        return [rows[w] for w in wanted]
+        found, workers = self.search.found[level - 1], self.search.workers
+        return smallest_of(found, wanted, self.kernel, workers, self.switch, self.class_of, self.look)
 
 
 class _Pass:
     """One pass through a level."""
 
-    def __init__(self, look: LevelLook, successors: list[Wanted], claims: list[Wanted]) -> None:
-        self.kernel, self.search, self.look, self.words = look.kernel, look.search, look.look, look.kernel.words
-        self.code, self.wanted, self.switch = look.kernel.code, [*successors, *claims], look.switch
+    def __init__(
+        self,
+        kernel: Kernel,
+        workers: Sequence[Worker],
+        successors: list[Wanted],
+        claims: list[Wanted],
+        switch: int,
+        class_of: ClassOf | None,
+        look: Callable[[], None],
+    ) -> None:
+        self.kernel, self.workers, self.look, self.words = kernel, workers, look, kernel.words
+        self.code, self.wanted, self.switch = kernel.code, [*successors, *claims], switch
         classes: list[Sequence[Row] | None] = [(w.successor,) for w in successors]
-        if look.class_of is not None and (steps := look.kernel.with_steps()) is not None:
-            of_classes = [look.class_of(w.successor) for w in successors]
+        if class_of is not None and (steps := kernel.with_steps()) is not None:
+            of_classes = [class_of(w.successor) for w in successors]
             if None not in of_classes:
                 self.code, classes = steps, of_classes
         self.targets = len(successors)
@@ -77,11 +104,12 @@ class _Pass:
         for number, w in enumerate(claims):
             self.claims[2 * number], self.claims[2 * number + 1] = (RAISES, 0) if w.raises else w.flag
         self.best = zeros(len(self.wanted) * (self.words + 1))
-        self.lock, self.pending, self.halted = Lock(), list[tuple[WordRows, int, int]](), False
+        self.pending: list[tuple[Any, int, int]] = []
+        self.lock, self.halted = Lock(), False
 
-    def through(self, level: list[WordRows]) -> dict[Wanted, Row | None]:
+    def through(self, level: Sequence[AnyRows]) -> dict[Wanted, Row | None]:
         """The smallest state of the level for each thing that is wanted."""
-        workers = self.search.workers
+        workers = self.workers
         self.pending = list(slices(level, PIECE))[::-1]
         if len(workers) == 1 or len(self.pending) == 1:
             self._work(workers[0], self.look)
@@ -110,7 +138,7 @@ class _Pass:
             with self.lock:
                 best[:] = self.best
             arguments = LookArguments(
-                self.code, part.memory, low, high, self.table, self.slots, self.targets, self.claims,
+                self.code, part, low, high, self.table, self.slots, self.targets, self.claims,
                 len(self.wanted) - self.targets, best, worker.arguments.successors, tally,
             )  # fmt: skip
             self.kernel.run(look_back, self.words, arguments)
@@ -121,10 +149,5 @@ class _Pass:
         """Takes over what is smaller than the best so far."""
         for at in range(0, len(best), self.words + 1):
             one, other = best[at : at + self.words + 1], self.best[at : at + self.words + 1]
-            if one[0] and (not other[0] or _order(one) < _order(other)):
+            if one[0] and (not other[0] or in_canonical_order(one[1:]) < in_canonical_order(other[1:])):
                 other[:] = one
-
-
-def _order(best: memoryview) -> list[int]:
-    """Sorts rows in canonical order: as unsigned words, the first weighing most."""
-    return [word & (1 << 64) - 1 for word in best[1:]]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 Row = tuple[int, ...]
 """The words of a state, signed."""
+
+
+def in_canonical_order(row: Iterable[int]) -> list[int]:
+    """Sorts rows in canonical order: as unsigned words, the first weighing most."""
+    return [word & (1 << 64) - 1 for word in row]
 
 
 @dataclass(frozen=True)

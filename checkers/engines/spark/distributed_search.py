@@ -15,7 +15,7 @@ from reassure.checkers.engines.native.kernels.fingerprints import Key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.tally import GENERATED
 from reassure.checkers.engines.native.search import FirstHits, Search
-from reassure.checkers.engines.native.wanted import Row, Wanted
+from reassure.checkers.engines.native.wanted import Row, Wanted, in_canonical_order
 from reassure.checkers.engines.spark.partitioning import Work, owners_of, with_origins
 from reassure.checkers.engines.spark.run_directory import Commit, RunDirectory
 from reassure.checkers.engines.spark.session import JobFailed, SparkJob
@@ -263,22 +263,25 @@ class DistributedRun:
         )  # fmt: skip
         return True
 
-    def find(self, level: int, wanted: Sequence[Wanted]) -> list[Row | None]:
-        """Of each thing that is wanted, the smallest state of a level: here if the level is small, else by a job."""
-        return [self._find(level, target) for target in wanted]
+    def find(self, level: int, wanted: Sequence[Wanted], look: Callable[[], None]) -> list[Row | None]:
+        """Of each thing that is wanted, the smallest state of a level: here if the level is small, else by one job.
 
-    def _find(self, level: int, target: Wanted) -> Row | None:
-        pieces, work = self.pieces(level), self.shipped
-        if self.commits[level - 1].states < OWNER_STATES or self.context is None:
-            smallest = list(find(self.work, level, target, pieces))
-        else:
-            tasks = min(self.tasks(self.commits[level - 1].states), len(pieces))
-            smallest = self.job(
-                lambda: (
-                    self.context.parallelize(pieces, tasks)
-                    .mapPartitions(lambda some: find(work.value, level, target, some))
-                    .collect()
-                ),
-                lambda: None,
-            )[0]
-        return min(smallest, key=lambda row: [word & (1 << 64) - 1 for word in row], default=None)
+        look: called now and then; raises to end the work.
+        """
+        look()
+        pieces, work, states = self.pieces(level), self.shipped, self.commits[level - 1].states
+        if states < OWNER_STATES or self.context is None:
+            return find(self.work, level, wanted, pieces, look)
+        tasks = min(self.tasks(states), len(pieces))
+        of_tasks: list[list[Row | None]] = self.job(
+            lambda: (
+                self.context.parallelize(pieces, tasks)
+                .mapPartitions(lambda some: [find(work.value, level, wanted, some)])
+                .collect()
+            ),
+            look,
+        )[0]
+        return [
+            min((row for row in rows if row is not None), key=in_canonical_order, default=None)
+            for rows in zip(*of_tasks, strict=True)
+        ]

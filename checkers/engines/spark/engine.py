@@ -192,7 +192,9 @@ class _Check:
             bytes_per_state = layout.bytes_per_state
         else:
             exploration = explore(bound, kernel, start, run, limits, self._reporting(run, start))
-            levels, paths = StoredLevels(run), classes.runs(Paths(bound, kernel.model.layout, run.find))
+            look = limits.clock.look_to_the_end
+            levels = StoredLevels(run)
+            paths = classes.runs(Paths(bound, kernel.model.layout, lambda at, wanted: run.find(at, wanted, look)))
             bytes_per_state = 8 * run.work.table_words
         stats, runs = exploration.stats, None
         stats.seconds["compile"] = compile_seconds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +13,10 @@ import numpy as np
 from reassure.checkers.engines.native.kernels import fingerprints, search_loop, state_table
 from reassure.checkers.engines.native.kernels import partitioning as partitioning_kernel
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.native.probe import Probe, found_in
+from reassure.checkers.engines.native.level_look import smallest_of
+from reassure.checkers.engines.native.search import Worker
 from reassure.checkers.engines.native.translator.native_function import prepare
-from reassure.checkers.engines.native.wanted import Wanted
+from reassure.checkers.engines.native.wanted import Row, Wanted
 from reassure.checkers.engines.spark.owner_table import OwnerTable, not_in_table, shared_folder
 from reassure.checkers.engines.spark.partitioning import LOCAL, Plain, Wide, Work, kernel_of
 from reassure.checkers.engines.spark.run_directory import RunDirectory
@@ -172,10 +173,14 @@ def damages(place: str, steps: bool, files: Iterable[tuple[str, int]]) -> Iterat
 # -- looking again ---------------------------------------------------------------------------------------------
 
 
-def find(work: Work, level: int, target: Wanted, pieces: Iterable[FileSlice]) -> Iterator[tuple[int, ...]]:
-    """The smallest wanted state among some pieces of a level, if there is one."""
-    directory, probe = RunDirectory.at(work.place), Probe(kernel_of(work))
+def find(
+    work: Work,
+    level: int,
+    wanted: Sequence[Wanted],
+    pieces: Iterable[FileSlice],
+    look: Callable[[], None] = lambda: None,
+) -> list[Row | None]:
+    """Of each thing that is wanted, the smallest state among some pieces of a level. look: as of `smallest_of`."""
+    directory, kernel = RunDirectory.at(work.place), kernel_of(work)
     parts = [np.ascontiguousarray(states_of(work, directory, p.file)[p.low : p.high]) for p in pieces]
-    smallest = found_in([p for p in parts if len(p)], target, probe)
-    if smallest is not None:
-        yield tuple(int(w) for w in smallest)
+    return smallest_of(parts, wanted, kernel, [Worker(kernel)], look=look)

@@ -15,7 +15,7 @@ from reassure.checkers.engines.native import engine, level_look
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
 from reassure.checkers.engines.native.level_look import LevelLook
-from reassure.checkers.engines.native.probe import Probe, found_in
+from reassure.checkers.engines.native.probe import Probe
 from reassure.checkers.engines.native.search import Clock, Search, as_arrays
 from reassure.checkers.engines.native.symmetry import renamings
 from reassure.checkers.engines.native.symmetry.exact_classes import ExactClasses
@@ -27,32 +27,9 @@ from reassure.checkers.request.model_loader import load
 from reassure.checkers.request.options import SearchOptions
 from tests.helpers.alike_models import alike
 from tests.helpers.command import said
-from tests.helpers.raising_model import ACTION, MODEL
+from tests.helpers.raising_model import ACTION, model_file
 from tests.helpers.runs import bind, checked, everything, result_of
-
-VIOLATED = """
-@invariant
-def two_are_alive(s: State) -> bool:
-    return len(s.alive) >= 2
-
-@invariant
-def one_is_alive(s: State) -> bool:
-    return len(s.alive) >= 1
-
-@step_property
-def the_last_stays(before: State, after: State) -> bool:
-    return after.alive != NOBODY
-
-@cover
-def lonely(s: State) -> bool:
-    return len(s.alive) == 1
-"""
-
-
-def model_file(folder: Path, text: str = VIOLATED, options: str = ", deadlock=False") -> str:
-    path = folder / "falling.py"
-    path.write_text(MODEL.replace("{text}", text).replace("{options}", options), encoding="utf-8")
-    return str(path)
+from tests.helpers.smallest_state import found_in
 
 
 def explored(name: str, nodes: int, symmetry: str, threads: int, tmp_path: Path) -> tuple[Exploration, Any]:
@@ -102,7 +79,7 @@ def test_the_smallest_states(
         wanted += [*map(Wanted, found.kernel.model.flags().values()), Wanted(raises=True)]
         wanted += wanted[:2]
         expected = [found_in(as_arrays(parts), one, Probe(found.kernel)) for one in wanted]
-        assert look.smallest(level, wanted) == [None if row is None else tuple(row.tolist()) for row in expected]
+        assert look.smallest(level, wanted) == expected
         kinds |= {
             "successor" if w.successor else "raises" if w.raises else "step" if w.flag[0] else "state"
             for w, row in zip(wanted, expected, strict=True) if row is not None
