@@ -24,6 +24,7 @@ from reassure.checkers.machine.stop import StopReason
 from reassure.checkers.machine.temporary_folders import make_folder, temporary_folder, tidy_dead
 from reassure.checkers.request.model_loader import own_file, settings
 from reassure.checkers.request.options import DEFAULT_ENGINE, SearchOptions, SparkOptions
+from reassure.checkers.request.outside_values import values_of
 from reassure.checkers.request.run_identity import error_record
 from reassure.checkers.request.run_record import RunRecord
 from reassure.spec.language.vocabulary import Model
@@ -36,11 +37,15 @@ Point = tuple[tuple[str, str], ...]
 
 
 class PointRecord(RunRecord):
-    """The run record of one configuration. took: seconds. texts: its traces as ITF, until files have them."""
+    """The run record of one configuration.
+
+    took: seconds. texts: its traces as ITF, until files have them. values: the digest of those that the model reached.
+    """
 
     point: dict[str, str]
     took: float
     texts: NotRequired[dict[str, str]]
+    values: NotRequired[str]
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,7 @@ def _checked(task: SweepTask, point: Point, name: str) -> PointRecord:
         result, bound = run(request, Progress(quiet=True))
     except Failure as failure:
         record = error_record(failure.code, str(failure), task.model, request.repro())
-        return {**record, "point": dict(point), "texts": {}, "took": time.monotonic() - began}
+        return {**record, "point": dict(point), "texts": {}, "took": time.monotonic() - began, "values": ""}
     texts = {}
     if task.traces:
         for answer in result.answers:
@@ -168,7 +173,8 @@ def _checked(task: SweepTask, point: Point, name: str) -> PointRecord:
                 texts[answer.name] = to_itf(answer.trace, bound)
     record = result.record({})
     record["repro"] = record["repro"].replace(name, task.model)
-    return {**record, "point": dict(point), "texts": texts, "took": time.monotonic() - began}
+    took, values = time.monotonic() - began, values_of(bound.model).sha256
+    return {**record, "point": dict(point), "texts": texts, "took": took, "values": values}
 
 
 @cache

@@ -17,6 +17,7 @@ from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.declared import Option
 from reassure.checkers.request.model_loader import load
 from reassure.checkers.request.options import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES, SparkOptions
+from reassure.checkers.request.outside_values import values_of
 from reassure.checkers.request.run_identity import RunIdentity, trace_stem
 from reassure.checkers.request.shared_options import (
     ACCEPT_CLIPPING,
@@ -108,6 +109,10 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     records = _records(args, points, task, jobs, spark)
     if len({record["model_sha256"] for record in records} - {None}) > 1:
         raise Failure(Exit.SYSTEM, f"{args.model} was changed during the sweep: run the command again")
+    values = {values_of(model).sha256, *(found for record in records if (found := record.pop("values", "")))}
+    if len(values) > 1:
+        what = "has other values from outside of its text in other processes of the sweep"
+        raise Failure(Exit.SYSTEM, f"{args.model} {what}: an environment variable, a file, a library")
     for record in records:
         texts, traces = record.pop("texts"), {}
         for name, text in texts.items():

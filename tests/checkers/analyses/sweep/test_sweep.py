@@ -271,6 +271,17 @@ def test_a_model_that_is_changed_meanwhile_has_no_verdict(
     assert err == f"reassure: {model} was changed during the sweep: run the command again\n"
 
 
+def test_other_values_in_another_process_have_no_verdict(
+    model: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where an environment variable is not set on the machines of a cluster: all records agree, and not with us."""
+    locally = sweep.locally
+    monkeypatch.setattr(sweep, "locally", lambda *given: [{**one, "values": "0" * 64} for one in locally(*given)])
+    code, out, err = said(capsys, "sweep", model, "--set=most=2,3", "--jobs=1", "--quiet")
+    assert (code, out) == (Exit.SYSTEM.value, "")
+    assert "has other values from outside of its text in other processes of the sweep" in err
+
+
 def test_an_interrupt_keeps_what_was_found(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
