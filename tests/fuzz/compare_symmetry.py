@@ -19,17 +19,26 @@ from tests.helpers.runs import result_of
 Engine = Callable[..., EngineResult]
 
 
-def symmetry(subject: Subject, check: Engine = engine.check, name: str = "symmetry") -> Iterator[Difference]:
+def symmetry(
+    subject: Subject,
+    check: Engine = engine.check,
+    name: str = "symmetry",
+    modes: tuple[str, ...] = ("on", "any-order"),
+    whole_runs: bool = True,
+) -> Iterator[Difference]:
     """Verdicts, depths and lengths of traces are those of the whole search; the classes' states are its states.
 
-    check: the engine that searches classes; the native one searches all states. name: of the comparison.
+    check: the engine that searches classes; the native one searches all states. name: of the comparison. modes: of
+    `--symmetry`. whole_runs: properties about them are compared too.
     """
-    whole = _searched(subject, "off", engine.check)
+    claims = [*subject.bound.properties, *subject.bound.covers]
+    named = [] if whole_runs else ["deadlock", *(p.name for p in claims if not p.temporal)]
+    whole = _searched(subject, "off", engine.check, named)
     if isinstance(whole, CheckResult) and whole.stopped == RUNS_RAISE:
         return  # classes are not asked about whole runs
-    for mode in ("on", "any-order"):
+    for mode in modes:
         try:
-            found = _searched(subject, mode, check)
+            found = _searched(subject, mode, check, named)
         except Failure:
             continue  # nothing can be renamed
         if mode == "any-order" and isinstance(found, CheckResult) and found.stats.clipped:
@@ -49,11 +58,11 @@ def symmetry(subject: Subject, check: Engine = engine.check, name: str = "symmet
 
 def spark_symmetry(subject: Subject) -> Iterator[Difference]:
     """The same of classes on a cluster. Needs a Java runtime."""
-    yield from symmetry(subject, on_cluster, "spark-symmetry")
+    yield from symmetry(subject, on_cluster, "spark-symmetry", ("on",), whole_runs=False)
 
 
-def _searched(subject: Subject, mode: str, check: Engine) -> CheckResult | str:
-    options = SearchOptions(depth=subject.depth, witness=True, workers=1, symmetry=mode)
+def _searched(subject: Subject, mode: str, check: Engine, named: list[str]) -> CheckResult | str:
+    options = SearchOptions(depth=subject.depth, witness=True, workers=1, symmetry=mode, properties=named)
     try:
         return result_of(check, subject.bound, options, subject.lowered)
     except ModelError:

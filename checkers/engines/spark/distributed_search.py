@@ -72,6 +72,7 @@ class DistributedRun:
         """The level with states in which the model raises."""
         self.beyond = 0
         """States after that level, which are not committed."""
+        self.files_beyond: list[str] = []
         self.depth = 0
         """Levels that were expanded, or were to be when the search was stopped."""
         self.table_bytes: dict[int, int] = {}
@@ -251,7 +252,7 @@ class DistributedRun:
         self.tally, self.new_by_action = tally, new
         self.hits.note_words(level, flags.tolist())
         if self.raised_on is not None:  # what was found is counted, and not committed: a resumed run raises again
-            self.beyond = sum(rows.values())
+            self.beyond, self.files_beyond = sum(rows.values()), [name for names in files.values() for name in names]
             return False
         if not files:
             return False

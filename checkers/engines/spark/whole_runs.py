@@ -24,7 +24,8 @@ from reassure.spec.semantics.liveness import assumptions_of
 
 
 class StoredLevels:
-    """The levels of a run, read from its directory whenever they are gone through."""
+    """The levels of a run, read from its directory whenever they are gone through; where the model raises in the last
+    one that is committed, also the states found after it."""
 
     def __init__(self, run: DistributedRun) -> None:
         self.run = run
@@ -32,6 +33,7 @@ class StoredLevels:
     def __iter__(self) -> Iterator[Iterator[Rows]]:
         for commit in self.run.commits:
             yield (self.run.directory.read_states(name) for names in commit.files.values() for name in names)
+        yield map(self.run.directory.read_states, self.run.files_beyond)
 
 
 def whole_runs_in_driver(

@@ -95,3 +95,19 @@ def test_a_resumed_run_raises_again(small: int | None, text: str, tmp_path: Path
         again = run(True)
         assert repr(everything(again)) == repr(everything(first))
         assert again.exit() is Exit.MODEL
+
+
+RAISES_OF_ONE = """
+@invariant
+def fine(s: State) -> bool:
+    return max(x for x in range(3) if x < len(s.alive) - 1) >= 0
+"""
+
+
+def test_classes_of_the_level_after_are_counted(tmp_path: Path, context: Any) -> None:
+    """The states found after the level in which the model raises are not committed, and are told of."""
+    path = written(tmp_path, RAISES_OF_ONE)
+    found, native = (checked(path, ["nodes=4"], cluster, symmetry="on") for cluster in (far(), None))
+    assert found.search is not None and native.search is not None
+    assert (found.search.symmetry["classes"], found.search.symmetry["states"]) == (5, 16)
+    assert found.search.symmetry == native.search.symmetry
