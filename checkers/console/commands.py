@@ -65,15 +65,13 @@ PRINT_WHAT_IS_ASKED_FOR = frozenset(
         "completion",
         "query",
         "export",
-        "gate",
         "kafka fetch",
         "kafka record",
         "kafka test",
         "kafka build",
     )
 )
-"""Commands whose output is data, and the gate, which sums up its checks. All others end with verdict, exit code and
-the command itself."""
+"""Commands whose output is data. All others end with verdict, exit code and the command itself."""
 COMMANDS = {name: text for name, (_, text) in _COMMANDS.items()}
 """What each command does, by its name."""
 

@@ -44,6 +44,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.gate.gate_file import schema
 
     if args.schema:
+        console.judges = False  # standard output is the schema
         console.print(json.dumps(schema(), indent=2))
         return Exit.OK
     from reassure.checkers.gate import github
@@ -67,6 +68,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     for path, written in ((args.junit, junit), (args.sarif, sarif), (args.html, html_page)):
         if path is not None:
             write_atomically(path, written(report))
-    console.print(report.summary(), style="bold")  # which no output that cannot be written follows
+    console.print(report.counts, style="bold")  # which no output that cannot be written follows
     github.tell(report, console)
     return report.exit

@@ -25,7 +25,7 @@ from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import BY_USER
-from reassure.checkers.machine.terminal import Console
+from reassure.checkers.machine.terminal import Console, counted
 
 STORY_LINES = 60
 """Lines of a counterexample that are printed; the file has all."""
@@ -82,15 +82,19 @@ class GateReport:
         """The checks that have an outcome, with it."""
         return list(zip(self.checks, self.outcomes, strict=False))
 
-    def summary(self) -> str:
-        """One line."""
-        checks = len(self.checks)
+    @property
+    def counts(self) -> str:
+        """The numbers of checks, in a line."""
         failed = sum(bool(o.problems) and o.ran for o in self.outcomes)
-        text = f"{checks} check{'s' * (checks > 1)}, {failed} failed"
+        text = f"{counted(len(self.checks), 'check')}, {failed} failed"
         text += f", {self.not_run} not run" if self.not_run else ""
         unchanged = sum(bool(o.unchanged_since) for o in self.outcomes)
         text += f", {unchanged} unchanged and answered from the last record" if unchanged else ""
-        return "with the new pins: " * self.rewritten + f"{text} (exit code {self.exit.value})"
+        return "with the new pins: " * self.rewritten + text
+
+    def summary(self) -> str:
+        """One line, for outputs without an ending."""
+        return f"{self.counts} (exit code {self.exit.value})"
 
     def record(self) -> dict[str, Any]:
         """The record of the gate: of each check its run record, and what is wrong."""

@@ -146,7 +146,7 @@ def test_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     words = ["gate", str(path), "-j", "1", f"--json={tmp_path / 'r.json'}"]
     monkeypatch.setattr(run_check, "parse", fails_at(2, run_check.parse, KeyboardInterrupt()))
     code, out, _ = said(capsys, *words)
-    assert out.count("FAIL") == 2 and "3 checks, 2 failed, 1 not run (exit code 5)" in out
+    assert out.count("FAIL") == 2 and "3 checks, 2 failed, 1 not run\n\ninconclusive (exit code 5)\n" in out
     written = record(tmp_path / "r.json")
     assert (code, written["exit_code"], written["complete"]) == (5, 5, False)
     assert [check["exit_code"] for check in written["checks"]] == [12, 5]
@@ -160,7 +160,7 @@ def test_a_gate_ends_where_a_command_tells_of_ctrl_c_by_an_exception(
     path.write_text("[[check]]\nkind = 'verify'\ncertificate = 'c.json'\nexpect = 'pass'\n" + GATE)
     monkeypatch.setattr(verify, "run", fails_at(1, verify.run, CTRL_C[1]))
     code, out, _ = said(capsys, "gate", str(path), "-j", "1")
-    assert (code, "4 checks, 1 failed, 3 not run (exit code 5)" in out) == (5, True), out
+    assert (code, "4 checks, 1 failed, 3 not run\n\ninconclusive (exit code 5)\n" in out) == (5, True), out
 
 
 def test_guards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
