@@ -10,7 +10,7 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.machine.stop import StopReason
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, counted, first_few
 from reassure.checkers.request.engine_results import CoverResult, ProofSummary
 from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus, bound_of, in_a_list, in_words
 from reassure.checkers.traces.format_value import as_python
@@ -91,7 +91,7 @@ def _stories(result: CheckResult, bound: BoundModel, console: Console, most: int
         properties = [p for p in result.properties if not _raised(p)]
         fallen = sum(p.status is PropertyStatus.VIOLATED for p in properties)
         some = f"{fallen} of {len(properties)} properties are violated; " if fallen > most else ""
-        text = f"{some}{omitted} more trace{'s' * (omitted != 1)} (--full prints all, --property NAME one)"
+        text = f"{some}{counted(omitted, 'more trace')} (--full prints all, --property NAME one)"
         console.print(f"\n{text}", style="bold")
 
 
@@ -157,9 +157,7 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
 
 def _names(names: list[str], console: Console) -> str:
     """Names of which there is nothing to say: some of them in a terminal, where a reader looks for others."""
-    if not console.is_terminal or len(names) <= NAMED:
-        return ", ".join(names)
-    return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more (--full lists them)"
+    return first_few(names, NAMED if console.is_terminal else len(names), " (--full lists them)")
 
 
 def _shared_notes(properties: list[PropertyResult]) -> dict[str, list[str]]:
@@ -235,8 +233,7 @@ def _actions(result: CheckResult, console: Console) -> None:
 
 def _proof(result: CheckResult, proof: ProofSummary, console: Console) -> None:
     if proof.lemmas:
-        lemmas = len(proof.lemmas)
-        console.print(f"\nan inductive invariant of {lemmas} lemma{'s' * (lemmas != 1)}", style="bold")
+        console.print(f"\nan inductive invariant of {counted(len(proof.lemmas), 'lemma')}", style="bold")
         for text in proof.lemmas[:LEMMAS]:
             console.print(f"  {text}")
         if len(proof.lemmas) > LEMMAS:

@@ -76,7 +76,7 @@ def one_file(prepared: Prepared, path: list[NamedStep], options: SearchOptions, 
         if graph.complete
         else "no other state"
     )
-    what = f"{len(paths)} path{'s' * (len(paths) != 1)} with pictures, and {every}"
+    what = f"{counted(len(paths), 'path')} with pictures, and {every}"
     return _page(bound.model.name, data), what
 
 

@@ -137,7 +137,7 @@ def _state_at(model: str, settings: list[str], options: SearchOptions, expressio
         message["path"] = to_text(named_path(answer.trace, answer.bound))
         steps = len(answer.trace) - 1
     if answer.exit is Exit.OK:
-        return message | {"state": "found", "text": f"found after {steps} step{'s' * (steps != 1)}, among {states}"}
+        return message | {"state": "found", "text": f"found after {counted(steps, 'step')}, among {states}"}
     if answer.unreachable:
         return message | {
             "state": "unreachable",

@@ -21,7 +21,7 @@ from reassure.checkers.ledger.verdicts import (
     Standing,
     table,
 )
-from reassure.checkers.machine.terminal import Console
+from reassure.checkers.machine.terminal import Console, counted
 from reassure.spec.claims import Claim
 
 STYLES = {
@@ -166,7 +166,7 @@ def tell_table(found: list[Entry], console: Console) -> None:
 
 def tell_counts(found: list[Entry], console: Console) -> None:
     parts = [f"{n} {key.short}" for key, n in counts(found)]
-    console.print(f"{len(found)} claim{'s' * (len(found) != 1)}: {', '.join(parts)}", style="bold")
+    console.print(f"{counted(len(found), 'claim')}: {', '.join(parts)}", style="bold")
 
 
 def matters(doc: str) -> str:

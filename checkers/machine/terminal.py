@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import rich.console
@@ -52,6 +52,12 @@ def message(text: str) -> str:
 def counted(number: int, noun: str) -> str:
     """A number with its noun, such as "1 state" or "1,200 states"."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def first_few(texts: Sequence[str], most: int, hint: str = "") -> str:
+    """The first texts in a row, and how many more there are. hint: the words behind that number."""
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more:,} more{hint}" if more > 0 else "")
 
 
 def beyond_bounds(steps: int) -> str:

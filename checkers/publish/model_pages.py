@@ -7,6 +7,7 @@ from pathlib import Path
 
 from reassure.checkers.ledger.markdown import BY, table
 from reassure.checkers.ledger.verdicts import Entry
+from reassure.checkers.machine.terminal import first_few
 from reassure.checkers.publish.claim_pages import ACROSS, claim_pages
 from reassure.checkers.publish.gate_run import GateRun
 from reassure.checkers.request.model_loader import load, names
@@ -38,8 +39,7 @@ def check_row(run: GateRun) -> tuple[str, ...]:
     """A check in the table of a model."""
     s = run.result.stats
     violated = [p.name for p in run.result.properties if p.status is PropertyStatus.VIOLATED]
-    more = f" and {len(violated) - 3} more" if len(violated) > 3 else ""
-    text = ", ".join(f"`{n}`" for n in violated[:3]) + more
+    text = first_few([f"`{n}`" for n in violated], 3)
     counts = (f"{s.distinct:,}", f"{s.generated:,}", str(s.depth))
     return (run.settings or "default", run.result.verdict, text or "-", *counts)
 

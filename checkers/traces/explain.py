@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from reassure.checkers.machine.interpreter_hooks import traced_return
+from reassure.checkers.machine.terminal import first_few
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.fairness import repeats, violates, why_fair
 from reassure.checkers.traces.format_value import natural, plain
@@ -315,11 +316,10 @@ def _for_which(expression: ast.expr, scene: Scene) -> list[str]:
     members = _deciding(quantified, scene) if quantified is not None else []
     if not members:
         return []
-    more = len(members) - 3
     if len(members[0]) == 1:
         (name,) = members[0]
-        values = ", ".join(plain(one[name]) for one in members[:3])
-        return [f"for {name} = {values}" + (f" and {more} more" if more > 0 else "")]
+        return [f"for {name} = {first_few([plain(one[name]) for one in members], 3)}"]
+    more = len(members) - 3
     texts = [", ".join(f"{name} = {plain(value)}" for name, value in one.items()) for one in members[:3]]
     return [f"for {text}" for text in texts] + ([f"and {more} more"] if more > 0 else [])
 

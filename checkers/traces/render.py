@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from rich.text import Text
 
-from reassure.checkers.machine.terminal import Console, printed
+from reassure.checkers.machine.terminal import Console, counted, printed
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.explain import claim_of, reasons
 from reassure.checkers.traces.format_value import entries, natural, plain
@@ -158,8 +158,7 @@ def heading(trace: Trace) -> str:
     """A line that names the violation, cover or error that the trace shows."""
     meta = trace.meta
     name = meta.get("property")
-    number = len(trace) - 1
-    steps = f"{number} step{'s' * (number != 1)}"
+    steps = counted(len(trace) - 1, "step")
     what = f"{name} is violated after {steps}" if name else steps
     if meta.get("property_kind") == "cover":
         what = f"{name} is reached after {steps}"

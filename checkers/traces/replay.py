@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reassure.checkers.machine.exit_codes import Exit, worst
+from reassure.checkers.machine.terminal import counted
 from reassure.checkers.request.model_loader import FINDINGS
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.explain import claim_of, end_shows, explained
@@ -42,7 +43,7 @@ def replay_trace(trace: Trace, bound: BoundModel, name: str) -> Replayed:
     except ReplayRefused as refused:
         return Replayed(Exit.TRACE, f"{model} does not accept {name}: {refused}")
     steps = len(trace) - 1
-    result = Replayed(lines=[f"{model} accepts the trace: {steps} step{'s' * (steps != 1)}"])
+    result = Replayed(lines=[f"{model} accepts the trace: {counted(steps, 'step')}"])
     if trace.loop is not None:
         result.lines += [repeats(trace), *explained(lambda: why_fair(trace, bound))]
     for of_one in of_each_property(trace):
@@ -135,4 +136,4 @@ def _judge_refusals(trace: Trace, bound: BoundModel, result: Replayed) -> None:
         else:
             refused += 1
     if refused:
-        result.lines.append(f"{refused} attempt{'s' * (refused != 1)} refused as expected")
+        result.lines.append(f"{counted(refused, 'attempt')} refused as expected")

@@ -77,12 +77,11 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
         of_states = f" of {counted(symmetry['states'], 'state')}" if symmetry["states"] is not None else ""
         states = f"{symmetry['classes']:,} classes{of_states}"
     if found.exit is Exit.OK and found.trace is not None:
-        number = len(found.trace) - 1
-        said = f"found after {number} step{'s' * (number != 1)}"
+        said = f"found after {counted(len(found.trace) - 1, 'step')}"
         said += "" if found.by_proof else f", among {states}"
     elif found.unreachable and found.by_proof:
         lemmas = len(result.proof.lemmas) if result.proof else 0
-        said = f"never true in this configuration: proved, with {lemmas} lemma{'s' * (lemmas != 1)}"
+        said = f"never true in this configuration: proved, with {counted(lemmas, 'lemma')}"
     elif found.unreachable:
         said = f"never true in this configuration: {states}, all that are reachable"
     elif found.exit is Exit.MODEL:
@@ -111,7 +110,7 @@ def _report_guards(found: Answer, console: Console) -> None:
     if not found.guards and found.guards_left == 0:
         console.print("  no guard forbids it by itself: with any one guard removed, it is not found either")
     elif found.guards_left:
-        count = f"{found.guards_left} guard{'s' * (found.guards_left != 1)}"
+        count = counted(found.guards_left, "guard")
         console.print(
             f"  {count} could not be left out: the action may raise without it, or the search was not completed"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reassure.checkers.analyses.graph.state_picture import BEYOND, Edge, PictureNode, StatePicture
+from reassure.checkers.machine.terminal import counted
 
 INITIAL, TERMINAL, VIOLATED = "penwidth=2.5", "peripheries=2", 'color="#b42318", fontcolor="#b42318"'
 
@@ -24,7 +25,7 @@ def dot(picture: StatePicture) -> str:
 
 def node_text(node: PictureNode, grouped: bool) -> list[str]:
     """The lines of a node: its value, with the number of its states, and what is wrong with them."""
-    lines = [*node.lines, *([f"{node.states:,} state{'s' * (node.states != 1)}"] if grouped else [])]
+    lines = [*node.lines, *([counted(node.states, "state")] if grouped else [])]
     wrong = {**node.violates, **({"deadlock": node.deadlock} if node.deadlock else {})}
     return lines + [f"{name}: {number:,}" if grouped else name for name, number in wrong.items()]
 

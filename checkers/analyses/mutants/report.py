@@ -11,7 +11,7 @@ from reassure.checkers.analyses.mutants.mutant_run import MutantReport, Noticed
 from reassure.checkers.analyses.mutants.mutants import Mutant
 from reassure.checkers.console.report import report_classes
 from reassure.checkers.machine.stop import Stop, StopReason
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, counted, first_few
 from reassure.checkers.request.run_identity import RunIdentity
 
 JUDGED = Stop(StopReason.COMPLETE, "every mutant that was asked for was judged")
@@ -70,12 +70,8 @@ def change_of(mutant: Mutant) -> str:
 def killers_of(judged: Judged) -> str:
     """The properties that kill a mutant, those with the shortest traces first, in a line."""
     ordered = sorted(judged.killers.items(), key=lambda item: (item[1] is None, item[1] or 0, item[0]))
-    shown = [
-        f"{name} ({states} state{'s' * (states != 1)})" if states is not None else name
-        for name, states in ordered[:SHOWN]
-    ]
-    more = len(ordered) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
+    killers = [f"{name} ({counted(states, 'state')})" if states is not None else name for name, states in ordered]
+    return first_few(killers, SHOWN)
 
 
 def _print_properties(report: MutantReport, console: Console) -> None:

@@ -29,7 +29,7 @@ def report_suite(
     lengths = written.lengths or [0]
     console.print(
         f"{chosen.noun}: {chosen.taken:,} of {chosen.reachable:,} that can be taken ({chosen.percent:.1f} %), by "
-        f"{len(written.traces):,} trace{'s' * (len(written.traces) != 1)} with {counted(sum(lengths), 'step')} in all, "
+        f"{counted(len(written.traces), 'trace')} with {counted(sum(lengths), 'step')} in all, "
         f"at most {max(lengths):,} in one"
     )
     if kept.files:

@@ -8,6 +8,7 @@ from typing import Any
 from reassure.checkers.analyses.sweep.analysis import PointRecord
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.terminal import Console
+from reassure.checkers.report.analysis_report import tally
 
 EXCLUDED = 5
 """Reasons of skipped combinations that are printed."""
@@ -50,10 +51,6 @@ def report_sweep(
     for row, style in zip([head, *rows], styles, strict=True):
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         console.print(line.rstrip(), style=style)
-    verdicts: dict[str, int] = {}
-    for record in records:
-        verdicts[record["verdict"]] = verdicts.get(record["verdict"], 0) + 1
-    if not_run:
-        verdicts["not run: interrupted"] = not_run
-    console.print("\n" + ", ".join(f"{n} {v}" for v, n in verdicts.items()))
+    verdicts = [record["verdict"] for record in records] + ["not run: interrupted"] * not_run
+    console.print(f"\n{tally(verdicts)}")
     console.verdicts[code] = verdict

@@ -55,7 +55,7 @@ def report_explanation(explanation: Explanation, model: str, version: str, conso
     for kind, unexplained in explanation.unexplained.items():
         console.print("")
         console.print(
-            f"the rules differ in {unexplained.count:,} step{'s' * (unexplained.count != 1)} of {kind}; the first:",
+            f"the rules differ in {counted(unexplained.count, 'step')} of {kind}; the first:",
             style="red",
         )
         for number, command in enumerate([*unexplained.path, unexplained.first.step.command], 1):

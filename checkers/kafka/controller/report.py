@@ -46,7 +46,7 @@ def own_words(records: str, head: str, console: Console) -> None:
 def report_accepted(trace: ControllerTrace, name: str, version: str, console: Console) -> None:
     """That a trace is a run of Kafka's controller."""
     count = len(trace.commands)
-    text = f"Kafka {version} runs {name}: {count} command{'s' * (count != 1)} of {counted(trace.steps, 'step')}"
+    text = f"Kafka {version} runs {name}: {counted(count, 'command')} of {counted(trace.steps, 'step')}"
     console.print(f"{text}, each with the same result", style="green")
 
 
@@ -70,7 +70,7 @@ def report_conformance(conformance: Conformance, source: StepSource, name: str, 
         console.print(f"  not taken: {counted(source.clipped, 'step')} beyond a bound of the model", style="yellow")
     for group in conformance.disagreements:
         console.print("")
-        console.print(f"{group.count:,} kind{'s' * (group.count != 1)} of step: {group.cause}", style="red")
+        console.print(f"{counted(group.count, 'kind')} of step: {group.cause}", style="red")
         for number, step in enumerate(source.trace(group.first).steps):
             console.print(f"  {number:3} {call_text(step.action, step.params)}")
         side_by_side(group.difference, conformance.version, "the model", console)

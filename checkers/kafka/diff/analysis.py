@@ -34,6 +34,7 @@ from reassure.checkers.kafka.controller.words import (
     Command,
     Kind,
 )
+from reassure.checkers.machine.terminal import counted
 
 STATE_FIELDS = {
     "replicas": (0, ISR),
@@ -98,7 +99,7 @@ class BuildDifference:
     def title(self) -> str:
         """The difference in words."""
         fields = f"{', '.join(self.fields)} differ{'s' * (len(self.fields) == 1)}"
-        return f"{self.kind.name.lower()}: {fields} in {self.count:,} step{'s' * (self.count != 1)}"
+        return f"{self.kind.name.lower()}: {fields} in {counted(self.count, 'step')}"
 
     @property
     def name(self) -> str:

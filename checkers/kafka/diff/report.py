@@ -49,8 +49,7 @@ def _report_differences(runs: tuple[RunOfBoth, ...], console: Console) -> None:
     console.print("\ndifferences", style="bold")
     console.print(f"  {'steps':>9}  {'command':{width}}  {'run':>8}  fields", style="dim")
     for d in (run.difference for run in runs):
-        length = len(d.before) + 1
-        text = f"{length} step{'s' * (length != 1)}"
+        text = counted(len(d.before) + 1, "step")
         after = "" if d.side is None else f" ({AFTER})"
         console.print(f"  {d.count:9,}  {d.kind.name.lower():{width}}  {text:>8}  {', '.join(d.fields)}{after}")
 

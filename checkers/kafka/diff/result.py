@@ -12,6 +12,7 @@ from reassure.checkers.kafka.diff.runs import RunOfBoth, run_of_both
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import ALL_VISITED, Stop, StopReason
+from reassure.checkers.machine.terminal import counted
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class BuildDiff:
     def verdict(self, bounds: str) -> str:
         """The result in a line, and the bounds within which it stands."""
         count = len(self.runs)
-        text = f"the builds differ: {count} difference{'s' * (count != 1)}" if count else "no difference"
+        text = f"the builds differ: {counted(count, 'difference')}" if count else "no difference"
         unfinished = [
             f"{SIDES[side]} was not finished: {graph.stopped.text}"
             for side, graph in enumerate(self.comparison.graphs)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from reassure.checkers.cli.main import main
 from reassure.checkers.console.commands import COMMANDS
-from reassure.checkers.machine.terminal import Console, broken, message, print_error
+from reassure.checkers.machine.terminal import Console, broken, counted, first_few, message, print_error
 from reassure.checkers.machine.terminal import printed as printed_by
 
 
@@ -34,6 +34,18 @@ from reassure.checkers.machine.terminal import printed as printed_by
 )
 def test_a_line_is_broken_between_words(line: str, pieces: list[str]) -> None:
     assert broken(Text(line), 20).plain.split("\n") == pieces
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 states"), (1, "1 state"), (2, "2 states"), (1200, "1,200 states")])
+def test_a_number_with_its_noun(number: int, text: str) -> None:
+    assert counted(number, "state") == text
+
+
+@pytest.mark.parametrize(
+    ("most", "text"), [(0, " and 3 more (--full)"), (2, "a, b and 1 more (--full)"), (3, "a, b, c"), (9, "a, b, c")]
+)
+def test_the_first_few_of_several(most: int, text: str) -> None:
+    assert first_few(["a", "b", "c"], most, " (--full)") == text
 
 
 def test_a_last_column_in_the_right_half_keeps_its_place_where_its_words_fit() -> None:
