@@ -322,6 +322,7 @@ def _gate(folder: Path, text: str) -> Path:
         ('kind = "diff"\nmodel = "throttle"\nvariant = "throttle_listed"\nset = {changes = 0}', "  0. ",
          "diff throttle throttle_listed --set=changes=0"),
     ],
+    ids=["fairness", "diff"],
 )  # fmt: skip
 def test_a_failed_check_prints_the_report_without_its_runs(
     check: str, run: str, again: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
