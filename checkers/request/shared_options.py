@@ -148,7 +148,7 @@ CHECK = (
     ),
     Option("--jar FILE", "with --second-opinion: tla2tools.jar (default: the variable TLA2TOOLS)"),
     Option("--follow", "check again on every save, until Ctrl-C: the verdict, and what changed", bool, output=True),
-    Option("--dump-kernel", "print the loops that the native engine compiles; check nothing", bool, output=True),
+    Option("--dump-kernel", "print the LLVM IR that the native engine compiles; check nothing", bool, output=True),
     *SPARK,
     Option(
         "--partitions N", "Spark: divide the visited states into N parts (default: two for each core)", positive

@@ -1,4 +1,4 @@
-"""The operations of the IR, one definition each: graph, substitution, printer and tests read this table.
+"""The operations of the IR, one definition each: graph, substitution and tests read this table.
 
 Every engine has a function for each of them, in a table of its own: machine code in
 `checkers/engines/native/model/emit_nodes.py`, Z3 in `checkers/engines/symbolic/smt_terms.py`, numpy in
@@ -24,8 +24,6 @@ class Operation:
     """Kinds of arguments and result. `item` is an index, `slot` a slot of a message set, `one` a value of any kind of
     one node; the kind before `...` may occur any number of times."""
     meaning: str
-    text: str
-    """The printed form: an infix operator, or a function `name()`; empty: the printer has a function."""
     fold: Callable[..., Any] | None
     """The result on constants, as `Node.data` has them; None where that is undefined. No `fold`: not simplified."""
     rebuild: Rebuild
@@ -72,64 +70,63 @@ LEAVES = {
 """Nodes without arguments. Their values come from a state, a step or a run: each engine has its own way to them."""
 
 _TABLE = [
-    Operation("not", "bool -> bool", "the opposite", "", lambda a: not a, _by("not_")),
-    Operation("and", "bool... -> bool", "all of them are true", "and", lambda *a: all(a), _by("and_")),
-    Operation("or", "bool... -> bool", "one of them is true", "or", lambda *a: any(a), _by("or_")),
-    Operation("eq", "one, one -> bool", "they are equal", "==", lambda a, b: a == b, _by("eq")),
-    Operation("lt", "one, one -> bool", "the first is less", "<", lambda a, b: a < b, _by("lt")),
-    Operation("ite", "bool, one, one -> one", "the second if the first is true, else the third", "",
+    Operation("not", "bool -> bool", "the opposite", lambda a: not a, _by("not_")),
+    Operation("and", "bool... -> bool", "all of them are true", lambda *a: all(a), _by("and_")),
+    Operation("or", "bool... -> bool", "one of them is true", lambda *a: any(a), _by("or_")),
+    Operation("eq", "one, one -> bool", "they are equal", lambda a, b: a == b, _by("eq")),
+    Operation("lt", "one, one -> bool", "the first is less", lambda a, b: a < b, _by("lt")),
+    Operation("ite", "bool, one, one -> one", "the second if the first is true, else the third",
               lambda c, a, b: a if c else b, _by("ite")),
-    Operation("add", "int, int -> int", "the sum", "+", lambda a, b: a + b, _arithmetic),
-    Operation("sub", "int, int -> int", "the difference", "-", lambda a, b: a - b, _arithmetic),
-    Operation("mul", "int, int -> int", "the product", "*", lambda a, b: a * b, _arithmetic),
-    Operation("floordiv", "int, int -> int", "the quotient by a positive constant, rounded down", "//",
+    Operation("add", "int, int -> int", "the sum", lambda a, b: a + b, _arithmetic),
+    Operation("sub", "int, int -> int", "the difference", lambda a, b: a - b, _arithmetic),
+    Operation("mul", "int, int -> int", "the product", lambda a, b: a * b, _arithmetic),
+    Operation("floordiv", "int, int -> int", "the quotient by a positive constant, rounded down",
               lambda a, b: a // b, _arithmetic),
-    Operation("mod", "int, int -> int", "the remainder by a positive constant, never negative", "%",
+    Operation("mod", "int, int -> int", "the remainder by a positive constant, never negative",
               lambda a, b: a % b, _arithmetic),
-    Operation("min", "int, int -> int", "the lesser", "min()", min, _arithmetic),
-    Operation("max", "int, int -> int", "the greater", "max()", max, _arithmetic),
-    Operation("member", "item, set -> bool", "the item is in the set", "in",
+    Operation("min", "int, int -> int", "the lesser", min, _arithmetic),
+    Operation("max", "int, int -> int", "the greater", max, _arithmetic),
+    Operation("member", "item, set -> bool", "the item is in the set",
               lambda item, mask: bool(mask >> item & 1), _by("member")),
-    Operation("single", "item -> set", "the set of one item", "", lambda item: 1 << item, _by("single")),
-    Operation("union", "set, set -> set", "what is in one of them", "|", lambda a, b: a | b, _by("union")),
-    Operation("inter", "set, set -> set", "what is in both", "&", lambda a, b: a & b, _by("inter")),
-    Operation("minus", "set, set -> set", "what is in the first alone", "-", lambda a, b: a & ~b, _by("minus")),
-    Operation("build", "bool... -> set", "item i is in it if condition i is true", "",
+    Operation("single", "item -> set", "the set of one item", lambda item: 1 << item, _by("single")),
+    Operation("union", "set, set -> set", "what is in one of them", lambda a, b: a | b, _by("union")),
+    Operation("inter", "set, set -> set", "what is in both", lambda a, b: a & b, _by("inter")),
+    Operation("minus", "set, set -> set", "what is in the first alone", lambda a, b: a & ~b, _by("minus")),
+    Operation("build", "bool... -> set", "item i is in it if condition i is true",
               lambda *a: _mask(i for i, one in enumerate(a) if one), _build),
-    Operation("card", "set -> int", "the number of members", "len()", lambda mask: len(members(mask)), _by("card")),
-    Operation("lowest", "set -> item", "the first member; undefined for the empty set", "min()",
+    Operation("card", "set -> int", "the number of members", lambda mask: len(members(mask)), _by("card")),
+    Operation("lowest", "set -> item", "the first member; undefined for the empty set",
               lambda mask: members(mask)[0] if mask else None, _extreme),
-    Operation("highest", "set -> item", "the last member; undefined for the empty set", "max()",
+    Operation("highest", "set -> item", "the last member; undefined for the empty set",
               lambda mask: members(mask)[-1] if mask else None, _extreme),
-    Operation("slot", "record -> slot", "1 + the packed record (an empty slot is 0)", "slot()", None, _as_it_was),
-    Operation("record", "slot -> record", "the record in a slot; undefined for an empty one", "record()",
+    Operation("slot", "record -> slot", "1 + the packed record (an empty slot is 0)", None, _as_it_was),
+    Operation("record", "slot -> record", "the record in a slot; undefined for an empty one", None, _as_it_was),
+    Operation("pack", "one... -> record", "a record of its scalars, see `checkers/encoding/state_layout.py`",
               None, _as_it_was),
-    Operation("pack", "one... -> record", "a record of its scalars, see `checkers/encoding/state_layout.py`", "pack()",
-              None, _as_it_was),
-    Operation("unpack", "record -> one", "a scalar of a record; data: its number", "", None, _as_it_was),
-    Operation("seq_len", "seq -> int", "the number of items", "len()", len, _as_it_was),
-    Operation("seq_get", "seq, int -> item", "the item at a place; undefined behind the end", "", None, _as_it_was),
-    Operation("seq_of", "item... -> seq", "the sequence of these items", "", lambda *items: items, _as_it_was),
-    Operation("seq_cat", "seq, seq -> seq", "the first, then the second", "+", lambda a, b: a + b, _as_it_was),
-    Operation("seq_drop", "seq, int -> seq", "all but the first items, so many", "", lambda s, n: s[n:], _as_it_was),
-    Operation("seq_take", "seq, int -> seq", "the first items, so many", "", lambda s, n: s[:n], _as_it_was),
-    Operation("seq_keep", "seq, set -> seq", "the items that are in the set, in their order", "keep()",
+    Operation("unpack", "record -> one", "a scalar of a record; data: its number", None, _as_it_was),
+    Operation("seq_len", "seq -> int", "the number of items", len, _as_it_was),
+    Operation("seq_get", "seq, int -> item", "the item at a place; undefined behind the end", None, _as_it_was),
+    Operation("seq_of", "item... -> seq", "the sequence of these items", lambda *items: items, _as_it_was),
+    Operation("seq_cat", "seq, seq -> seq", "the first, then the second", lambda a, b: a + b, _as_it_was),
+    Operation("seq_drop", "seq, int -> seq", "all but the first items, so many", lambda s, n: s[n:], _as_it_was),
+    Operation("seq_take", "seq, int -> seq", "the first items, so many", lambda s, n: s[:n], _as_it_was),
+    Operation("seq_keep", "seq, set -> seq", "the items that are in the set, in their order",
               lambda s, mask: tuple(i for i in s if mask >> i & 1), _as_it_was),
-    Operation("seq_first", "seq, set -> item", "the first item that is in the set; undefined if none is", "first()",
+    Operation("seq_first", "seq, set -> item", "the first item that is in the set; undefined if none is",
               None, _as_it_was),
-    Operation("seq_set", "seq -> set", "the set of the items", "frozenset()", _mask, _as_it_was),
-    Operation("seq_sorted", "set -> seq", "the members, ascending", "sorted()", members, _as_it_was),
+    Operation("seq_set", "seq -> set", "the set of the items", _mask, _as_it_was),
+    Operation("seq_sorted", "set -> seq", "the members, ascending", members, _as_it_was),
 ]  # fmt: skip
 OPERATIONS = {operation.name: operation for operation in _TABLE}
 """The operations by name: what a node with arguments may be."""
 
 _OF_ANY_NUMBER = [
-    Operation("those", "bool -> set", "the members for which the condition holds; data: the bound member in it", "",
+    Operation("those", "bool -> set", "the members for which the condition holds; data: the bound member in it",
               None, lambda g, node, args: g.those(node.type.item, g.bound(node.data, node.type.item), args[0])),
-    Operation("table", "one -> table", "the value for each member of a sort; data: the bound member in it", "",
+    Operation("table", "one -> table", "the value for each member of a sort; data: the bound member in it",
               None, lambda g, node, args: g.tabulate(g.bound(node.data, node.type.key), args[0])),
-    Operation("at", "table, item -> one", "the value of a member", "", None, _by("at")),
-    Operation("total", "set, table -> int", "the sum of the values of the members", "", None, _as_it_was),
+    Operation("at", "table, item -> one", "the value of a member", None, _by("at")),
+    Operation("total", "set, table -> int", "the sum of the values of the members", None, _as_it_was),
 ]  # fmt: skip
 BINDERS = ("those", "table")
 """The operations that go through the members of a sort."""

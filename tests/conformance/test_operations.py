@@ -13,7 +13,7 @@ import pytest
 import z3
 
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT
-from reassure.checkers.engines.native.model import emit_nodes, print_nodes
+from reassure.checkers.engines.native.model import emit_nodes
 from reassure.checkers.engines.symbolic import sample_evaluator, smt_terms
 from reassure.checkers.engines.symbolic.lemma_templates import candidates
 from reassure.checkers.engines.symbolic.sample_evaluator import UNSUPPORTED, Sample
@@ -73,12 +73,6 @@ def test_numpy_has_each_operation_or_says_why_not() -> None:
     assert not set(sample_evaluator.OPERATIONS) & set(UNSUPPORTED)
     assert set(sample_evaluator.OPERATIONS) | set(UNSUPPORTED) == set(OPERATIONS)
     assert all(UNSUPPORTED.values())
-
-
-def test_the_printer_has_each_operation() -> None:
-    with_text = {name for name, operation in OPERATIONS.items() if operation.text}
-    assert not with_text & set(print_nodes.OTHERS)
-    assert with_text | set(print_nodes.OTHERS) - set(LEAVES) == set(OPERATIONS)
 
 
 def test_the_constructs_have_each_operation(by_operation: dict[str, list[tuple[Graph, Node]]]) -> None:
@@ -170,9 +164,3 @@ def test_every_lemma_can_be_evaluated_on_a_sample(construct: str, tmp_path: Path
 
     assert len(candidates(model, holds)) == len(lemmas) > 50
     assert not {node.op for node in arguments_first(lemmas)} & set(UNSUPPORTED)
-
-
-def test_every_node_can_be_printed(by_operation: dict[str, list[tuple[Graph, Node]]]) -> None:
-    for nodes in by_operation.values():
-        for _, node in nodes:
-            assert print_nodes.NodePrinter().operand(node)

@@ -123,8 +123,9 @@ def code_keys(code: Exit) -> dict[str, str | int]:
 
 
 def dump_kernel(args: argparse.Namespace, console: Console) -> Exit:
-    """Prints what the native engine compiles."""
+    """Prints the LLVM IR of the model's functions, which the native engine compiles."""
     from reassure.checkers.engines.native.model.model_kernel import kernel_listing
 
+    console.judges = False
     console.print(kernel_listing(prepare(args.model, args.set).lowered))
     return Exit.OK

@@ -189,7 +189,7 @@ class ActionBuilder:
             elif check.kind == "require":
                 self.nest.add(form.LoopGuard(condition))
             else:
-                self.nest.add(form.Error(condition, check.text))
+                self.nest.add(form.Error(condition))
         return later
 
     # -- parameters ---------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ class ActionBuilder:
     def _finish(self) -> None:
         outcome, nest = self.outcome, self.nest
         for path, condition, declared in outcome.clips:
-            nest.add(form.Clip(condition, self.numbers.clip(path, declared), path))
+            nest.add(form.Clip(condition, self.numbers.clip(path, declared)))
         claims = tuple(self._claims())
         leaves = tuple(leaf for p in outcome.parameters for leaf in p.leaves) if self.numbers.parameters else None
         nest.add(form.Emit(outcome.next_leaves, claims, leaves))

@@ -33,7 +33,6 @@ class Error:
     """Plain Python raises here unless the condition holds: noted in the tally; goes on to the next value."""
 
     condition: Node
-    text: str
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,6 @@ class Clip:
 
     condition: Node
     number: int
-    path: str
 
 
 @dataclass(frozen=True)

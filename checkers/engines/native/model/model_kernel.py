@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reassure.checkers.encoding.state_layout import Field, Layout, layout_of, placed
+from reassure.checkers.encoding.state_layout import Field, Layout, placed, state_layout
 from reassure.checkers.engines.native.kernels.kernel_shape import STEPS
 from reassure.checkers.engines.native.kernels.model_code import (
     DEADLOCK,
@@ -28,7 +28,6 @@ from reassure.checkers.engines.native.model.emit_loops import PARAMETERS, LoopEm
 from reassure.checkers.engines.native.model.emit_nodes import NodeEmitter
 from reassure.checkers.engines.native.model.ir_text import DECLARATIONS, FunctionText
 from reassure.checkers.engines.native.model.loop_form import ActionLoops
-from reassure.checkers.engines.native.model.print_loops import kernel_text
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
@@ -57,13 +56,8 @@ class ModelKernel:
     parameters: tuple[tuple[Field, ...], ...]
     """By action: where its parameters' scalars are in those words."""
     loops: tuple[ActionLoops, ...]
-    state_claims: tuple[tuple[str, Node], ...]
-    """The claims over states, and when they are hit; `terminal` last."""
-
-    @property
-    def state_flags(self) -> tuple[str, ...]:
-        """Names of the claims over states, by bit: an invariant that fails, a cover that holds; `terminal` last."""
-        return tuple(name for name, _ in self.state_claims)
+    state_flags: tuple[str, ...]
+    """Names of the claims over states, by bit: an invariant that fails, a cover that holds; `terminal` last."""
 
     @property
     def step_words(self) -> int:
@@ -121,10 +115,11 @@ def model_kernel(
 
 
 def kernel_listing(model: LoweredModel) -> str:
-    """The machine code of a model as text for a person to read. Raises `LanguageError` as `model_kernel` does."""
-    kernel = model_kernel(model, layout_of(model.bound.type))
-    paths = tuple(leaf.path for leaf in model.leaves)
-    return kernel_text(kernel.loops, kernel.state_claims, paths, kernel.step_flags)
+    """The LLVM IR of a model, behind comments that name its numbers. Raises `LanguageError` as `model_kernel` does."""
+    kernel = model_kernel(model, state_layout(model.bound))
+    actions = (f"; @action_{number} is {name}" for number, name in enumerate(kernel.actions))
+    flags = (f"; bit {bit} of @check is {name}" for bit, name in enumerate(kernel.state_flags))
+    return "\n".join([*actions, *flags, kernel.ir])
 
 
 def _new(text: str) -> list[str]:
@@ -160,8 +155,8 @@ def _of_classes(row_words: int) -> str:
 
 def _check(
     model: LoweredModel, layout: Layout, paths: tuple[str, ...], helpers: dict[str, str]
-) -> tuple[tuple[tuple[str, Node], ...], str]:
-    """The claims over states with the conditions under which they are hit, and the function that judges a state."""
+) -> tuple[tuple[str, ...], str]:
+    """The names of the claims over states, by bit, and the function that judges a state."""
     f = FunctionText(
         "check", ("ptr noalias %row", "ptr noalias %tally", "i64 %where"), internal=False, suffix="nounwind "
     )
@@ -169,20 +164,19 @@ def _check(
     claims = [formula for formula in model.state_formulas if formula.claim is not None and not formula.claim.temporal]
     if len(claims) > STATE_CLAIMS:
         raise LanguageError(f"{len(claims)} invariants and covers of states: at most {STATE_CLAIMS} are possible")
-    result, hits = "0", []
+    result = "0"
     for bit, formula in enumerate(claims):
         for check in formula.checks:
             raise_unless(values, check.condition)
         assert formula.claim is not None
         hit = formula.condition if formula.claim.kind == "cover" else model.graph.not_(formula.condition)
         hit = model.graph.and_(*(check.condition for check in formula.checks), hit)  # what raises hits nothing
-        hits.append((formula.name, hit))
         result = f.either(result, f.left(values.number(hit), bit))
     ended, raises = _terminal(model)
     result = f.either(result, f.left(values.number(ended), TERMINAL))
     result = f.either(result, f.left(values.number(raises), TERMINAL_RAISES))
     f.do(f"ret i64 {result}")
-    return (*hits, ("terminal", ended)), f.text()
+    return (*(formula.name for formula in claims), "terminal"), f.text()
 
 
 def _terminal(model: LoweredModel) -> tuple[Node, Node]:

@@ -15,7 +15,7 @@ from reassure.checkers.engines.native.compiled_kernel import shape_of
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK, TERMINAL, TERMINAL_RAISES
 from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR, SWITCH
-from reassure.checkers.engines.native.model.model_kernel import ModelKernel, kernel_listing, model_kernel
+from reassure.checkers.engines.native.model.model_kernel import ModelKernel, model_kernel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel
@@ -211,7 +211,6 @@ def test_a_long_chain_needs_no_deep_stack(tmp_path: Path) -> None:
     driver, state = Driver(kernel), starting(bound, number=2)
     assert driver.expand(state) == 1
     assert kernel.layout.decode(driver.out[0].view(np.uint64)) == state
-    assert "t2" in kernel_listing(lower_model(bound))
 
 
 @pytest.mark.parametrize("bits", [55, 56, 57, 60, 61])
