@@ -42,7 +42,7 @@ def _check(check: Check, outcome: CheckOutcome | None) -> str:
     if outcome.story is not None:
         parts.append(f"<pre>{escape(outcome.story.text)}</pre>")
     parts.append(_properties(outcome))
-    parts += [f'<p class="quiet">trace: <code>{escape(path)}</code></p>' for path in outcome.traces.values()]
+    parts += [f'<p class="quiet">trace: <code>{escape(path)}</code></p>' for path in outcome.files]
     parts.append(f'<p class="quiet">again: {command(check.repro())}, {outcome.seconds:.1f} s</p>')
     return "\n".join([*parts, "</div></details>"])
 

@@ -11,6 +11,7 @@ import shutil
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from reassure.checkers.console.code_hosts import SourcePlace
 from reassure.checkers.console.failures import as_failure
@@ -65,6 +66,8 @@ class CheckOutcome:
     record: RunRecord
     traces: dict[str, str] = field(default_factory=dict)
     """The files that counterexamples were written to, by property."""
+    files: list[str] = field(default_factory=list)
+    """Every trace that was kept: those of properties, and those of an analysis."""
     story: Story | None = None
     """The shortest counterexample to what should hold."""
     places: dict[str, SourcePlace] = field(default_factory=dict)
@@ -106,7 +109,9 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
         key = _key(check)
         record, printed = _run(check, threads, remaining, folder)
         if record["stop_reason"] == StopReason.INTERRUPTED:
-            return CheckOutcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
+            outcome = CheckOutcome([Problem(Exit.INCONCLUSIVE, BY_USER.text)], record)
+            _keep_traces(outcome, folder, None)
+            return outcome
         key = key if key == _key(check, record["model_sha256"]) else None
         outcome = CheckOutcome(judge(check, record), record, printed=printed, key=key)
         if outcome.problems:
@@ -118,10 +123,7 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
                 untold = f"; its counterexample cannot be told: {type(error).__name__}: {error}"
                 first = outcome.problems[0]
                 outcome.problems[0] = replace(first, text=first.text + untold)
-            if traces is not None:
-                outcome.traces = _copy_traces(record, traces)
-        for p in record["properties"]:
-            p["trace"] = outcome.traces.get(p["name"])
+        _keep_traces(outcome, folder, traces if outcome.problems else None)
     outcome.seconds = time.monotonic() - began
     return outcome
 
@@ -212,12 +214,25 @@ def story(path: Path, model: str, name: str) -> Story:
     return Story(name, told(trace, bound), len(trace), steps)
 
 
-def _copy_traces(record: RunRecord, folder: Path) -> dict[str, str]:
-    """Copies the traces of a failed check to where they stay; the files, by property."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = {}
-    for p in record["properties"]:
-        if p["trace"]:
-            written[p["name"]] = str(folder / Path(p["trace"]).name)
-            shutil.copyfile(p["trace"], written[p["name"]])
-    return written
+def _keep_traces(outcome: CheckOutcome, temporary: Path, folder: Path | None) -> None:
+    """Copies the traces of a failed check to a folder where they stay; nothing names a file that is removed."""
+
+    def kept(value: Any) -> Any:
+        """A value of the record, with the files that stay."""
+        if isinstance(value, dict):
+            return {key: kept(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [kept(one) for one in value]
+        if not isinstance(value, str) or not Path(value).is_relative_to(temporary):
+            return value
+        if folder is None:
+            return None
+        folder.mkdir(parents=True, exist_ok=True)
+        outcome.files.append(str(folder / Path(value).name))
+        shutil.copyfile(value, outcome.files[-1])
+        return outcome.files[-1]
+
+    outcome.record = kept(outcome.record)
+    outcome.traces = {p["name"]: p["trace"] for p in outcome.record["properties"] if p["trace"]}
+    lines = outcome.printed.splitlines(keepends=True)
+    outcome.printed = "".join(line for line in lines if str(temporary) not in line)

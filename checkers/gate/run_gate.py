@@ -184,7 +184,7 @@ def tell_check(check: Check, outcome: CheckOutcome, console: Console) -> None:
         say(f"     | {line}", "default")
     if len(lines) > STORY_LINES:
         say(f"     | and {len(lines) - STORY_LINES} more lines; the command below prints all", "dim")
-    for trace in outcome.traces.values():
+    for trace in outcome.files:
         say(f"     trace: {trace}", "dim")
     if outcome.problems:
         say(f"     again: {check.repro()}", "dim")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -186,6 +187,35 @@ def test_a_kind_that_is_not_as_expected(
     assert got == (15 if code == 12 else code)
     again = f"again: reassure {NAMES[number].split()[0]} "
     assert again in out
+
+
+ANALYSES = {
+    "guards": 'property = ["small"]',
+    "fairness": "",
+    "find": 'expression = "s.n == 2"',
+    "diff": 'variant = "./faster.py"',
+    "sweep": 'set = { most = "1,2" }',
+}
+"""Kinds that write traces, each with what it is asked."""
+
+
+@pytest.mark.parametrize("kind", ANALYSES)
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_failed_check_names_traces_that_stay(
+    kind: str, kept: bool, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The files are in the folder that was given; without one none is named, neither printed nor in the record."""
+    (made / "faster.py").write_text(MODEL.replace("s.n + 1", "s.n + 2"))
+    path = made / f"{kind}.toml"
+    path.write_text(f'[[check]]\nkind = "{kind}"\nmodel = "mine.py"\nexpect = "usage"\n{ANALYSES[kind]}\n')
+    words = [f"--trace-dir={tmp_path / 'kept'}"] if kept else []
+    record = tmp_path / "record.json"
+    code, out, err = said(capsys, "gate", str(path), "-j", "1", f"--json={record}", *words)
+    assert code == 15, out + err
+    files = {str(file) for file in tmp_path.glob("kept/*.itf.json")}
+    assert bool(files) == kept
+    assert {line.split("trace: ")[1] for line in out.splitlines() if "trace: " in line} == files
+    assert set(re.findall(r'"([^"]*\.itf\.json)"', record.read_text())) == files
 
 
 def test_a_trace_that_is_not_accepted(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
