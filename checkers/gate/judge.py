@@ -75,8 +75,7 @@ def _judge_runs(check: Check, record: RunRecord) -> list[Problem]:
     """What is expected of several runs together must not hide that one of them has another answer, or none."""
     runs = check.about.runs(record)
     accepted = {check.expect, *PASSES, *(VIOLATIONS if _asks_for_violation(check) else ())}
-    return [_mismatch(check, run, f"{name}: ") for name, run in runs.items()
-            if run is not record and run["verdict"] not in accepted]  # fmt: skip
+    return [_mismatch(check, r, f"{name}: ") for name, r in runs.items() if name and r["verdict"] not in accepted]
 
 
 def lengths(check: Check, record: RunRecord) -> dict[str, int | None]:

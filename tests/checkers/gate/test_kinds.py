@@ -189,6 +189,14 @@ def test_a_kind_that_is_not_as_expected(
     assert again in out
 
 
+def test_a_sweep_of_one_configuration(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its answer is that of the sweep, and is told once."""
+    path = made / "one.toml"
+    path.write_text('[[check]]\nkind = "sweep"\nmodel = "mine.py"\nexpect = "pass"\n')
+    code, out, _ = said(capsys, "gate", str(path), "-j", "1")
+    assert (code, out.count("expected pass, got safety-violation")) == (15, 1)
+
+
 ANALYSES = {
     "guards": 'property = ["small"]',
     "fairness": "",
