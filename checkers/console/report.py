@@ -19,9 +19,9 @@ from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
 STORIES = 3
+"""Traces that are told unless somebody asks for more."""
 LONG = 1.0
 """Seconds from which on the report has the time that traces took."""
-"""Traces that are told unless somebody asks for more."""
 MANY = 24
 """More properties than these, or covers, are named in one line where there is nothing to say of each."""
 NAMED = 8
