@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from enum import Enum
 
@@ -56,11 +57,15 @@ def worst(codes: Iterable[Exit]) -> Exit:
     return min(codes, key=order.index, default=Exit.OK)
 
 
+ADDRESS = re.compile(r" at 0x[0-9a-f]+\b")
+"""Where an object is in memory, as Python prints it: it differs from run to run."""
+
+
 class Failure(Exception):
     """A command that cannot answer: the exit code and a message of one line."""
 
     def __init__(self, code: Exit, message: str) -> None:  # `args` stay as they are: processes send it
-        self.code, self.message = code, message
+        self.code, self.message = code, ADDRESS.sub("", message)
 
     def __str__(self) -> str:
         return self.message

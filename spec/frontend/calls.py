@@ -56,7 +56,7 @@ def call(context: Context, node: ast.Call) -> Sym:
         return construct(context, node, target)
     if isinstance(target, type) and issubclass(target, values.Id):
         return sorts_and_maps.id_of(context, node, target)
-    name = getattr(target, "__name__", repr(target))
+    name = getattr(target, "__name__", type(target).__name__)
     raise context.refuse(node, f"a call of `{name}`", f"call functions of the model, or {OFFERED}")
 
 

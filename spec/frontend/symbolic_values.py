@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.language.types import IntType, RecordType, SeqType, Type, unbounded
+from reassure.spec.language.vocabulary import Action, Property
 
 
 class Mismatch(Exception):
@@ -183,8 +184,19 @@ def describe(value: Sym) -> str:
     if isinstance(value, Empty):
         return "an empty tuple" if value.sequence else "an empty set"
     if isinstance(value, Static):
-        return f"the Python object {getattr(value.value, '__name__', value.value)!r}"
+        return _describe_object(value.value)
     return "something refused"
+
+
+def _describe_object(value: Any) -> str:
+    """A Python object: by its name if it has one, for a text that is the same in each run."""
+    if isinstance(value, Action | Property):
+        return f"the {'action' if isinstance(value, Action) else 'property'} {value.name}"
+    if hasattr(value, "__name__"):
+        return f"the Python object {value.__name__!r}"
+    if isinstance(value, str | bytes | float | complex | None):
+        return f"the Python object {value!r}"
+    return f"a Python object of the class {type(value).__name__}"
 
 
 __all__ = [

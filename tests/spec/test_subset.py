@@ -61,6 +61,16 @@ REFUSED = [
     ("require(s.number is 3)\n    return s", "`is`", "=="),
     ("require(s.colour < Colour.GREEN)\n    return s", "an order of Colour and Colour", "ids of one sort"),
     ("require(s.colour == s.number)\n    return s", "types do not fit", "never equal"),
+    ("require(s.number == act)\n    return s", "types do not fit", "an int is never equal to the action act"),
+    ("require(s.number == held)\n    return s", "types do not fit", "equal to the property held"),
+    ("require(s.number == looping)\n    return s", "types do not fit", "equal to the Python object 'looping'"),
+    (
+        "require(s.number == CALLABLE)\n    return s",
+        "types do not fit",
+        "equal to a Python object of the class Callable",
+    ),
+    ("require(s.number == WORD)\n    return s", "types do not fit", "equal to the Python object 'one'"),
+    ("return CALLABLE(s)", "a call of `Callable`", "functions of the model"),
     ("require(s.number in s.alive)\n    return s", "an int in set of Node", "another sort"),
     ("require(Node(9) in s.alive)\n    return s", "types do not fit", "Node(9)"),
     ("return replace(s, order=tuple(n for n in s.alive))", "a set has no order", "sorted"),
@@ -97,6 +107,18 @@ REFUSED = [
 ]
 
 HELPERS = """
+WORD = "one"
+
+class Callable:
+    def __call__(self, s: State) -> State:
+        return s
+
+CALLABLE = Callable()
+
+@invariant
+def held(s: State) -> bool:
+    return True
+
 def looping(s: State) -> State:
     return looping(s)
 

@@ -32,3 +32,13 @@ def test_an_error_arrives_in_another_process(error: Failure | Interrupted, carri
     sent = pickle.loads(pickle.dumps(error))
     assert (type(sent), str(sent)) == (type(error), "the text")
     assert (sent.stop if isinstance(sent, Interrupted) else sent.code) == carried
+
+
+def test_a_failure_names_no_address() -> None:
+    """It would differ from run to run."""
+    failure = Failure(Exit.MODEL, f"on is an action or a list of actions, not {no_action!r}")
+    assert str(failure) == "on is an action or a list of actions, not <function no_action>"
+
+
+def no_action() -> None:
+    """A function that stands where none may."""

@@ -148,3 +148,5 @@ def test_by_proof(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = written(other, GROWING.replace(" and s.n < 2", ""))
     code, out, _ = said(capsys, "find", path, "before.n > after.n", "--prove")
     assert (code, "unknown: neither found nor proved" in out) == (5, True)
+    code, _, err = said(capsys, "find", path, "action == 2", "--prove")
+    assert (code, "types do not fit: the action grow is never equal to an int" in err) == (64, True)
