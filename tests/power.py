@@ -35,6 +35,7 @@ SHARED = ("checkers/engines", "checkers/analyses", "checkers/kafka")
 """Folders whose folders are rooms."""
 HANGS = 300
 """Seconds after which a test that has not ended has noticed the fault."""
+NOT_RUN = "{} tests did not run, so that it is not known which faults they come to; the last that began is {}"
 REACHED = '''"""Written by tests/power.py: which test comes to an expression."""
 import os
 
@@ -149,7 +150,9 @@ def find_reaching(attempts: list[Attempt], copied: Path, processes: int) -> set[
     module.write_text(REACHED.format(folder=str(reached)), encoding="utf-8")
     for number, attempt in enumerate(attempts):
         edit(attempt.fault, copied, attempt.fault.instrument(attempt.fault.text, f"__import__('reached').at({number})"))
-    run = run_tests(copied, Order(), ["-n", str(processes)])
+    run = run_tests(copied, Order(), ["-n", str(processes)], patient=True)
+    if run.missing:
+        raise SystemExit(NOT_RUN.format(run.missing, run.running))
     for number, attempt in enumerate(attempts):
         edit(attempt.fault, copied, attempt.fault.text)
         file = reached / str(number)
@@ -184,25 +187,31 @@ def attempt_fault(attempt: Attempt, copied: Path, others: set[str]) -> Attempt:
 
 @dataclass(frozen=True)
 class Run:
-    """What tests said: the exit code, those that failed, and the last that began."""
+    """What tests said: the exit code, those that failed, the last that began, and how many never began."""
 
     code: int
     failed: list[str]
     running: str
+    missing: int = 0
 
 
-def run_tests(copied: Path, order: Order, words: list[str]) -> Run:
-    """Runs the tests of the copy."""
+def run_tests(copied: Path, order: Order, words: list[str], patient: bool = False) -> Run:
+    """Runs the tests of the copy. patient: no test is ended, however long it takes.
+
+    Where one is, pytest-xdist begins it again in another process, and leaves out the others when nine are lost.
+    """
     log = copied / "said-by-tests"
     log.unlink(missing_ok=True)
     environment = {**os.environ, "PYTHONPATH": str(copied / "src"), ORDER: json.dumps([str(log), *astuple(order)])}
-    settings = ["-o", f"faulthandler_timeout={HANGS}", "-o", "faulthandler_exit_on_timeout=true"]
+    settings = [] if patient else ["-o", f"faulthandler_timeout={HANGS}", "-o", "faulthandler_exit_on_timeout=true"]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.helpers.dear_last", *settings, *words]
     ran = subprocess.run(command, cwd=copied, env=environment, capture_output=True, text=True, check=False)
     said = [line.split(" ", 1) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
     failed = [test for what, test in said if what == "failed"]
     running = [test for what, test in said if what == "began"]
-    return Run(ran.returncode, failed, running[-1] if running else "what collects the tests")
+    collected = max((int(count) for what, count in said if what == "collected"), default=0)
+    last = running[-1] if running else "what collects the tests"
+    return Run(ran.returncode, failed, last, collected - len(set(running)))
 
 
 def place(attempt: Attempt) -> str:

@@ -128,6 +128,44 @@ def test_a_process_that_ends_has_noticed_it(
     assert power.attempt_fault(attempt, tmp_path / "copy", set()).noticed_by == ORDINARY
 
 
+SLEEPS = """import time
+
+
+def test_one() -> None: ...
+
+
+def test_two() -> None:
+    time.sleep(1.5)
+
+
+def test_three() -> None: ...
+"""
+
+
+def test_a_test_that_takes_long_hides_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a fault it is not ended. With one it is, and what did not begin is counted."""
+    monkeypatch.setattr(power, "HANGS", 1)
+    folder = tmp_path / "tests"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "helpers").symlink_to(Path(tiers.__file__).parent)
+    (folder / "test_sleeps.py").write_text(SLEEPS)
+    words = ["-n", "0", "tests/test_sleeps.py"]
+    run = power.run_tests(tmp_path, Order(), words)
+    assert (run.code, run.running, run.missing) == (1, "tests/test_sleeps.py::test_two", 1)
+    run = power.run_tests(tmp_path, Order(), words, patient=True)
+    assert (run.code, run.running, run.missing) == (0, "tests/test_sleeps.py::test_three", 0)
+
+
+def test_tests_that_did_not_run_come_nowhere(
+    attempt: power.Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "copy" / "src").mkdir()
+    monkeypatch.setattr(power, "run_tests", lambda *given, patient: power.Run(1, [DEAR], ORDINARY, 3))
+    with pytest.raises(SystemExit, match=f"3 tests did not run, .* the last that began is {ORDINARY}"):
+        power.find_reaching([attempt], tmp_path / "copy", 2)
+
+
 def test_the_table(attempt: power.Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(power, "PAGE", tmp_path / "page.md")
     power.PAGE.write_text(f"before\n{power.BEGIN}old\n{power.END}after\n")

@@ -1,4 +1,7 @@
-"""A pytest plugin for `tests/power.py`: ordinary tests come first, and a file tells which tests began or failed."""
+"""A pytest plugin for `tests/power.py`: ordinary tests come first.
+
+A file tells how many tests there are, and which began or failed.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: (tiers.is_listed(item.nodeid, dear), not item.nodeid.startswith(tuple(first))))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    _write("collected", str(len(session.items)))
+
+
 def pytest_runtest_logstart(nodeid: str) -> None:
     _write("began", nodeid)
 
@@ -46,6 +53,6 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
         _write("failed", report.nodeid)
 
 
-def _write(what: str, test: str) -> None:
+def _write(what: str, text: str) -> None:
     with open(json.loads(os.environ[ORDER])[0], "a", encoding="utf-8") as file:
-        file.write(f"{what} {test}\n")
+        file.write(f"{what} {text}\n")
