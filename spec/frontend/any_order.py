@@ -14,11 +14,10 @@ from collections.abc import Container
 
 from reassure.spec.frontend.ir import Node, items
 from reassure.spec.frontend.list_order import Agree, ListOrder, can_be_forgotten, is_list, listed, reads_list_order
-from reassure.spec.frontend.lowered_model import Check, Formula, LoweredAction, LoweredModel, Parameter
-from reassure.spec.frontend.node_order import arguments_first
+from reassure.spec.frontend.lowered_model import Check, Formula, LoweredAction, LoweredModel, Parameter, substitute
+from reassure.spec.frontend.node import arguments_first
 from reassure.spec.frontend.operations import LEAVES, OPERATIONS
 from reassure.spec.frontend.sets_and_sequences import seq_set
-from reassure.spec.frontend.substitution import substitute
 from reassure.spec.language.types import BoolType, IdType, SeqType, SetType, Type
 from reassure.spec.language.values import Id
 from reassure.spec.language.vocabulary import Property

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.node_order import arguments_first
+from reassure.spec.frontend.node import arguments_first
 from reassure.spec.frontend.sets_and_sequences import seq_len, seq_set
 from reassure.spec.language.types import BagType, BoolType, IdType, MapType, OptionType, RecordType, SeqType, Type
 from reassure.spec.language.values import Id

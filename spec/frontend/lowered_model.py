@@ -159,4 +159,20 @@ class LoweredModel:
         return tuple(sorted(names | ({"deadlock"} if self.terminal_formulas else set())))
 
 
-__all__ = ["Check", "Formula", "Guard", "Leaf", "LoweredAction", "LoweredModel", "Parameter", "Telling", "ToldApart"]
+def substitute(graph: Graph, node: Node, replacements: dict[str, Node], results: dict[Node, Node]) -> Node:
+    """The node with variables replaced by other nodes, simplified again. results: what was replaced already."""
+    return graph.rebuilt(node, results, lambda one: replacements.get(one.data, one) if one.op == "var" else one)
+
+
+__all__ = [
+    "Check",
+    "Formula",
+    "Guard",
+    "Leaf",
+    "LoweredAction",
+    "LoweredModel",
+    "Parameter",
+    "Telling",
+    "ToldApart",
+    "substitute",
+]

@@ -1,7 +1,11 @@
-"""A node of the graph of `ir.py`, which makes it."""
+"""A node of the graph of `ir.py`, which makes it, and walks through nodes.
+
+These do not use Python's own stack: a model may build long chains of nodes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from reassure.spec.frontend.operations import BINDERS
@@ -37,3 +41,24 @@ class Node:
         """The value of a constant."""
         assert self.op == "const"
         return self.data
+
+
+def arguments_first(roots: Iterable[Node], done: Container[Node] = ()) -> Iterator[Node]:
+    """Every node below the roots, and they, each once and after its arguments; nothing that is done, nor below it.
+
+    done: may grow while the nodes are taken.
+    """
+    seen: set[Node] = set()
+    for root in roots:
+        stack = [(root, iter(root.args))] if root not in done and root not in seen else []
+        seen.add(root)
+        while stack:
+            node, rest = stack[-1]
+            for argument in rest:
+                if argument not in seen and argument not in done:
+                    seen.add(argument)
+                    stack.append((argument, iter(argument.args)))
+                    break
+            else:
+                stack.pop()
+                yield node

@@ -16,8 +16,7 @@ from reassure.spec.frontend.context import ModelScope
 from reassure.spec.frontend.declarations import state_before
 from reassure.spec.frontend.introspection import find_source
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.lowered_model import Leaf, LoweredAction, Parameter
-from reassure.spec.frontend.substitution import substitute
+from reassure.spec.frontend.lowered_model import Leaf, LoweredAction, Parameter, substitute
 from reassure.spec.frontend.symbolic_values import Bag, Loose, MapOf, Option, Record, Scalar, Sym
 from reassure.spec.language.types import BoolType, EnumType, IdType
 from reassure.spec.language.vocabulary import Action, LanguageError, Property

@@ -13,7 +13,7 @@ from reassure.checkers.engines.symbolic.any_number.system import System
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.request.model_loader import names
 from reassure.spec.frontend.any_number import free_numbers
-from reassure.spec.frontend.node_order import arguments_first
+from reassure.spec.frontend.node import arguments_first
 from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SeqType, SetType, Type
 from reassure.spec.semantics.interpreter import BoundModel

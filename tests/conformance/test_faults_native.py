@@ -27,7 +27,7 @@ from reassure.checkers.engines.native.model.loop_form import (
 from reassure.checkers.engines.native.model.model_kernel import model_kernel
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.frontend.node_order import arguments_first
+from reassure.spec.frontend.node import arguments_first
 from reassure.spec.frontend.operations import LEAVES
 from reassure.spec.language.types import BoolType, Type
 from reassure.spec.semantics.interpreter import BoundModel

@@ -17,19 +17,21 @@ from reassure.checkers.encoding.state_layout import Field, rebuild, state_layout
 from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.exploration import Limits, Start, explore
+from reassure.checkers.engines.native.kernels.growing_table import GrowingTable
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.kernels.partitioning import EdgeArguments, edges
+from reassure.checkers.engines.native.kernels.state_table import BATCH, put_back, unseen
 from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, ERROR
 from reassure.checkers.engines.native.level_look import LevelLook
 from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.kafka.controller.controller_part import ControllerPart, PartDecoder
-from reassure.checkers.kafka.controller.distinct_rows import DistinctRows
 from reassure.checkers.kafka.controller.model_view import COMMANDS, ModelView
 from reassure.checkers.kafka.controller.words import Command
 from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.memory import MemoryLimit
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import ALL_VISITED, Stop, StopReason
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -236,3 +238,33 @@ def _values(fields: tuple[Field, ...], words: Rows) -> Iterator[int]:
     """The numbers stored in fields, in order."""
     for f in fields:
         yield int(words[f.word]) % (1 << 64) >> f.shift & ((1 << f.code.bits) - 1)
+
+
+class DistinctRows:
+    """A set of rows. Word 0 of a row has its upper eight bits clear."""
+
+    def __init__(self, words: int) -> None:
+        """words: of a row."""
+        self.words, self.count = words, 0
+        self.limit = MemoryLimit.of(None)
+        self.table = GrowingTable(words, self.limit.bytes)
+
+    def add(self, rows: Rows) -> Rows:
+        """Adds rows; returns the positions of those that are new, of equal ones the first, in order.
+
+        Raises `OutOfMemory`.
+        """
+        rows = np.ascontiguousarray(rows)
+        where, batch = np.empty(len(rows), np.int64), np.empty(BATCH, np.int64)
+        table = self.table
+        count = native(unseen)(self.words, rows, len(rows), self.words, table.array, table.slots, where, batch)
+        unknown = rows[where[:count]]
+        _, first = np.unique(unknown.view(np.dtype((np.void, 8 * self.words))).reshape(-1), return_index=True)
+        first.sort()
+        self.count += len(first)
+        slots = table.sizes.slots_for(self.count, table.slots)
+        if slots > table.slots:
+            self.limit.allow(8 * self.words * slots)
+            table.grow(slots)
+        native(put_back)(self.words, unknown[first], len(first), self.words, table.array, table.slots)
+        return where[first]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -26,7 +27,6 @@ from reassure.checkers.kafka.controller.replay import ControllerTrace
 from reassure.checkers.kafka.controller.words import ControllerState, Setup
 from reassure.checkers.kafka.diff.alerts import alerts
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES
-from reassure.checkers.kafka.diff.builds import digest_of
 from reassure.checkers.kafka.diff.explore_both import Explorer, SharedLimits, explore_both
 from reassure.checkers.kafka.diff.junit_test import difference_method, promise_method
 from reassure.checkers.kafka.diff.promises import must_be_promises
@@ -111,7 +111,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     must_be_promises(args.property)
     spark_settings(args)
     paths = (fetch(named_release(args.base)), fetch(named_release(args.head)))
-    digests = (digest_of(paths[BASE]), digest_of(paths[HEAD]))
+    digests = (_digest_of(paths[BASE]), _digest_of(paths[HEAD]))
     builds = [
         {"release": path.release.version, "sha256": digest, "given": given}
         for path, digest, given in zip(paths, digests, (args.base, args.head), strict=True)
@@ -256,3 +256,16 @@ def _write_test(diff: BuildDiff, args: argparse.Namespace, head: ClassPath, cons
         return
     write_atomically(args.test, text)
     console.print(f"test: {args.test}", style="dim")
+
+
+def _digest_of(class_path: ClassPath) -> str:
+    """A digest of every jar and class folder of a build, which does not depend on where they lie."""
+    lines = []
+    for path in class_path.jars:
+        files = sorted(path.rglob("*.class")) if path.is_dir() else [path]
+        lines += [f"{_sha256(file)} {file.relative_to(path.parent)}" for file in files]
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

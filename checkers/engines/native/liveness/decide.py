@@ -15,8 +15,7 @@ from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.liveness.bounded_runs import BoundedRuns, may_leave_a_bound
 from reassure.checkers.engines.native.liveness.candidates import Candidates, FirstStart, candidates_of
-from reassure.checkers.engines.native.liveness.clipped_steps import ClippedSteps
-from reassure.checkers.engines.native.liveness.edge_lister import EdgeLister
+from reassure.checkers.engines.native.liveness.edge_lister import ClippedSteps, EdgeLister
 from reassure.checkers.engines.native.liveness.fair_loops import Lasso, NotAllKnown, Region, RegionSearch
 from reassure.checkers.engines.native.liveness.region import AT_ONCE, RegionGraph, region_of, states_near
 from reassure.checkers.engines.native.liveness.survey import Survey

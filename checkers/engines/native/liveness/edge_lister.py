@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from queue import SimpleQueue
@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from reassure.checkers.encoding.state_layout import codes, rebuild, unpack_record
-from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
+from reassure.checkers.encoding.state_layout import Layout, codes, rebuild, unpack_record
+from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
+from reassure.checkers.engines.native.kernels.edge_list import edge_list
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.kernels.region_edges import (
     CLIPPED,
     FALLS,
@@ -28,10 +30,9 @@ from reassure.checkers.engines.native.kernels.region_edges import (
 from reassure.checkers.engines.native.kernels.state_table import BATCH
 from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.checkers.engines.native.liveness.buckets import Buckets
-from reassure.checkers.engines.native.liveness.clipped_steps import ClippedSteps
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.translator.native_function import native
-from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.frontend.lowered_model import Check, LoweredModel
 from reassure.spec.language.types import RecordType
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel
@@ -322,3 +323,32 @@ class ListedEdges:
     """As `RegionGraph.enabled`, of these states."""
     leaving: Rows
     """The states with a step to the outside that counts for a label, once for each step."""
+
+
+def beyond_bounds_alone(lowered: LoweredModel, numbers: Sequence[int]) -> LoweredModel:
+    """Some actions of a model, each taken only where its step leaves a bound; it changes nothing then."""
+    g = lowered.graph
+    same = tuple(g.var(leaf.path, leaf.type) for leaf in lowered.leaves)
+    actions = []
+    for action in (lowered.actions[number] for number in numbers):
+        leaves = Check("require", g.or_(*(clip.condition for clip in action.clips)), "", "", 0)
+        actions.append(replace(action, checks=(*action.checks, leaves), clips=(), next_leaves=same))
+    no_claims = tuple(() for _ in actions)
+    return replace(
+        lowered, actions=tuple(actions), state_formulas=(), step_formulas=no_claims, terminal_formulas=()
+    )  # fmt: skip
+
+
+class ClippedSteps:
+    """Lists the steps of some actions that leave a bound."""
+
+    def __init__(self, lowered: LoweredModel, layout: Layout, numbers: Sequence[int]) -> None:
+        self.numbers = np.array(numbers, np.int64)
+        self.kernel = compiled(beyond_bounds_alone(lowered, numbers), layout, parameters=True)
+
+    def of(self, rows: Rows) -> tuple[Rows, Rows, Rows]:
+        """Such steps from states: for each the place of its state among the rows, its action, and its parameters."""
+        steps, counts = edge_list(self.kernel, np.ascontiguousarray(rows))
+        words, shape = self.kernel.words, self.kernel.shape
+        places = np.repeat(np.arange(len(rows)), counts)
+        return places, self.numbers[steps[:, words] & ACTION_MASK], steps[:, words + shape.step_words :]

@@ -16,9 +16,8 @@ from reassure.checkers.engines.native.model import loop_form as form
 from reassure.checkers.engines.native.model.domains import Domain
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.leaves import of_type
-from reassure.spec.frontend.lowered_model import Check, Formula, LoweredAction, Parameter
-from reassure.spec.frontend.node_order import arguments_first
-from reassure.spec.frontend.substitution import substitute
+from reassure.spec.frontend.lowered_model import Check, Formula, LoweredAction, Parameter, substitute
+from reassure.spec.frontend.node import arguments_first
 from reassure.spec.frontend.symbolic_values import Bag, MapOf, Option, Record, Scalar, Sym
 from reassure.spec.language.types import (
     BagType,

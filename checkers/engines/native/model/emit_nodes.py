@@ -9,7 +9,7 @@ from reassure.checkers.engines.native.kernels.tally import SWITCH
 from reassure.checkers.engines.native.model import sequence_functions as sequences
 from reassure.checkers.engines.native.model.ir_text import FunctionText, literal
 from reassure.spec.frontend.ir import Node, items
-from reassure.spec.frontend.node_order import arguments_first
+from reassure.spec.frontend.node import arguments_first
 from reassure.spec.language.types import BoolType, IntType, RecordType, SeqType, SetType, Type, bits_of
 
 

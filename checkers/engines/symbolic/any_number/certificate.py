@@ -32,7 +32,7 @@ from reassure.checkers.machine.exit_codes import UsageFailure
 from reassure.checkers.request.run_identity import ENGINE_VERSION
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.node_order import arguments_first
+from reassure.spec.frontend.node import arguments_first
 from reassure.spec.language.annotations import AnyNumber
 from reassure.spec.semantics.interpreter import BoundModel
 

@@ -21,7 +21,7 @@ from reassure.checkers.engines.symbolic.any_number.terms import POSITIVE, AnyTer
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.solver import Unanswered, answered, spent
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.node_order import arguments_first
+from reassure.spec.frontend.node import arguments_first
 from reassure.spec.language.types import IntType, SeqType
 
 AT_ONCE = 6

@@ -15,9 +15,8 @@ from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import releases
 from reassure.checkers.kafka.controller.conform import conform
 from reassure.checkers.kafka.controller.conform_command import configurations
-from reassure.checkers.kafka.controller.distinct_rows import DistinctRows
 from reassure.checkers.kafka.controller.driver import Driver, Words
-from reassure.checkers.kafka.controller.model_steps import NativeSteps
+from reassure.checkers.kafka.controller.model_steps import DistinctRows, NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.words import packed
 from reassure.checkers.machine.exit_codes import Exit
