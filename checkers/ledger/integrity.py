@@ -17,7 +17,7 @@ from reassure.checkers.ledger.engines_version import engines_version
 from reassure.checkers.ledger.ledger import Ledger
 from reassure.checkers.ledger.run_spec import RunSpec
 from reassure.checkers.ledger.sample import RunAgain, by_other_engines
-from reassure.checkers.ledger.trace_store import SUFFIX, is_sealed
+from reassure.checkers.ledger.trace_store import SUFFIX, is_sealed, name_in
 from reassure.checkers.ledger.verdicts import Entry
 from reassure.checkers.machine.exit_codes import Exit, worst
 from reassure.spec.claims import Claim
@@ -84,8 +84,8 @@ class Integrity:
         paths = {folder / name for name in ledger.traces} if whole else set(lengths)
         models: PreparedModels = {}
         self.replayed = 0
-        for path in sorted(p for p in paths if is_sealed(p, ledger.traces)):
-            name = f"{folder.name}/{path.name}"
+        for path in sorted(p for p in paths if is_sealed(p, folder, ledger.traces)):
+            name = f"{folder.name}/{name_in(folder, path)}"
             self.replayed += 1
             try:
                 data = read_itf(path)
@@ -121,9 +121,9 @@ def _changed_traces(ledger: Ledger) -> list[str]:
     """The traces that are missing, additional, or not as they were sealed."""
     folder = ledger.paths.traces
     named = (path for path in folder.rglob("*") if path.name.lower().endswith(SUFFIX))
-    present = {str(path.relative_to(folder)): path for path in named}
+    present = {name_in(folder, path): path for path in named}
     texts = {name: "the ledger seals it, and it is missing" for name in ledger.traces if name not in present}
     texts |= {name: "the ledger does not seal it" for name in present if name not in ledger.traces}
     texts |= {name: "not the trace that the ledger seals" for name, path in present.items()
-              if name in ledger.traces and not is_sealed(path, ledger.traces)}  # fmt: skip
+              if name in ledger.traces and not is_sealed(path, folder, ledger.traces)}  # fmt: skip
     return [f"{folder.name}/{name}: {texts[name]}" for name in sorted(texts)]

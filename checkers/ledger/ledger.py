@@ -88,7 +88,7 @@ class Ledger:
     """By the key of a `RunSpec`."""
     claims: dict[str, str] = field(default_factory=dict)
     traces: dict[str, str] = field(default_factory=dict)
-    """The seals: SHA-256 of each kept trace, by the name of its file."""
+    """The seals: SHA-256 of each kept trace, by its path in the folder of traces."""
     confirmed: str = ""
     """The version of the engines that last repeated a sample of the records with equal results."""
     paths: LedgerPaths = field(default_factory=lambda: PATHS)

@@ -87,7 +87,7 @@ class TraceStore:
         """
         store = TraceStore()
         for path in trace_files(folder):
-            if seals is not None and not is_sealed(path, seals):
+            if seals is not None and not is_sealed(path, folder, seals):
                 continue
             store.traces |= {k: d for k, d in _violations(path).items() if _has_the_settings(k.model, d)}
         return store
@@ -117,7 +117,7 @@ class TraceStore:
         seals: if given, the files are sealed in it, and a file that is not as its seal says is not removed.
         """
         texts = {folder / file.name: file.text for file in self.files()}
-        others = [p for p in trace_files(folder) if p not in texts and (seals is None or is_sealed(p, seals))]
+        others = [p for p in trace_files(folder) if p not in texts and (seals is None or is_sealed(p, folder, seals))]
         changed = [p for p, text in texts.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
         for path in others:
             path.unlink()
@@ -125,12 +125,12 @@ class TraceStore:
             write_atomically(path, texts[path])
         if seals is not None:
             for path in others:
-                del seals[path.name]
+                del seals[name_in(folder, path)]
             seals |= self.seals()
         return others + changed
 
     def seals(self) -> dict[str, str]:
-        """SHA-256 of each file, by its name."""
+        """SHA-256 of each file, by its path in the folder."""
         return {file.name: _sha256(file.text.encode()) for file in self.files()}
 
 
@@ -139,9 +139,14 @@ def paths(files: Iterable[Path]) -> dict[TraceKey, Path]:
     return {key: path for path in files for key in _violations(path)}
 
 
-def is_sealed(path: Path, seals: Mapping[str, str]) -> bool:
-    """Whether a file is the one that was sealed."""
-    return path.is_file() and seals.get(path.name) == _sha256(path.read_bytes())
+def is_sealed(path: Path, folder: Path, seals: Mapping[str, str]) -> bool:
+    """Whether a file of the folder of traces is the one that was sealed."""
+    return path.is_file() and seals.get(name_in(folder, path)) == _sha256(path.read_bytes())
+
+
+def name_in(folder: Path, path: Path) -> str:
+    """The path of a trace from the folder of traces, as the seals have it: two claims may have a file of one name."""
+    return path.relative_to(folder).as_posix()
 
 
 def _sha256(data: bytes) -> str:
@@ -149,8 +154,8 @@ def _sha256(data: bytes) -> str:
 
 
 def trace_files(folder: Path) -> list[Path]:
-    """The files of a folder that have the name of a trace."""
-    return sorted(path for path in folder.glob(f"*{SUFFIX}") if path.is_file())
+    """The files of a folder, and of those within it, that have the name of a trace."""
+    return sorted(path for path in folder.rglob(f"*{SUFFIX}") if path.is_file())
 
 
 def _violations(path: Path) -> dict[TraceKey, Itf]:

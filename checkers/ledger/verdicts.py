@@ -241,7 +241,7 @@ class _Files:
     @staticmethod
     def of(ledger: Ledger) -> _Files:
         every = trace_files(ledger.paths.traces)
-        sealed = [path for path in every if is_sealed(path, ledger.traces)]
+        sealed = [path for path in every if is_sealed(path, ledger.paths.traces, ledger.traces)]
         return _Files(paths(sealed), paths(path for path in every if path not in sealed))
 
 

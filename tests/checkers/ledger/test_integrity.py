@@ -74,7 +74,7 @@ def test_an_edited_trace_with_an_edited_seal(ran: Path, capsys: pytest.CaptureFi
     """A digest tells who can also write the ledger nothing: plain Python is asked. SECURITY.md, 13."""
     edited(ran / "traces" / TRACE, first_state_only)
     sealed = ledger.read()
-    assert not is_sealed(ran / "traces" / TRACE, sealed.traces)
+    assert not is_sealed(ran / "traces" / TRACE, ran / "traces", sealed.traces)
     sealed.traces[TRACE] = hashlib.sha256((ran / "traces" / TRACE).read_bytes()).hexdigest()
     ledger.write(sealed)
     assert main(["claims"]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from reassure.checkers.api import check, load
 from reassure.checkers.cli.main import main
-from reassure.checkers.ledger.trace_store import TraceStore, paths, trace_files
+from reassure.checkers.ledger.trace_store import TraceStore, is_sealed, paths, trace_files
 from reassure.checkers.machine.exit_codes import Exit
 from tests.helpers.committed_traces import committed_file
 
@@ -85,6 +86,17 @@ def test_a_release_that_does_something_else_has_a_file_of_its_own(store: TraceSt
 def test_a_broken_file_is_no_trace(tmp_path: Path) -> None:
     (tmp_path / "die_hard--goal.itf.json").write_text("{")
     assert TraceStore.read(tmp_path).traces == {}
+
+
+def test_files_of_one_name_are_sealed_apart(store: TraceStore, tmp_path: Path) -> None:
+    """By the path in the folder: the seal of the one is not that of the other."""
+    for group in ("K20", "K21"):
+        store.write(tmp_path / group)
+    first, second = (trace_files(tmp_path / group)[0] for group in ("K20", "K21"))
+    seals = {f"K21/{first.name}": hashlib.sha256(first.read_bytes()).hexdigest()}
+    assert first.name == second.name and first.read_bytes() == second.read_bytes()
+    assert [is_sealed(path, tmp_path, seals) for path in (first, second)] == [False, True]
+    assert set(TraceStore.read(tmp_path, seals).traces) == set(paths([second]))
 
 
 def test_a_replay_is_of_every_release_and_property(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
