@@ -9,14 +9,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from reassure.checkers.console.commands import options_of
+from reassure.checkers.console.trace_files import trace_file
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.missing_file import did_you_mean
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.declared import Option
 from reassure.checkers.request.model_loader import names
 from reassure.checkers.request.prepare import plain
+from reassure.checkers.traces.shown_by_trace import of_each_configuration
 from reassure.spec.semantics.interpreter import BoundModel
-from reassure.spec.semantics.trace import Trace, TraceError, configurations, from_itf, read_itf
+from reassure.spec.semantics.trace import Trace, TraceError, from_itf, read_itf
 
 STANDARD_OUTPUT = Path("-")
 GATE_FILE = Path("gate.toml")
@@ -78,30 +80,32 @@ ReadTrace = tuple[Trace, BoundModel, str]
 
 
 def read_trace(path: Path, model: str | None) -> ReadTrace:
-    """The trace of a file; of several configurations that have it, under the last, which is the newest release."""
+    """The trace of a file; of several configurations that have it, under the last, which is its own."""
     return read_traces(path, model)[-1]
 
 
 def read_traces(path: Path, model: str | None, prepared: PreparedModels | None = None) -> list[ReadTrace]:
-    """The trace of a file under each configuration that it is a run of: the oldest release first.
+    """The trace of a file, or of a short name, under each configuration, in the order of `of_each_configuration`.
 
     prepared: models are looked up there first, and noted there.
     """
+    path = trace_file(path)
     try:
         data = read_itf(path)
+        metas = of_each_configuration(data["#meta"])
     except TraceError as error:
         raise Failure(Exit.USAGE, f"{error}{did_you_mean(path)}") from None
     meta = data["#meta"]
     name = model or model_to_execute(meta.get("model"), meta.get("model_file"), path)
     models: PreparedModels = {} if prepared is None else prepared
     traces = []
-    for config in configurations(meta):
-        pairs = [f"{k}={v}" for k, v in config.items()]
+    for about in metas:
+        pairs = [f"{k}={v}" for k, v in about.get("config", {}).items()]
         if (name, *pairs) not in models:
             models[name, *pairs] = plain(name, pairs)
         bound, sha = models[name, *pairs]
         try:
-            trace = from_itf({**data, "#meta": {**meta, "config": config}}, bound)
+            trace = from_itf({**data, "#meta": about}, bound)
         except TraceError as error:
             raise Failure(Exit.TRACE, f"{path} is not a trace of {name}: {error}") from None
         stale = meta.get("model_sha256", sha) != sha

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reassure.checkers.console.arguments import search_options
+from reassure.checkers.console.trace_files import trace_file
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -33,7 +34,7 @@ OPTIONS = (
         positive,
     ),
     Option("--at PATH", "open at this path (an address after its #)", default=""),
-    Option("--trace FILE", "open at the end of this trace (ITF)", Path),
+    Option("--trace FILE", "open at the end of this trace: an ITF file, or the short name of a counterexample", Path),
     Option(
         "--out FILE",
         "write the explorer as one HTML file that opens without a server: with the trace, and every step of at most "
@@ -109,7 +110,7 @@ def _begin(args: argparse.Namespace, bound: BoundModel) -> str:
 
 def _end_of_trace(args: argparse.Namespace, bound: BoundModel) -> str:
     """The path of the trace. `Failure` where the model does not have it: of another model or configuration."""
-    data = read_itf(args.trace)
+    data = read_itf(trace_file(args.trace))
     try:
         path = named_path(from_itf(data, bound), bound)
         problem = follow(path, bound).problem

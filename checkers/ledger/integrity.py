@@ -13,11 +13,12 @@ from typing import Any
 
 from reassure.checkers.console.files import PreparedModels
 from reassure.checkers.console.replayed import replayed_file
+from reassure.checkers.console.trace_files import SUFFIX
 from reassure.checkers.ledger.engines_version import engines_version
 from reassure.checkers.ledger.ledger import Ledger
 from reassure.checkers.ledger.run_spec import RunSpec
 from reassure.checkers.ledger.sample import RunAgain, by_other_engines
-from reassure.checkers.ledger.trace_store import SUFFIX, is_sealed, name_in
+from reassure.checkers.ledger.trace_store import is_sealed, name_in
 from reassure.checkers.ledger.verdicts import Entry
 from reassure.checkers.machine.exit_codes import Exit, worst
 from reassure.spec.claims import Claim

@@ -103,8 +103,8 @@ def kafka_violates(entry: Entry) -> bool:
 
 
 def relative(path: Path) -> str:
-    """The path of a trace from the folder that has the traces' folder."""
-    return f"{path.parent.name}/{path.name}"
+    """The path of a trace from the folder that has the traces' folder; a claim's traces have a folder there."""
+    return path.relative_to(path.parents[2]).as_posix()
 
 
 def cell(answer: ReadingAnswer, found: RecordedResult | None) -> str:
@@ -206,7 +206,7 @@ def _verdict_of(answer: ReadingAnswer, to: Path | None) -> str:
         founded = strength.removeprefix("refuted: ")  # "violated" says it already
         text = f"{word}{';' if founded == strength else ':'} {founded}"
     for name, path in answer.traces.items():
-        link = os.path.relpath(path, to or path.parent.parent).replace(os.sep, "/")
+        link = os.path.relpath(path, to or path.parents[2]).replace(os.sep, "/")
         text = text.replace(f"{name}, trace of", f"[{name}]({link}), trace of")
     return "; ".join([text, *cautions(answer), *remarks(answer)])
 

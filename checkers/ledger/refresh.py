@@ -10,7 +10,8 @@ from reassure.checkers.ledger.recorded_run import record_run
 from reassure.checkers.ledger.run_spec import RunSpec, properties_by_run
 from reassure.checkers.ledger.sample import by_other_engines, run_again
 from reassure.checkers.ledger.subjects import Subjects
-from reassure.checkers.ledger.trace_store import TraceKey, TraceStore
+from reassure.checkers.ledger.trace_names import TraceKey, trace_uses
+from reassure.checkers.ledger.trace_store import TraceStore
 from reassure.checkers.ledger.verdicts import Staleness, entries
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import DEFAULT_ENGINE
@@ -31,21 +32,21 @@ def refresh(chosen: list[Claim], say: Say, progress: Progress, engine: str = DEF
     ledger = read()
     needed = properties_by_run(everything)
     _run_all(_due(chosen, ledger), needed, ledger, say, progress, engine)
-    _forget_traces(needed, ledger)
     keys = {spec.key for spec in needed}
     ledger.records = {k: r for k, r in ledger.records.items() if k in keys}
     named = {c.id for c in everything}
     if gone := sorted(set(ledger.claims) - named, key=claims.order):
         say(f"forgotten, for no file of claims has them: {', '.join(gone)}")
     ledger.claims = {k: v for k, v in ledger.claims.items() if k in named} | {c.id: c.digest() for c in chosen}
+    _forget_traces(needed, everything, ledger)
     write(ledger)
     if len(chosen) == len(everything) and ledger.confirmed != engines_version():
         _confirm(needed, ledger, say, progress, engine)
 
 
-def _forget_traces(needed: dict[RunSpec, set[str]], ledger: Ledger) -> None:
-    """Removes the kept traces of what no longer is violated."""
-    kept = TraceStore.read(ledger.paths.traces, ledger.traces)
+def _forget_traces(needed: dict[RunSpec, set[str]], everything: list[Claim], ledger: Ledger) -> None:
+    """Removes the kept traces of what no longer is violated, and names the others as the claims are now."""
+    kept = TraceStore.read(ledger.paths.traces, ledger.traces, trace_uses(everything, ledger.records))
     records = [(spec, ledger.records[spec.key]) for spec in needed if spec.key in ledger.records]
     now = {
         TraceKey.of(spec.subject, spec.method, record.config, name)
@@ -53,10 +54,9 @@ def _forget_traces(needed: dict[RunSpec, set[str]], ledger: Ledger) -> None:
         for name, result in record.results.items()
         if result.status != PropertyStatus.VIOLATED
     }
-    if gone := now & kept.traces.keys():
-        for key in gone:
-            del kept.traces[key]
-        kept.write(ledger.paths.traces, ledger.traces)
+    for key in now & kept.traces.keys():
+        del kept.traces[key]
+    kept.write(ledger.paths.traces, ledger.traces)
 
 
 def _confirm(needed: dict[RunSpec, set[str]], ledger: Ledger, say: Say, progress: Progress, engine: str) -> None:
@@ -85,12 +85,12 @@ def _run_all(
 def run_into(ledger: Ledger, spec: RunSpec, needed: list[str], sha256: str, progress: Progress, engine: str) -> None:
     """Runs what decides a reading, and writes its record and its traces. sha256: of a function's text."""
     result, folder = record_run(spec, needed, sha256, progress, engine), ledger.paths.traces
+    ledger.records[spec.key] = result.record
     if result.traces:
-        store = TraceStore.read(folder, ledger.traces)
+        store = TraceStore.read(folder, ledger.traces, trace_uses(claims.read(), ledger.records))
         for trace, bound in result.traces:
             store.add(trace, bound, spec.method)
         store.write(folder, ledger.traces)
-    ledger.records[spec.key] = result.record
     write(ledger)
 
 

@@ -1,8 +1,9 @@
-"""The project's traces: a file for each run, with the properties that it violates and the releases that have it.
+"""The project's traces: a file for each run, with the properties that it violates and the configurations that have it.
 
-Two traces are one run if model, configuration, steps and states are equal. Configurations that differ in the release
-alone share a file: it lists its releases, and its own configuration names the newest. The digest of the model's text
-is in the ledger, so that an edit of a model changes the files of those runs alone that become others.
+Two traces are one run if model, steps and states are equal. Configurations with one run share a file
+(`traces/shown_by_trace.py` says how it lists them), and its own is the one with the fewest settings, of the newest
+release. The digest of the model's text is in the ledger, so that an edit of a model changes the files of those runs
+alone that become others. `trace_names.py` names the files.
 """
 
 from __future__ import annotations
@@ -14,60 +15,53 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from reassure.checkers.console.trace_files import SUFFIX
+from reassure.checkers.ledger.trace_names import TraceKey, TraceUses, by_release, trace_place
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.request.declared import pairs
 from reassure.checkers.request.model_loader import UnknownModel, config_values, load
-from reassure.checkers.request.run_identity import trace_stem
+from reassure.checkers.traces.shown_by_trace import of_each_configuration
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 from reassure.spec.semantics.trace import (
     Trace,
     TraceError,
-    configurations,
     itf_text,
     properties_of,
     read_itf,
     to_itf,
 )
 
-SUFFIX = ".itf.json"
 OF_THE_SEARCH = ("model_sha256", "engine", "engine_version", "repro")
 """Parts of a trace's `#meta` that a file of the project does not take over; it has a command of its own."""
-OF_A_PROPERTY = ("property", "property_kind")
-OF_A_FILE = ("properties", "releases", "repro")
+OF_A_VIOLATION = ("config", "property", "property_kind")
+OF_A_FILE = ("properties", "repro")
 
 Itf = dict[str, Any]
 """The data of an ITF file, of one property under one configuration."""
 
 
-class TraceKey(NamedTuple):
-    """A violation. config: as JSON; method: `check` or `prove`."""
-
-    model: str
-    method: str
-    config: str
-    property: str
-
-    @staticmethod
-    def of(model: str, method: str, config: dict[str, Any], name: str) -> TraceKey:
-        """The key of a property's violation under a whole configuration."""
-        return TraceKey(model, method, json.dumps(config, sort_keys=True), name)
-
-
 @dataclass(frozen=True)
 class StoredTrace:
-    """A file of the project's traces. settings: those that are not the model's defaults, but for the release."""
+    """A file of the project's traces. name: from their folder.
+
+    settings: of its own configuration, those that are not the model's defaults, but for the release.
+    """
 
     name: str
     model: str
     settings: tuple[str, ...]
     releases: tuple[str, ...]
-    """Oldest first; none if the model has no such setting."""
+    """Of every configuration, oldest first; none if the model has no such setting."""
     properties: tuple[str, ...]
+    """Under any configuration, those of its own first."""
     states: int
     text: str
+    keys: frozenset[TraceKey]
+    """The violations that it shows."""
 
 
 @dataclass
@@ -75,17 +69,18 @@ class TraceStore:
     """Traces by the violation that they show."""
 
     traces: dict[TraceKey, Itf] = field(default_factory=dict)
+    uses: TraceUses = field(default_factory=dict)
+    """What each violation is evidence for: names of files follow from it."""
 
     @staticmethod
-    def read(folder: Path, seals: Mapping[str, str] | None = None) -> TraceStore:
+    def read(folder: Path, seals: Mapping[str, str] | None = None, uses: TraceUses | None = None) -> TraceStore:
         """The traces of a folder. Left out: a file that is not a trace, or is of other settings than its model has now.
 
         seals: if given, a file that is not as its seal says is left out too.
 
-        A setting that a model gains is in no name of a file while it has its default: the old trace and the new one
-        would share a name.
+        A setting that a model gains is in no file while it has its default: the old trace would be kept beside the new.
         """
-        store = TraceStore()
+        store = TraceStore(uses=uses or {})
         for path in trace_files(folder):
             if seals is not None and not is_sealed(path, folder, seals):
                 continue
@@ -102,14 +97,22 @@ class TraceStore:
         self.traces[key] = {**data, "#meta": meta}
 
     def files(self) -> list[StoredTrace]:
-        """One file for each run and the properties that it violates, in the order of their names."""
-        by_release: dict[tuple[str, str], dict[str, Itf]] = defaultdict(dict)
+        """One file for each run, in the order of their names."""
+        by_run: dict[str, dict[TraceKey, Itf]] = defaultdict(dict)
         for key, data in self.traces.items():
-            by_release[_run(data), _release(data)][key.property] = data
-        by_run: dict[tuple[str, tuple[str, ...]], dict[str, dict[str, Itf]]] = defaultdict(dict)
-        for (run, release), violations in by_release.items():
-            by_run[run, tuple(sorted(violations))][release] = violations
-        return sorted((_file(violations) for violations in by_run.values()), key=lambda file: file.name)
+            by_run[_run(data, key.method)][key] = data
+        by_place: dict[tuple[str, str], list[tuple[int, int, str, dict[TraceKey, Itf]]]] = defaultdict(list)
+        for run, violations in by_run.items():
+            folder, label, place = trace_place(violations, self.uses)
+            states = len(next(iter(violations.values()))["states"])
+            by_place[folder, label].append((place, states, run, violations))
+        files: dict[str, StoredTrace] = {}
+        for folder, label in sorted(by_place):
+            names = (f"{folder}/{label}{f'-{n}' if n > 1 else ''}{SUFFIX}" for n in count(1))
+            for *_, violations in sorted(by_place[folder, label], key=lambda each: each[:3]):
+                name = next(name for name in names if name not in files)
+                files[name] = _file(name, violations)
+        return [files[name] for name in sorted(files)]
 
     def write(self, folder: Path, seals: dict[str, str] | None = None) -> list[Path]:
         """Writes the files that are not there as they should be, and removes the others; the paths of both.
@@ -119,10 +122,13 @@ class TraceStore:
         texts = {folder / file.name: file.text for file in self.files()}
         others = [p for p in trace_files(folder) if p not in texts and (seals is None or is_sealed(p, folder, seals))]
         changed = [p for p, text in texts.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
+        for path in changed:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, texts[path])
         for path in others:
             path.unlink()
-        for path in changed:
-            write_atomically(path, texts[path])
+            if path.parent != folder and not any(path.parent.iterdir()):
+                path.parent.rmdir()
         if seals is not None:
             for path in others:
                 del seals[name_in(folder, path)]
@@ -160,18 +166,16 @@ def trace_files(folder: Path) -> list[Path]:
 
 def _violations(path: Path) -> dict[TraceKey, Itf]:
     """The violations that a file shows: each of its properties under each of its configurations."""
+    violations = {}
     try:
         data = read_itf(path)
+        for about in of_each_configuration(data["#meta"]):
+            meta = {key: value for key, value in about.items() if key not in OF_A_FILE}
+            for name, kind in properties_of(about).items():
+                key = TraceKey.of(meta.get("model", ""), meta.get("method", "check"), meta.get("config", {}), name)
+                violations[key] = {**data, "#meta": {**meta, "property": name, "property_kind": kind}}
     except TraceError:
         return {}
-    whole = data["#meta"]
-    meta = {key: value for key, value in whole.items() if key not in OF_A_FILE}
-    model, method = meta.get("model", ""), meta.get("method", "check")
-    violations = {}
-    for config in configurations(whole):
-        for name, kind in properties_of(whole).items():
-            of_one = {**meta, "config": config, "property": name, "property_kind": kind}
-            violations[TraceKey.of(model, method, config, name)] = {**data, "#meta": of_one}
     return violations
 
 
@@ -180,39 +184,77 @@ def _has_the_settings(model: str, data: Itf) -> bool:
     return set(data["#meta"]["config"]) == set(_defaults(model))
 
 
-def _release(data: Itf) -> str:
-    return str(data["#meta"]["config"].get("release", ""))
+def _run(data: Itf, method: str) -> str:
+    """Equal for equal runs of a model, whatever they violate under whichever configuration."""
+    meta = {key: value for key, value in data["#meta"].items() if key not in OF_A_VIOLATION}
+    return json.dumps([method, {**data, "#meta": meta}], sort_keys=True)
 
 
-def _run(data: Itf) -> str:
-    """Equal for equal runs under configurations that differ in the release at most."""
-    meta = {key: value for key, value in data["#meta"].items() if key not in OF_A_PROPERTY}
-    config = {key: value for key, value in meta["config"].items() if key != "release"}
-    return json.dumps({**data, "#meta": {**meta, "config": config}}, sort_keys=True)
+@dataclass
+class _Shown:
+    """Configurations that differ in the release at most, with the properties that are violated under each."""
+
+    config: dict[str, Any]
+    properties: dict[str, str]
+    releases: list[str]
+    """Oldest first."""
+    settings: list[str]
+    """Of `config`, which is of the newest release, those that are not the model's defaults."""
 
 
-def _file(violations: dict[str, dict[str, Itf]]) -> StoredTrace:
-    """The file of a run. violations: its data by release and property."""
-    releases = sorted(violations, key=lambda release: [int(n) for n in release.split(".") if n])
-    of_newest = violations[releases[-1]]
-    names = tuple(sorted(of_newest))
-    data = of_newest[names[0]]
-    meta = {key: value for key, value in data["#meta"].items() if key not in OF_A_PROPERTY}
-    model, method, config = meta["model"], meta.get("method", "check"), meta["config"]
-    settings = pairs({key: value for key, value in config.items() if value != _defaults(model).get(key)})
-    meta["properties"] = {name: of_newest[name]["#meta"]["property_kind"] for name in names}
-    if len(releases) > 1:
-        meta["releases"] = releases
-    meta["repro"] = shlex.join(["reassure", method, model, *(f"--set={pair}" for pair in settings)])
+def _shown(violations: Mapping[TraceKey, Itf]) -> list[_Shown]:
+    """What a run shows, the configuration with the fewest settings first."""
+    by_config: dict[str, dict[str, str]] = defaultdict(dict)
+    for key in sorted(violations):
+        by_config[key.config][key.property] = violations[key]["#meta"]["property_kind"]
+    by_rest: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for text, properties in by_config.items():
+        rest = {name: value for name, value in json.loads(text).items() if name != "release"}
+        by_rest[json.dumps(rest), json.dumps(properties)].append(text)
+    model = next(iter(violations)).model
+    several = []
+    for (_, properties_text), texts in by_rest.items():
+        configs = sorted(map(json.loads, texts), key=lambda config: by_release(str(config.get("release", ""))))
+        settings = pairs({k: v for k, v in configs[-1].items() if v != _defaults(model).get(k)})
+        releases = [str(config["release"]) for config in configs if "release" in config]
+        several.append(_Shown(configs[-1], json.loads(properties_text), releases, settings))
+    return sorted(several, key=lambda each: (len(each.settings), each.settings, sorted(each.properties)))
+
+
+def _file(name: str, violations: Mapping[TraceKey, Itf]) -> StoredTrace:
+    """The file of a run. violations: what it shows."""
+    own, *others = _shown(violations)
+    key, data = next((k, d) for k, d in violations.items() if json.loads(k.config) == own.config)
+    config = data["#meta"]["config"]  # in the order of the model
+    meta = {key: value for key, value in data["#meta"].items() if key not in OF_A_VIOLATION}
+    meta |= {"config": config, "properties": own.properties}
+    if len(own.releases) > 1:
+        meta["releases"] = own.releases
+    if others:
+        meta["also"] = [_other(other, own) for other in others]
+    settings = [pair for pair in pairs(config) if pair in own.settings]
+    meta["repro"] = shlex.join(["reassure", key.method, key.model, *(f"--set={pair}" for pair in settings)])
+    releases = sorted({release for each in (own, *others) for release in each.releases}, key=by_release)
     return StoredTrace(
-        f"{trace_stem(model, settings, names[0], method)}{SUFFIX}",
-        model,
+        name,
+        key.model,
         tuple(pair for pair in settings if not pair.startswith("release=")),
-        tuple(filter(None, releases)),
-        names,
+        tuple(releases),
+        tuple(dict.fromkeys(name for each in (own, *others) for name in each.properties)),
         len(data["states"]),
         itf_text({**data, "#meta": meta}),
+        frozenset(violations),
     )
+
+
+def _other(other: _Shown, own: _Shown) -> dict[str, Any]:
+    """What a run shows under another configuration than its own, as far as it differs."""
+    part: dict[str, Any] = {"set": {k: v for k, v in other.config.items() if own.config.get(k) != v}}
+    if len(other.releases) > 1:
+        part["releases"] = other.releases
+    if other.properties != own.properties:
+        part["properties"] = other.properties
+    return part
 
 
 @cache

@@ -23,7 +23,8 @@ from reassure.checkers.kafka.pages import (
     statement_page,
 )
 from reassure.checkers.ledger import ledger, mutant_page, verdicts
-from reassure.checkers.ledger.trace_store import TraceStore
+from reassure.checkers.ledger.trace_names import trace_uses
+from reassure.checkers.ledger.trace_store import TraceStore, trace_files
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.publish import commands_page, front_page, record_schema, sessions
 from reassure.checkers.publish.gate_run import GateRun
@@ -46,7 +47,7 @@ def files(ran: list[GateRun]) -> dict[Path, str]:
     ledger_entries, stored = entries(), traces(ran).files()
     texts = {COUNTEREXAMPLES / file.name: file.text for file in stored}
     texts |= pages_of_models(ran, ledger_entries, ROOT / "models")
-    return texts | session_pages() | pages(ledger_entries) | pages_of_traces(stored, COUNTEREXAMPLES)
+    return texts | session_pages() | pages(ledger_entries)
 
 
 def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
@@ -64,7 +65,9 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
         KAFKA_PATCHES: patch_page.patch_page([patch_page.outcomes(section) for section in patch_page.SECTIONS]),
     }
     texts |= pages_of_claims(ledger_entries, ROOT / "models")
-    texts |= pages_of_traces(sealed_traces().files(), COUNTEREXAMPLES)
+    sealed = sealed_traces()
+    runs = findings.names_of_runs(ledger_entries)
+    texts |= pages_of_traces(sealed.files(), sealed.uses, runs, COUNTEREXAMPLES)
     texts |= mutant_page.mutant_pages(*mutant_record.of_the_project(), COUNTEREXAMPLES)
     record, cases = findings.recorded(), findings.cases(ledger_entries)
     for headline in dict.fromkeys(case.headline for case in cases):
@@ -100,16 +103,18 @@ def pages_with_sessions() -> list[Path]:
 
 def traces(ran: list[GateRun]) -> TraceStore:
     """The counterexamples of the gate's checks, and of claims those that no check has."""
-    store, committed = traces_of_checks(ran), sealed_traces().traces
+    store, sealed = traces_of_checks(ran), sealed_traces()
+    store.uses = sealed.uses
     for answer in (a for entry in entries() for a in entry.answers):
         for key in map(answer.key, answer.traces):
-            store.traces.setdefault(key, committed[key])
+            store.traces.setdefault(key, sealed.traces[key])
     return store
 
 
 def sealed_traces() -> TraceStore:
     """The project's traces, but for files that are not as the ledger seals them."""
-    return TraceStore.read(COUNTEREXAMPLES, ledger.read().traces)
+    recorded = ledger.read()
+    return TraceStore.read(COUNTEREXAMPLES, recorded.traces, trace_uses(claims.read(), recorded.records))
 
 
 def write_traces(store: TraceStore) -> list[Path]:
@@ -147,7 +152,7 @@ def differing(made: dict[Path, str]) -> list[Path]:
 def stale(made: dict[Path, str]) -> list[Path]:
     """Files that are not what would be generated, and those in the generated folders that nothing generates."""
     folder = COUNTEREXAMPLES
-    present = [*folder.glob("*--*"), *folder.rglob("*.md"), *(ROOT / "models").rglob("*.md")]
+    present = [*trace_files(folder), *folder.rglob("*.md"), *(ROOT / "models").rglob("*.md")]
     present += (FINDINGS.parent / "findings").glob("*.java")
     present += (FINDINGS.parent / "findings").glob("*.md")
     return differing(made) + [p for p in dict.fromkeys(present) if p not in made]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers import publish as evidence
+from reassure.checkers.cli.commands.replay import wheres_of
 from reassure.checkers.cli.main import main
 from reassure.checkers.console import files
 from reassure.checkers.console.commands import COMMANDS
@@ -28,13 +29,13 @@ from reassure.checkers.request.digest import digest
 from reassure.checkers.request.model_loader import load
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.result import PropertyStatus
+from reassure.checkers.traces.shown_by_trace import of_each_configuration
 from reassure.spec.language.vocabulary import TEMPORAL
-from reassure.spec.semantics.trace import configurations
 from tests.helpers.ledger_entries import ledger_entries
 
 ROOT = Path(__file__).parents[2]
 PUBLISH = "run `python -m reassure.checkers.publish`"
-TRACES = sorted((ROOT / "counterexamples").glob("*.itf.json"))
+TRACES = sorted((ROOT / "counterexamples").rglob("*.itf.json"))
 RUN = (
     "die_hard",
     "core_liveness",
@@ -139,7 +140,7 @@ def loaded_once() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("path", TRACES, ids=[p.stem for p in TRACES])
+@pytest.mark.parametrize("path", TRACES, ids=["/".join(p.parts[-2:]) for p in TRACES])
 @pytest.mark.usefixtures("loaded_once")
 def test_counterexample_replays(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", str(path)]) == 0
@@ -147,9 +148,10 @@ def test_counterexample_replays(path: Path, capsys: pytest.CaptureFixture[str]) 
     data = json.loads(path.read_text())
     meta = data["#meta"]
     violated = "is violated by this run" if "loop" in data else "is violated at its end"
-    for release in meta.get("releases", [""]):
-        head = f"Kafka {release}: " if release else ""
-        for name in meta["properties"]:
+    metas = of_each_configuration(meta)
+    for about, where in zip(metas, wheres_of(each["config"] for each in metas), strict=True):
+        head = f"{where}: " if where else ""
+        for name in about["properties"]:
             assert f"{head}{'nothing is enabled at' if name == 'deadlock' else f'{name} {violated}'}" in out
     assert err == ""
 
@@ -163,21 +165,17 @@ def test_the_evidence_is_small() -> None:
 
 
 def test_no_two_traces_are_of_one_run() -> None:
-    """Under one configuration, neither; and each file is as the program writes it."""
+    """Under whichever configurations; and each file is as the program writes it."""
     runs = set()
     for path in TRACES:
         data = json.loads(path.read_text())
         meta = data["#meta"]
-        for config in configurations(meta):
-            rest = [data[key] for key in ("states", "loop") if key in data] + [
-                meta.get("closing"),
-                meta.get("fairness"),
-            ]
-            run = json.dumps([meta["model"], config, rest], sort_keys=True)
-            assert run not in runs, path.name
-            runs.add(run)
-    written = TraceStore.read(evidence.COUNTEREXAMPLES).files()
-    assert [file.name for file in written] == [path.name for path in TRACES]
+        rest = [data["states"], data.get("loop"), meta.get("closing"), meta.get("fairness")]
+        run = json.dumps([meta["model"], rest], sort_keys=True)
+        assert run not in runs, path
+        runs.add(run)
+    written = evidence.sealed_traces().files()
+    assert [evidence.COUNTEREXAMPLES / file.name for file in written] == sorted(TRACES, key=str)
     assert [file.name for file in written if (evidence.COUNTEREXAMPLES / file.name).read_text() != file.text] == []
 
 

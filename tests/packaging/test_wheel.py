@@ -80,7 +80,7 @@ def test_one_package_is_installed(site: Path) -> None:
     assets = (file.relative_to(ROOT) for file in (ROOT / "checkers").glob("*/assets/*"))
     for name in (*named, *map(str, assets)):
         assert (site / "reassure" / name).is_file(), name
-    assert list((site / "reassure" / "counterexamples").glob("*.itf.json"))
+    assert list((site / "reassure" / "counterexamples").glob("K21/*.itf.json"))
     assert not list((site / "reassure").rglob("tests"))
 
 
@@ -111,8 +111,9 @@ def test_claims_and_traces_are_there(site: Path, tmp_path: Path) -> None:
     code, _, err = reassure(site, tmp_path, "claims", "--refresh", "--claim=K1")
     assert code == 64
     assert "installed package" in err
-    trace = next((site / "reassure" / "counterexamples").glob("die_hard--*.itf.json"))
-    assert reassure(site, tmp_path, "replay", str(trace))[0] == 0
+    trace = site / "reassure" / "counterexamples" / "die_hard" / "goal_not_reached.itf.json"
+    for named in (str(trace), "die_hard/goal_not_reached", "finding-3"):
+        assert reassure(site, tmp_path, "replay", named)[0] == 0
     assert {p: p.stat().st_mtime_ns for p in site.rglob("*") if p.is_file() and p.suffix != ".pyc"} == before
 
 

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from reassure.checkers.console.arguments import note
 from reassure.checkers.console.files import PreparedModels, read_traces
 from reassure.checkers.console.gate_kind import GateKind
 from reassure.checkers.console.replayed import ReplayedFile, replayed_file
+from reassure.checkers.console.trace_files import SUFFIX
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.machine.terminal import Console, counted
-from reassure.checkers.request.declared import Option
+from reassure.checkers.request.declared import Option, pairs
 from reassure.checkers.request.shared_options import OF_TRACE
 from reassure.checkers.traces.replay import replay_trace
 from reassure.spec.semantics.files import read_text
 
-SUFFIX = ".itf.json"
-"""Of the traces in a folder."""
 INDEX = ".suite.json"
 """Of the index of a suite, which lists its traces."""
 OPTIONS = (
-    Option("trace TRACE|DIR", f"an ITF file, or a folder of them (*{SUFFIX})", Path),
+    Option(
+        "trace TRACE|DIR",
+        f"an ITF file, the short name of a counterexample, such as K21, or a folder (*{SUFFIX})",
+        Path,
+    ),
     OF_TRACE,
     Option("--junit FILE", "with a folder: write a JUnit report", Path, output=True),
     Option(
@@ -44,18 +49,34 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.USAGE, "--junit and --fail-stale are for a folder of traces")
     codes = []
     traces = read_traces(args.trace, args.model)
-    for trace, bound, changed in traces:
+    wheres = wheres_of(trace.meta.get("config", {}) for trace, _, _ in traces)
+    for (trace, bound, changed), where in zip(traces, wheres, strict=True):
         note(changed)
-        release = f"Kafka {trace.meta['config']['release']}: " if len(traces) > 1 else ""
+        head = f"{where}: " if where else ""
         result = replay_trace(trace, bound, str(args.trace))
         for line in result.lines:
-            console.print(f"{release}{line}")
+            console.print(f"{head}{line}")
         for line in result.notes:
-            note(f"{release}{line}")
+            note(f"{head}{line}")
         if result.problem:
-            raise Failure(result.code, f"{release}{result.problem}")
+            raise Failure(result.code, f"{head}{result.problem}")
         codes.append(result.code)
     return worst(codes)
+
+
+def wheres_of(configs: Iterable[dict[str, Any]]) -> list[str]:
+    """For each configuration, in words, its release if there are several, and what is not as in the last of them.
+
+    "" if there is nothing to tell.
+    """
+    several = list(configs)
+    tells_release = len({str(config.get("release")) for config in several}) > 1
+    texts = []
+    for config in several:
+        others = {k: v for k, v in config.items() if k != "release" and several[-1].get(k) != v}
+        release = [f"Kafka {config['release']}"] if tells_release else []
+        texts.append(", ".join(release + pairs(others)))
+    return texts
 
 
 def _run_folder(args: argparse.Namespace, console: Console) -> Exit:

@@ -300,14 +300,18 @@ def trace_with_commands(path: Path, model: str | None) -> tuple[ControllerTrace,
 def controller_traces(
     path: Path, model: str | None, prepared: PreparedModels | None = None
 ) -> list[tuple[ControllerTrace, Release]]:
-    """The commands of a trace, of a model's or of a run of the controller, for each release that it is of."""
+    """The commands of a trace, of a model's or of a run of the controller, for each release that it is of.
+
+    Configurations that begin and command the controller alike give it one run.
+    """
     if (data := run_of_controller(path)) is not None:
         return [(run_from_itf(data, str(path)), own_release(data["#meta"]["kafka"].get("release")))]
-    runs = []
+    runs: list[tuple[ControllerTrace, Release]] = []
     for trace, bound, changed in read_traces(path, model, prepared):
         note(changed)
         own = own_release(getattr(bound.config, "release", None))
-        runs.append((controller_trace(trace, ModelView(bound)), own))
+        run = (controller_trace(trace, ModelView(bound)), own)
+        runs = [*(each for each in runs if each != run), run]
     return runs
 
 

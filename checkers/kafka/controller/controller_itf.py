@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from reassure.checkers.console.trace_files import trace_file
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore_logs import LogStep
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
@@ -166,9 +167,9 @@ def to_itf(run: ControllerRun, meta: dict[str, Any]) -> str:
 
 
 def itf(path: Path) -> dict[str, Any]:
-    """The JSON of an ITF file; `Failure` if it is none."""
+    """The JSON of an ITF file, or of that of a short name; `Failure` if it is none."""
     try:
-        return read_itf(path)
+        return read_itf(trace_file(path))
     except TraceError as error:
         raise Failure(Exit.USAGE, str(error)) from None
 

@@ -10,6 +10,7 @@ from reassure.checkers.kafka.pages.findings import Case, FindingsRecord
 from reassure.checkers.kafka.pages.headlines import Headline
 from reassure.checkers.kafka.pages.measurements import Measurement
 from reassure.checkers.ledger.markdown import BY
+from reassure.checkers.ledger.pages import relative
 from reassure.spec.kafka.releases import releases_text
 
 FIXES = {
@@ -37,7 +38,7 @@ def bug_reports(cases: list[Case], record: FindingsRecord, measured: list[Measur
 def _report(headline: Headline, cases: list[Case], record: FindingsRecord, measured: list[Measurement]) -> str:
     broken = [case for case in cases if case.counts]
     last = broken[-1]
-    trace = Path("../../counterexamples") / last.path.name
+    trace = Path("../..") / relative(last.path)
     parts = [
         f"# {headline.title}",
         f"{BY}, to be filed at issues.apache.org/jira, project KAFKA, component `controller`.",

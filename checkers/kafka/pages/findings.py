@@ -19,6 +19,7 @@ from reassure.checkers.kafka.pages.finding_tests import FindingTest, RunWithFixe
 from reassure.checkers.kafka.pages.headlines import ELR, HEADLINES, NEWEST_CODE, UNREPORTED, Headline
 from reassure.checkers.ledger.ledger import PATHS
 from reassure.checkers.ledger.markdown import BY, table
+from reassure.checkers.ledger.pages import relative
 from reassure.checkers.ledger.verdicts import Entry, ReadingAnswer, ReadingVerdict, trace_of
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.traces.format_value import plain
@@ -245,7 +246,7 @@ def front_table(found: list[Entry], root: Path) -> str:
         headline, broken = several[0].headline, [c for c in several if c.counts]
         if broken:
             title = f"[{headline.title}](docs/findings.md#{_anchor(number, headline)})"
-            run = f"[{headline.claim}](counterexamples/{broken[-1].path.name})"
+            run = f"[{headline.claim}]({relative(broken[-1].path)})"
             tests = ", ".join(f"[{name[:-5]}](docs/findings/{name})" for name, _ in tests_of(several, record)) or "-"
             rows.append((title, "yes" if headline.needs_elr else "no", _by_release(broken), run, tests))
     return table(("what happens", "needs ELR", "steps from replicas in sync, by release", "run", "failing tests"), rows)
@@ -254,6 +255,15 @@ def front_table(found: list[Entry], root: Path) -> str:
 def _numbered(found: list[Entry], headlines: tuple[Headline, ...]) -> list[tuple[int, list[Case]]]:
     """The cases of each finding, with its number on the page."""
     return list(enumerate((list(group) for _, group in groupby(cases(found, headlines), lambda c: c.headline)), 1))
+
+
+def names_of_runs(found: list[Entry]) -> dict[str, Path]:
+    """The run that each finding is told by, in the newest release that has it: as `finding-1`, and by its claim."""
+    paths: dict[str, Path] = {}
+    for number, several in _numbered(found, HEADLINES):
+        if broken := [case for case in several if case.counts]:
+            paths |= {f"finding-{number}": broken[-1].path, several[0].headline.claim: broken[-1].path}
+    return paths
 
 
 def _by_release(broken: list[Case]) -> str:
@@ -339,7 +349,7 @@ def _section(number: int, several: list[Case], folder: Path, record: FindingsRec
     for cases in reversed(runs):
         latest = cases[-1]
         trace, _ = trace_of(latest.answer, headline.property)
-        link = f"{back}{latest.path.parent.name}/{latest.path.name}"
+        link = f"{back}{relative(latest.path)}"
         where = f"**In {_span([c.release for c in cases])}**, [a run]({link}) of {_counted(trace)}"
         lines += [f"{where} ({_setting(trace)}):", "\n".join(_story(trace))]
     lines.append(f"**Search.** {_searched(several)}")

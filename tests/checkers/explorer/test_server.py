@@ -217,7 +217,7 @@ def test_a_trace_is_opened_at_its_end(monkeypatch: pytest.MonkeyPatch, capsys: p
     opened: list[str] = []
     monkeypatch.setattr(ExplorerServer, "serve_forever", interrupted)
     monkeypatch.setattr("webbrowser.open", opened.append)
-    trace = str(COUNTEREXAMPLES / "die_hard--goal_not_reached.itf.json")
+    trace = str(COUNTEREXAMPLES / "die_hard" / "goal_not_reached.itf.json")
     code, out, err = said(capsys, "explore", "die_hard", "--trace", trace, "--no-search")
     assert (code, err) == (0, "")
     path = "empty/fill_big/big_to_small/empty_small/big_to_small/fill_big/big_to_small"
@@ -226,7 +226,7 @@ def test_a_trace_is_opened_at_its_end(monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 def test_a_trace_of_another_configuration_names_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:
-    trace = COUNTEREXAMPLES / "cancel_elects_any_original--unclean-on--cancel_elects_from_the_isr.itf.json"
+    trace = COUNTEREXAMPLES / "mutants" / "cancel_elects_any_original.itf.json"
     words = ["explore", "cancel_elects_any_original", "--trace", str(trace), "--no-browser"]
     code, out, err = said(capsys, *words, "--set=unclean=off", "--set=disturbances=1")
     assert (code, out) == (64, "")

@@ -44,12 +44,12 @@ def test_refresh_runs_what_is_due_and_nothing_twice(toys: Path, capsys: pytest.C
     ]
     assert "a search: violated  die_hard (goal=4)\n" in out
     assert "refuted: goal_not_reached, trace of 7 states" in out
-    assert "trace: traces/die_hard--goal_not_reached.itf.json" in out
+    assert "trace: traces/K1/a-search.itf.json" in out
     assert "verified: all of 56 states, 8 levels" in out
     assert "proved, however many steps are taken\n" in out
     assert out.endswith("2 claims: 1 proved, 1 refuted\n\npass (exit code 0)\nagain: reassure claims --refresh\n")
-    assert sorted(p.name for p in (toys / "traces").iterdir()) == [
-        "die_hard--goal_not_reached.itf.json",
+    assert [p.relative_to(toys).as_posix() for p in (toys / "traces").rglob("*.json")] == [
+        "traces/K1/a-search.itf.json"
     ]
     before = (toys / "ledger.json").read_text(encoding="utf-8")
     assert main(["claims", "--refresh"]) == 0
@@ -146,10 +146,10 @@ def test_stale_records_are_shown(ran: Path, old: str, new: str, said: str, capsy
 
 
 def test_a_missing_trace_is_made_again(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (ran / "traces" / "die_hard--goal_not_reached.itf.json").unlink()
+    (ran / "traces" / "K1" / "a-search.itf.json").unlink()
     assert main(["claims"]) == 15
     assert main(["claims", "--refresh"]) == 0
-    assert (ran / "traces" / "die_hard--goal_not_reached.itf.json").is_file()
+    assert (ran / "traces" / "K1" / "a-search.itf.json").is_file()
     capsys.readouterr()
 
 
@@ -297,7 +297,7 @@ def test_json(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (first["id"], first["standing"], second["standing"]) == ("K1", "refuted", "verified")
     (reading,) = first["readings"]
     assert (reading["verdict"], reading["expect"], reading["config"]) == ("violated", "violated", {"goal": 4})
-    trace = "traces/die_hard--goal_not_reached.itf.json"
+    trace = "traces/K1/a-search.itf.json"
     assert reading["properties"] == [
         {"name": "goal_not_reached", "kind": "invariant", "status": "violated", "states": 7, "trace": trace}
     ]
@@ -309,7 +309,7 @@ def test_markdown(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "### toys.txt" in out
     row = next(line for line in out.splitlines() if "die_hard" in line)
-    assert "[goal_not_reached](traces/die_hard--goal_not_reached.itf.json), trace of 7 states" in row
+    assert "[goal_not_reached](traces/K1/a-search.itf.json), trace of 7 states" in row
     assert "Four gallons \\| cannot be measured." in row
 
 

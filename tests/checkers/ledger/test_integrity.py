@@ -36,7 +36,7 @@ function = "kip435_batching.cases:repaired_calculation_gives_the_example"
 method = "enumerate"
 expect = "holds"
 """
-TRACE = "die_hard--goal_not_reached.itf.json"
+TRACE = "K1/a-search.itf.json"
 
 
 def edited(path: Path, change: Callable[[Any], object]) -> None:
@@ -215,13 +215,13 @@ def test_files_that_are_missing_or_additional(ran: Path, capsys: pytest.CaptureF
     """SECURITY.md, 12."""
     folder = ran / "traces"
     (folder / "deeper").mkdir()
-    shutil.copy(folder / TRACE, folder / "other.itf.json")
-    shutil.copy(folder / TRACE, folder / "deeper" / TRACE)
+    for other in ("other.itf.json", "deeper/a-search.itf.json"):
+        shutil.copy(folder / TRACE, folder / other)
     assert main(["claims", "--json", str(ran / "out.json")]) == 17
     data = json.loads((ran / "out.json").read_text(encoding="utf-8"))
     assert data["integrity"] == {
         "differences": [
-            f"traces/deeper/{TRACE}: the ledger does not seal it",
+            "traces/deeper/a-search.itf.json: the ledger does not seal it",
             "traces/other.itf.json: the ledger does not seal it",
         ],
         "by_others": 0,

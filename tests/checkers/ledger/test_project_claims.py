@@ -14,6 +14,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.publish.model_pages import ACROSS, PROTOCOLS
 from reassure.checkers.request.model_loader import function
 from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.traces.shown_by_trace import of_each_configuration
 from reassure.spec import claims
 from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.semantics.trace import read_itf
@@ -114,7 +115,8 @@ def test_every_refutation_has_its_trace(found: list[verdicts.Entry]) -> None:
         assert answer.violated or "not_reached" in {r.status for r in answer.results.values()}
         for name, result in answer.violated.items():
             data = read_itf(answer.traces[name])
-            assert len(data["states"]) == result.states and name in data["#meta"]["properties"]
+            named = {n for meta in of_each_configuration(data["#meta"]) for n in meta["properties"]}
+            assert len(data["states"]) == result.states and name in named
             told += 1
     assert told >= 20
 

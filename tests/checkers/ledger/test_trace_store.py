@@ -39,13 +39,11 @@ def itf(path: Path) -> dict[str, Any]:
 
 def test_one_file_for_each_run(store: TraceStore, tmp_path: Path) -> None:
     store.write(tmp_path)
-    assert {path.name: list(itf(path)["#meta"]["properties"]) for path in sorted(tmp_path.iterdir())} == {
-        "kraft_kafka--disturbances-0--leads_where_it_was_asked_to.itf.json": [
-            "leads_where_it_was_asked_to", "retarget_replaces_the_target",
-        ],
-        "kraft_kafka--disturbances-0--rolling_back_ends.itf.json": ["rolling_back_ends"],
-    }  # fmt: skip
-    first, second = sorted(tmp_path.iterdir())
+    first, second = trace_files(tmp_path)
+    assert first == tmp_path / "kraft_kafka" / "leads_where_it_was_asked_to.itf.json"
+    assert second == tmp_path / "kraft_kafka" / "rolling_back_ends.itf.json"
+    assert list(itf(first)["#meta"]["properties"]) == ["leads_where_it_was_asked_to", "retarget_replaces_the_target"]
+    assert list(itf(second)["#meta"]["properties"]) == ["rolling_back_ends"]
     meta = itf(first)["#meta"]
     assert (meta["releases"], meta["config"]["release"]) == (["4.2", "4.3", "4.4"], "4.4")
     assert itf(second)["#meta"]["releases"] == ["4.3", "4.4"]
@@ -73,18 +71,17 @@ def test_a_release_that_does_something_else_has_a_file_of_its_own(store: TraceSt
     longer = json.loads(json.dumps(store.traces[newest]))
     longer["states"].append(longer["states"][-1])
     TraceStore({**store.traces, newest: longer}).write(tmp_path)
-    assert [path.name for path in sorted(tmp_path.iterdir())][1:] == [
-        "kraft_kafka--disturbances-0--rolling_back_ends.itf.json",
-        "kraft_kafka--disturbances-0-release-4-3--rolling_back_ends.itf.json",
-    ]
+    runs = {path.name: itf(path) for path in trace_files(tmp_path)[1:]}
+    of_4_3, of_4_4 = runs["rolling_back_ends.itf.json"], runs["rolling_back_ends-2.itf.json"]
+    assert [data["#meta"]["config"]["release"] for data in (of_4_3, of_4_4)] == ["4.3", "4.4"]
+    assert len(of_4_4["states"]) == len(of_4_3["states"]) + 1
     TraceStore({key: data for key, data in store.traces.items() if key != newest}).write(tmp_path)
-    assert [path.name for path in sorted(tmp_path.iterdir())][1:] == [
-        "kraft_kafka--disturbances-0-release-4-3--rolling_back_ends.itf.json"
-    ]
+    assert [path.name for path in trace_files(tmp_path)[1:]] == ["rolling_back_ends.itf.json"]
+    assert itf(trace_files(tmp_path)[1]) == of_4_3
 
 
 def test_a_broken_file_is_no_trace(tmp_path: Path) -> None:
-    (tmp_path / "die_hard--goal.itf.json").write_text("{")
+    (tmp_path / "goal.itf.json").write_text("{")
     assert TraceStore.read(tmp_path).traces == {}
 
 
@@ -93,7 +90,8 @@ def test_files_of_one_name_are_sealed_apart(store: TraceStore, tmp_path: Path) -
     for group in ("K20", "K21"):
         store.write(tmp_path / group)
     first, second = (trace_files(tmp_path / group)[0] for group in ("K20", "K21"))
-    seals = {f"K21/{first.name}": hashlib.sha256(first.read_bytes()).hexdigest()}
+    name = first.relative_to(tmp_path / "K20").as_posix()
+    seals = {f"K21/{name}": hashlib.sha256(first.read_bytes()).hexdigest()}
     assert first.name == second.name and first.read_bytes() == second.read_bytes()
     assert [is_sealed(path, tmp_path, seals) for path in (first, second)] == [False, True]
     assert set(TraceStore.read(tmp_path, seals).traces) == set(paths([second]))
@@ -103,11 +101,18 @@ def test_a_replay_is_of_every_release_and_property(tmp_path: Path, capsys: pytes
     """SECURITY.md, 5."""
     path = committed_file("kraft_kafka", "rolling_back_ends", release="4.3", disturbances=2)
     assert main(["replay", str(path)]) == Exit.OK.value
+    wider = "unclean=off, admin_requests=3, disturbances=2, shutdowns=0"
+    wheres = [
+        f"Kafka 4.3, {wider}",
+        f"Kafka 4.4, {wider}",
+        "Kafka 4.4, unclean=off, shutdowns=0, replicas_of_partition_zero=2",
+        "Kafka 4.4, balancing=true",
+        "Kafka 4.3",
+        "Kafka 4.4",
+    ]
+    told = ("kraft_kafka accepts the trace: 2 steps", "rolling_back_ends is violated at its end")
     assert capsys.readouterr().out.splitlines() == [
-        "Kafka 4.3: kraft_kafka accepts the trace: 2 steps",
-        "Kafka 4.3: rolling_back_ends is violated at its end",
-        "Kafka 4.4: kraft_kafka accepts the trace: 2 steps",
-        "Kafka 4.4: rolling_back_ends is violated at its end",
+        *(f"{where}: {text}" for where in wheres for text in told),
         "",
         "pass (exit code 0)",
         f"again: reassure replay {path}",
@@ -129,8 +134,45 @@ def test_a_replay_is_of_every_release_and_property(tmp_path: Path, capsys: pytes
     assert "isr_within_replicas holds at its end" in capsys.readouterr().out
 
 
+def test_one_run_under_several_configurations_is_one_file(tmp_path: Path) -> None:
+    """With more requests `rolling_back_ends` has the same run, and there another property is said to fall with it."""
+    store = TraceStore()
+    for settings in ({}, {"admin_requests": 3}):
+        model = load("kraft_kafka", release="4.4", disturbances=0, **settings)
+        found = check(model, properties=["rolling_back_ends"], depth=3, engine="reference").properties[0]
+        store.add(found.trace or pytest.fail("no trace"), model.bound)
+    (narrow, of_narrow), (wide, of_wide) = store.traces.items()
+    other = wide._replace(property="isr_within_replicas")
+    about = {"property": "isr_within_replicas", "property_kind": "invariant"}
+    store.traces[other] = {**of_wide, "#meta": {**of_wide["#meta"], **about}}
+    (path,) = store.write(tmp_path)
+    meta = itf(path)["#meta"]
+    assert (path.parent.name, path.name) == ("kraft_kafka", "isr_within_replicas.itf.json")
+    assert (meta["config"], meta["properties"]) == (of_narrow["#meta"]["config"], {"rolling_back_ends": "step"})
+    both = {"isr_within_replicas": "invariant", "rolling_back_ends": "step"}
+    assert meta["also"] == [{"set": {"admin_requests": 3}, "properties": both}]
+    assert meta["repro"] == "reassure check kraft_kafka --set=disturbances=0"
+    assert TraceStore.read(tmp_path).traces == store.traces
+    assert set(paths([path])) == {narrow, wide, other}
+    (file,) = store.files()
+    assert file.keys == {narrow, wide, other} and file.properties == ("rolling_back_ends", "isr_within_replicas")
+
+
+@pytest.mark.parametrize("also", [{}, [1], [{}], [{"set": 3}], [{"settings": {}}], [{"releases": "4.4"}]])
+def test_other_configurations_that_cannot_be_read(
+    also: object, store: TraceStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = store.write(tmp_path)[0]
+    data = itf(path)
+    data["#meta"]["also"] = also
+    path.write_text(json.dumps(data), encoding="utf-8")
+    assert path not in paths(trace_files(tmp_path)).values()
+    assert main(["replay", str(path)]) == Exit.USAGE.value
+    assert "`#meta`.`also` is to list configurations" in capsys.readouterr().err
+
+
 def test_a_story_says_why_each_property_is_violated(capsys: pytest.CaptureFixture[str]) -> None:
-    path = committed_file("kraft_kafka", "retarget_replaces_the_target", release="4.4")
+    path = committed_file("kraft_kafka", "leads_where_it_was_asked_to", release="4.4")
     assert list(itf(path)["#meta"]["properties"]) == ["leads_where_it_was_asked_to", "retarget_replaces_the_target"]
     for words in ([], ["--format=md"]):
         assert main(["show", str(path), *words]) == Exit.OK.value
@@ -141,7 +183,7 @@ def test_a_story_says_why_each_property_is_violated(capsys: pytest.CaptureFixtur
 
 
 def test_a_trace_of_settings_that_the_model_no_longer_has_is_left_out(store: TraceStore, tmp_path: Path) -> None:
-    """A setting that is new has its default in no name of a file: the old trace would share a name with the new one."""
+    """A setting that is new has its default in no file: the old trace would be kept beside the new one."""
     for path in store.write(tmp_path):
         data = itf(path)
         del data["#meta"]["config"]["elr"]

@@ -14,7 +14,7 @@ from tests.helpers.command import said
 from tests.helpers.html_page import Reader
 from tests.helpers.posting_model import posting, story
 
-TRACE = Path(__file__).parents[3] / "counterexamples" / "die_hard--goal_not_reached.itf.json"
+TRACE = Path(__file__).parents[3] / "counterexamples" / "die_hard" / "goal_not_reached.itf.json"
 OPEN, CLOSE = '<script type="application/json" id="picture">', "</script>"
 
 

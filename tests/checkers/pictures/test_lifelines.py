@@ -173,12 +173,12 @@ def _stale_request() -> tuple[Trace, BoundModel]:
 
 
 def _committed(name: str) -> tuple[Trace, BoundModel]:
-    trace, bound, _ = read_trace(ROOT / "counterexamples" / f"{name}.itf.json", None)
+    trace, bound, _ = read_trace(Path(name), None)
     return trace, bound
 
 
 def test_a_lasso() -> None:
-    drawn = picture(*_committed("core_liveness--a_pending_reassignment_ends"))
+    drawn = picture(*_committed("core_liveness/a_pending_reassignment_ends"))
     assert drawn["loop"] == 2
     assert [step["closing"] for step in drawn["steps"]] == [False, False, False, False, True]
     assert [(n["step"], n["kind"], n["text"]) for n in drawn["notes"]] == [
@@ -189,7 +189,7 @@ def test_a_lasso() -> None:
 
 
 def test_a_run_that_stops() -> None:
-    drawn = picture(*_committed("kraft--disturbances-2--reassignment_ends"))
+    drawn = picture(*_committed("K11/a-log-is-lost-it-ends-unless-the"))
     assert [n["text"] for n in drawn["notes"]] == ["the run stays in this state", "violated: reassignment_ends"]
     assert not any(step["closing"] for step in drawn["steps"])
 

@@ -47,7 +47,7 @@ def test_a_step_that_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_lasso_is_a_loop() -> None:
-    trace, bound, _ = read_trace(ROOT / "counterexamples" / "core_liveness--a_pending_reassignment_ends.itf.json", None)
+    trace, bound, _ = read_trace(Path("core_liveness/a_pending_reassignment_ends"), None)
     lines = mermaid(picture(trace, bound)).splitlines()
     start, end = lines.index("  loop for ever"), lines.index("  end")
     assert lines[start + 1] == "  controller->>controller: 3. unfence(broker=2)"

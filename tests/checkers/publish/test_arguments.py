@@ -27,7 +27,7 @@ def test_pages_are_written_after_the_traces_that_they_link_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A trace that has become another has another name; with `--check` nothing is written."""
-    written = tmp_path / "counterexamples" / "die_hard--goal_not_reached.itf.json"
+    written = tmp_path / "counterexamples" / "die_hard" / "goal_not_reached.itf.json"
     found = check("die_hard", engine="reference")
     store = TraceStore()
     store.add(found.properties[0].trace or pytest.fail("no trace"), load("die_hard").bound)
@@ -37,16 +37,16 @@ def test_pages_are_written_after_the_traces_that_they_link_to(
         return {written: text, tmp_path / "page.md": f"[{written.name}]" if written.is_file() else "[]"}
 
     monkeypatch.setattr(program, "ROOT", tmp_path)
-    monkeypatch.setattr(publish, "COUNTEREXAMPLES", written.parent)
-    monkeypatch.setattr(ledger, "PATHS", ledger.LedgerPaths(tmp_path / "ledger.json", written.parent))
+    monkeypatch.setattr(publish, "COUNTEREXAMPLES", written.parents[1])
+    monkeypatch.setattr(ledger, "PATHS", ledger.LedgerPaths(tmp_path / "ledger.json", written.parents[1]))
     monkeypatch.setattr(program, "gate_runs", lambda path: [])
     monkeypatch.setattr(program, "traces", lambda ran: store)
     monkeypatch.setattr(program, "files", files)
     monkeypatch.setattr(program, "stale", differing)
     assert program.main(["--check"]) == 1
-    assert capsys.readouterr().out == f"stale: counterexamples/{written.name}\nstale: page.md\n"
+    assert capsys.readouterr().out == f"stale: counterexamples/die_hard/{written.name}\nstale: page.md\n"
     assert program.main([]) == 0
-    assert capsys.readouterr().out == f"written: counterexamples/{written.name}\nwritten: page.md\n"
+    assert capsys.readouterr().out == f"written: counterexamples/die_hard/{written.name}\nwritten: page.md\n"
     assert (tmp_path / "page.md").read_text() == f"[{written.name}]"
     assert ledger.read().traces == store.seals()
     assert program.main(["--check"]) == 0

@@ -10,11 +10,16 @@ import pytest
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.releases import own_release
 from reassure.checkers.machine.exit_codes import Exit
-from reassure.spec.semantics.trace import configurations
+from reassure.checkers.traces.shown_by_trace import of_each_configuration
 from tests.helpers.kafka_jars import class_path
 
+
+def model_of(trace: Path) -> str:
+    return str(json.loads(trace.read_text())["#meta"]["model"])
+
+
 FOLDER = Path(__file__).parents[4] / "counterexamples"
-TRACES = sorted(FOLDER.glob("kraft_kafka*.itf.json"))
+TRACES = sorted(path for path in FOLDER.glob("*/*.itf.json") if model_of(path).startswith("kraft_kafka"))
 
 
 SLOW = pytest.mark.slow
@@ -23,7 +28,10 @@ VERSIONS = ["3.9.2", "4.0.2", "4.1.0", "4.2.2", "4.3.1", "4.4.0"]
 
 def versions_of(trace: Path) -> list[str]:
     """The releases that a trace says it is a run of."""
-    return [own_release(config["release"]).version for config in configurations(json.loads(trace.read_text())["#meta"])]
+    return [
+        own_release(meta["config"]["release"]).version
+        for meta in of_each_configuration(json.loads(trace.read_text())["#meta"])
+    ]
 
 
 @pytest.mark.parametrize("version", [*(pytest.param(v, marks=SLOW) for v in VERSIONS[:-1]), VERSIONS[-1]])
