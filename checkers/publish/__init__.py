@@ -58,7 +58,7 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
         FINDINGS: findings.markdown(ledger_entries, FINDINGS.parent),
         BY_RELEASE: release_matrix.page(ledger_entries),
         STATEMENTS: statement_page.statement_page(
-            statements.read(), {letter: f"../models/{name}/claims" for name, (_, letter) in PROTOCOLS.items()}
+            statements.read(), {letter: f"../models/{name}/claims/README.md" for name, (_, letter) in PROTOCOLS.items()}
         ),
         BROKERS: broker_page.broker_page(broker_page.recorded_assumptions())
         + random_record.random_section(random_record.recorded_random_runs()),

@@ -1,4 +1,4 @@
-"""The generated pages of claims: for each document an index, and one page a claim with every reading."""
+"""The generated pages of claims, one for each document: an index, then every claim with its readings."""
 
 from __future__ import annotations
 
@@ -16,19 +16,17 @@ SHARED = 'Every protocol declares these properties under the same name; "not dec
 
 
 def claim_pages(letter: str, entries: list[Entry], folder: Path) -> dict[Path, str]:
-    """The index of a document's claims and one page a claim, by path; none if there are no claims of this letter."""
+    """The page of a document's claims, by path; none if there are no claims of this letter."""
     own = [e for e in entries if letter and e.claim.id.startswith(letter)]
     if not own:
         return {}
     shared = pages.markdown_table(entries) if letter == ACROSS else ""
-    return {folder / "README.md": _index(own, shared, folder)} | {
-        folder / f"{entry.claim.id}.md": _page(entry, folder) for entry in own
-    }
+    return {folder / "README.md": "\n".join([_index(own, shared, folder), *(_claim(entry, folder) for entry in own)])}
 
 
 def _index(own: list[Entry], shared: str, folder: Path) -> str:
     """The claims, a line each. shared: the table of the properties that all protocols share, or ""."""
-    rows = [(f"[{e.claim.id}]({e.claim.id}.md)", pages.standing(e), e.claim.statement) for e in own]
+    rows = [(f"[{e.claim.id}](#{e.claim.id.lower()})", pages.standing(e), e.claim.statement) for e in own]
     guide = os.path.relpath(GUIDE, folder).replace(os.sep, "/")
     lines = [
         f"# {pages.title(own[0].claim.document, own)}: claims",
@@ -43,13 +41,14 @@ def _index(own: list[Entry], shared: str, folder: Path) -> str:
     return "\n".join(lines)
 
 
-def _page(entry: Entry, folder: Path) -> str:
+def _claim(entry: Entry, folder: Path) -> str:
+    """The section of a claim; its heading is its id alone, so that links stay when its standing changes."""
     lines = [
-        f"# {entry.claim.id}: {pages.standing(entry)}",
+        f"## {entry.claim.id}",
+        "",
+        f"{pages.standing(entry)[:1].upper()}{pages.standing(entry)[1:]}. {pages.where(entry.claim)}.",
         "",
         f"> {entry.claim.statement}",
-        "",
-        f"{pages.where(entry.claim)}. {BY}. [All claims](README.md).",
         "",
         table(("reading", "verdict", "model and configuration, or function"), pages.reading_rows(entry, folder)),
         "",

@@ -27,8 +27,8 @@ from reassure.checkers.traces.render import changes
 from reassure.spec.semantics.trace import Trace, TraceStep
 
 CONFIRMED = PATHS.traces / "confirmed.json"
-CLAIM_PAGES = "models/kraft/claims"
-"""The folder of the pages of KRaft's claims, from the top."""
+CLAIM_PAGE = "models/kraft/claims/README.md"
+"""The page of KRaft's claims, from the top."""
 REQUESTS = frozenset({"start", "retarget", "cancel", "change_min_isr", "change_unclean"})
 FAILURES = frozenset({"fence", "shut_down_uncleanly"})
 SHOWN = {
@@ -358,7 +358,7 @@ def _section(number: int, several: list[Case], folder: Path, record: FindingsRec
         lines.append(f"**With the fixes.** {with_fixes}")
     tests = [f"[{_span([c.release for c in cases])}](findings/{name})" for name, cases in tests_of(several, record)]
     lines.append(
-        f"[Claim {headline.claim}]({back}{CLAIM_PAGES}/{headline.claim}.md), property `{headline.property}`. "
+        f"[Claim {headline.claim}]({back}{CLAIM_PAGE}#{headline.claim.lower()}), property `{headline.property}`. "
         "`reassure show` prints a run, `reassure kafka replay` executes it on a release"
         + (f". The tests, by release: {', '.join(tests)}." if tests else ".")
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reassure.checkers.kafka.pages.findings import CLAIM_PAGES
+from reassure.checkers.kafka.pages.findings import CLAIM_PAGE
 from reassure.checkers.ledger.markdown import table
 from reassure.checkers.ledger.verdicts import Entry, ReadingAnswer, ReadingVerdict
 from reassure.spec.kafka.releases import releases_text
@@ -31,7 +31,7 @@ def page(found: list[Entry]) -> str:
     releases = sorted({release for _, _, cells in rows for release in cells})
     lines, above = [], None
     for entry, reading, cells in rows:
-        claim = f"[{entry.claim.id}](../{CLAIM_PAGES}/{entry.claim.id}.md) {entry.claim.statement}"
+        claim = f"[{entry.claim.id}](../{CLAIM_PAGE}#{entry.claim.id.lower()}) {entry.claim.statement}"
         by_release = [_cell(cells[r]) if r in cells else "-" for r in releases]
         lines.append([claim * (entry is not above), reading, *by_release])
         above = entry

@@ -13,8 +13,8 @@ why.
 """
 
 
-def statement_page(statements: list[Statement], folders: dict[str, str]) -> str:
-    """The page. folders: where the pages of claims are, by the letter of their document, relative to the page."""
+def statement_page(statements: list[Statement], claim_pages: dict[str, str]) -> str:
+    """The page. claim_pages: the pages of claims by the letter of their document, relative to the page."""
     covered = sum(s.coverage is Coverage.COVERED for s in statements)
     parts = [
         "# The statements of the documents",
@@ -25,11 +25,11 @@ def statement_page(statements: list[Statement], folders: dict[str, str]) -> str:
         own = [s for s in statements if s.title == title]
         counts = ((c.value, sum(s.coverage is c for s in own)) for c in Coverage)
         parts.append(f"## {title}\n\n{len(own)} statements: {', '.join(f'{n} {word}' for word, n in counts if n)}.")
-        parts.append(table(("line", "what it says", "judged by", "not judged"), [_row(s, folders) for s in own]))
+        parts.append(table(("line", "what it says", "judged by", "not judged"), [_row(s, claim_pages) for s in own]))
     return "\n\n".join(parts) + "\n"
 
 
-def _row(s: Statement, folders: dict[str, str]) -> tuple[str, str, str, str]:
-    links = ", ".join(f"[{claim}]({folders[claim[0]]}/{claim}.md)" for claim in s.claims)
+def _row(s: Statement, claim_pages: dict[str, str]) -> tuple[str, str, str, str]:
+    links = ", ".join(f"[{claim}]({claim_pages[claim[0]]}#{claim.lower()})" for claim in s.claims)
     by = ", ".join(f"`{name}`" for name in s.by)
     return s.at, s.says, f"{links}: {by}" if links else "-", s.open or "-"

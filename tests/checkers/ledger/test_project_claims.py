@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -138,18 +139,22 @@ def test_the_table_has_no_empty_cell(found: list[verdicts.Entry]) -> None:
 
 
 def test_the_pages_of_models_have_the_claims(found: list[verdicts.Entry]) -> None:
-    """Each claim has a page beside its document's protocol, or beside the index."""
+    """Each document has a page beside its protocol, or beside the index, with a section for each claim."""
     models = Path(__file__).parents[3] / "models"
     folders = {letter: models / protocol for protocol, (_, letter) in PROTOCOLS.items()} | {ACROSS: models}
     for entry in found:
         folder = folders[entry.claim.id[0]] / "claims"
-        text = (folder / f"{entry.claim.id}.md").read_text(encoding="utf-8")
-        assert text.startswith(f"# {entry.claim.id}: ") and f"\n> {entry.claim.statement}\n" in text
+        page = (folder / "README.md").read_text(encoding="utf-8")
+        assert [path.name for path in folder.iterdir()] == ["README.md"]
+        index, *sections = re.split(r"^## (?=[A-Z]\d)", page, flags=re.MULTILINE)
+        (text,) = (section for section in sections if section.startswith(f"{entry.claim.id}\n"))
+        standing = ledger_page.standing(entry)
+        assert f"\n\n{standing[0].upper()}{standing[1:]}. " in text and f"\n> {entry.claim.statement}\n" in text
         rows = [line for line in text.splitlines() if line.startswith("| ")]
         quantified = len(entry.claim.quantifiers)
         assert len(rows) == 1 + len(entry.answers) + quantified + (quantified > 0)
         assert "nothing shows it" not in text
-        assert f"| [{entry.claim.id}]({entry.claim.id}.md) | " in (folder / "README.md").read_text(encoding="utf-8")
+        assert f"| [{entry.claim.id}](#{entry.claim.id.lower()}) | {standing} | {entry.claim.statement} |" in index
 
 
 def test_the_page_of_the_project(found: list[verdicts.Entry]) -> None:

@@ -70,10 +70,10 @@ def test_coverage(tmp_path: Path) -> None:
     rows, wrong = made(JUDGED + partly + '{ at = "5/6-7", says = "And so.", open = "Nobody can." }', tmp_path)
     assert [s.coverage for s in rows] == [Coverage.COVERED, Coverage.PARTLY, Coverage.NOT]
     assert wrong == []
-    page = statement_page(rows, {"K": "claims"})
+    page = statement_page(rows, {"K": "claims/README.md"})
     assert "Covered: 1 of 3." in page
     assert "3 statements: 1 covered, 1 partly, 1 not judged." in page
-    assert "| 3 | It is so. | [K1](claims/K1.md): `leader_is_in_sync` | - |" in page
+    assert "| 3 | It is so. | [K1](claims/README.md#k1): `leader_is_in_sync` | - |" in page
     assert "| 5/6-7 | And so. | - | Nobody can. |" in page
 
 
