@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from reassure.checkers.analyses.mutants.record import ModelRecord, Plans, Survivor
@@ -21,15 +21,26 @@ hides it, or that it is equivalent there too.
 """
 
 
-def mutant_pages(plans: Plans, records: Mapping[str, ModelRecord], folder: Path) -> dict[Path, str]:
-    """An index and one page a model, by path; folder: of the counterexamples."""
-    pages = {folder / "mutants.md": index(records)}
-    for name in records:
-        pages[folder / "mutants" / f"{name}.md"] = page(plans, records, name)
+ProtocolOf = Callable[[str], str]
+"""The protocol of a model."""
+
+
+def mutant_pages(
+    plans: Plans, records: Mapping[str, ModelRecord], folder: Path, protocol_of: ProtocolOf
+) -> dict[Path, str]:
+    """An index and one page a protocol, by path; folder: of the counterexamples."""
+    pages = {folder / "mutants.md": index(records, protocol_of)}
+    for protocol in sorted({protocol_of(name) for name in records}):
+        own = [name for name in records if protocol_of(name) == protocol]
+        pages[folder / _page_of(protocol)] = page(plans, records, protocol, own)
     return pages
 
 
-def index(records: Mapping[str, ModelRecord]) -> str:
+def _page_of(protocol: str) -> str:
+    return f"mutants-{protocol}.md"
+
+
+def index(records: Mapping[str, ModelRecord], protocol_of: ProtocolOf) -> str:
     """The counts of every model."""
     rows = []
     for name, record in sorted(records.items()):
@@ -38,7 +49,15 @@ def index(records: Mapping[str, ModelRecord]) -> str:
         if record.equivalent:
             counts[FATES.index("equivalent")] += f" ({hidden(record)} by its bounds)"
         settings = " ".join(record.set) or "default"
-        rows.append((f"[`{name}`](mutants/{name}.md)", settings, judged, *counts, str(len(record.unexercised))))
+        rows.append(
+            (
+                f"[`{name}`]({_page_of(protocol_of(name))}#{name})",
+                settings,
+                judged,
+                *counts,
+                str(len(record.unexercised)),
+            )
+        )
     head = ("model", "configuration", "mutants", *FATES, "unexercised properties")
     return f"{HEAD}\n{table(head, rows)}\n"
 
@@ -48,10 +67,12 @@ def hidden(record: ModelRecord) -> int:
     return sum(s.verdict not in ("equivalent", "undecided") for s in record.equivalent)
 
 
-def page(plans: Plans, records: Mapping[str, ModelRecord], name: str) -> str:
-    """The unexercised properties and the survivors of a model."""
-    head = f"# {name}: mutants\n\n{BY}. [All models](../mutants.md).\n"
-    return "\n".join([head, *_lines(plans, records, name)])
+def page(plans: Plans, records: Mapping[str, ModelRecord], protocol: str, models: Iterable[str]) -> str:
+    """The unexercised properties and the survivors of a protocol's models."""
+    parts = [f"# {protocol}: mutants", "", f"{BY}. [All models](mutants.md).", ""]
+    for name in models:
+        parts += [f"## {name}", "", *_lines(plans, records, name)]
+    return "\n".join(parts)
 
 
 FATES = ("killed", "equivalent", "survived", "clipped", "undecided", "raised", "refused")

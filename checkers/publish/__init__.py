@@ -28,7 +28,7 @@ from reassure.checkers.ledger.trace_store import TraceStore, trace_files
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.publish import commands_page, front_page, record_schema, sessions
 from reassure.checkers.publish.gate_run import GateRun
-from reassure.checkers.publish.model_pages import PROTOCOLS, pages_of_claims, pages_of_models
+from reassure.checkers.publish.model_pages import PROTOCOLS, pages_of_claims, pages_of_models, protocol_of
 from reassure.checkers.publish.trace_pages import pages_of_traces
 from reassure.spec import claims
 from reassure.spec.claims import statements
@@ -68,7 +68,7 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
     sealed = sealed_traces()
     runs = findings.names_of_runs(ledger_entries)
     texts |= pages_of_traces(sealed.files(), sealed.uses, runs, COUNTEREXAMPLES)
-    texts |= mutant_page.mutant_pages(*mutant_record.of_the_project(), COUNTEREXAMPLES)
+    texts |= mutant_page.mutant_pages(*mutant_record.of_the_project(), COUNTEREXAMPLES, protocol_of)
     record, cases = findings.recorded(), findings.cases(ledger_entries)
     for headline in dict.fromkeys(case.headline for case in cases):
         for name, of_it in findings.tests_of([case for case in cases if case.headline == headline], record):

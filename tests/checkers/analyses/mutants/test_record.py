@@ -188,11 +188,11 @@ def test_what_is_unexercised(plans: Plans) -> None:
 
 def test_the_page_lists_survivors_and_what_is_unexercised(plans: Plans) -> None:
     records = {"kraft": record(), "core": record(set=["brokers=4"], mutants=7, judged=7)}
-    text = index(records)
-    assert "| [`kraft`](mutants/kraft.md) | default | 7 of 12 | 6 | 0 | 1 | 0 | 0 | 0 | 0 | 1 |\n" in text
-    assert "| [`core`](mutants/core.md) | brokers=4 | 7 | 6 | 0 | 1 | 0 | 0 | 0 | 0 | 1 |\n" in text
-    assert "- unexercised: `b`: it has none\n" in page(plans, records, "kraft")
-    text = page(plans, records, "core")
+    text = index(records, lambda model: f"of_{model}")
+    assert "| [`kraft`](mutants-of_kraft.md#kraft) | default | 7 of 12 | 6 | 0 | 1 | 0 | 0 | 0 | 0 | 1 |\n" in text
+    assert "| [`core`](mutants-of_core.md#core) | brokers=4 | 7 | 6 | 0 | 1 | 0 | 0 | 0 | 0 | 1 |\n" in text
+    assert "- unexercised: `b`: it has none\n" in page(plans, records, "of_kraft", ["kraft"])
+    text = page(plans, records, "examples", ["core"])
     assert "- unexercised: `b`: **no reason is stated**\n" in text
     assert "| `core.py:56` lowest | function exchanged: `min(a \\| b) -> max(a \\| b)` | survived: others |\n" in text
 
@@ -203,11 +203,11 @@ def test_the_page_says_which_bound_hides_a_mutant(plans: Plans) -> None:
              "undecided": "with brokers=4: undecided: 200,000 states"}  # fmt: skip
     equivalent = [replace(SURVIVOR, verdict=verdict, note=note) for verdict, note in notes.items()]
     records = {"core": record(counts={"killed": 4, "equivalent": 3}, equivalent=equivalent, wider=[["brokers=4"]])}
-    text = page(plans, records, "core")
+    text = page(plans, records, "examples", ["core"])
     assert "\n3 mutants are equivalent in this configuration; wider ones tell 1 of them from the model.\n" in text
     assert text.count("| `core.py:56` lowest | ") == 4
     assert "`min(a \\| b) -> max(a \\| b)` | with brokers=4: killed: a (6 states) |\n" in text
-    assert "| 4 | 3 (1 by its bounds) | 0 |" in index(records)
+    assert "| 4 | 3 (1 by its bounds) | 0 |" in index(records, lambda model: f"of_{model}")
 
 
 def test_a_verdict_says_which_of_its_properties_are_unexercised(plans: Plans) -> None:
