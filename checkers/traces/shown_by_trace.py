@@ -34,6 +34,12 @@ def of_each_configuration(meta: Meta) -> list[Meta]:
     return metas
 
 
+def every_property(meta: Meta) -> dict[str, str | None]:
+    """The properties that a trace is about under any of its configurations, with their kinds; its own first."""
+    metas = of_each_configuration(meta)[::-1]
+    return {name: kind for about in metas for name, kind in properties_of(about).items()}
+
+
 def _also(meta: Meta) -> list[Meta]:
     """The other configurations, the last one first: what is read at the end is nearest to the trace's own."""
     also = meta.get("also", [])

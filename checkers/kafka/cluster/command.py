@@ -49,8 +49,8 @@ from reassure.checkers.request.argument_types import positive, whole
 from reassure.checkers.request.declared import Option
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.request.shared_options import BUDGET, JSON, MEMORY, OF_TRACE, QUIET, SEED, TRACE
+from reassure.checkers.traces.shown_by_trace import every_property
 from reassure.spec.kafka.releases import minor
-from reassure.spec.semantics.trace import properties_of
 
 SUBCOMMANDS = {
     "cluster": Subcommand(
@@ -294,7 +294,7 @@ def _runs(args: argparse.Namespace) -> dict[tuple[Release, bool], list[ClusterRu
     requested = _releases(args.release)
     for path in args.traces:
         trace, own = controller_traces(path, args.model)[-1]
-        names = properties_of(itf(path)["#meta"])
+        names = every_property(itf(path)["#meta"])
         promise = next((name for name in names if name in EFFECTS), next(iter(names), ""))
         try:
             plan = schedule(trace, promise in PAUSED)

@@ -69,7 +69,7 @@ from reassure.checkers.request.shared_options import (
     SPARK,
     TRACE,
 )
-from reassure.spec.semantics.trace import properties_of
+from reassure.checkers.traces.shown_by_trace import every_property
 
 AS_REQUESTED = (StopReason.COMPLETE, StopReason.DEPTH)
 KEPT_MODEL = "kraft_kafka"
@@ -423,7 +423,7 @@ def run_test(args: argparse.Namespace, console: Console) -> Exit:
     trace, own = trace_with_commands(args.trace, args.model)
     kafka = named_release(args.release) if args.release else own
     promise = args.property or meta.get("property", "")
-    if args.property and promise not in properties_of(meta):
+    if args.property and promise not in every_property(meta):
         raise Failure(Exit.USAGE, f"{args.trace} is not about {promise}")
     name = promise or args.trace.name.split(".")[0]
     program = reproduction(trace, kafka, name, promise) if args.main else None

@@ -13,6 +13,7 @@ from reassure.checkers.api import check, load
 from reassure.checkers.cli.main import main
 from reassure.checkers.ledger.trace_store import TraceStore, is_sealed, paths, trace_files
 from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.traces.shown_by_trace import every_property
 from tests.helpers.committed_traces import committed_file
 
 RELEASES = ("4.2", "4.3", "4.4")
@@ -151,6 +152,7 @@ def test_one_run_under_several_configurations_is_one_file(tmp_path: Path) -> Non
     assert (meta["config"], meta["properties"]) == (of_narrow["#meta"]["config"], {"rolling_back_ends": "step"})
     both = {"isr_within_replicas": "invariant", "rolling_back_ends": "step"}
     assert meta["also"] == [{"set": {"admin_requests": 3}, "properties": both}]
+    assert list(every_property(meta)) == ["rolling_back_ends", "isr_within_replicas"]
     assert meta["repro"] == "reassure check kraft_kafka --set=disturbances=0"
     assert TraceStore.read(tmp_path).traces == store.traces
     assert set(paths([path])) == {narrow, wide, other}

@@ -196,7 +196,7 @@ def test_a_property_without_an_assertion_is_told(capsys: pytest.CaptureFixture[s
 
 
 def test_one_of_several_properties_is_asserted(capsys: pytest.CaptureFixture[str]) -> None:
-    path = committed_file("kraft_kafka", "retarget_replaces_the_target", release="4.4")
+    path = committed_file("kraft_kafka", "leads_where_it_was_asked_to", release="4.4")
     assert list(json.loads(path.read_text())["#meta"]["properties"]).index("retarget_replaces_the_target") > 0
     command = ["kafka", "test", str(path), "--property"]
     assert main([*command, "retarget_replaces_the_target"]) == Exit.OK.value
