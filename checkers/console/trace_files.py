@@ -27,7 +27,7 @@ def trace_file(named: Path, folder: Path | None = None) -> Path:
 
     folder: of the project's traces. `Failure` for a name that is not known, with the nearest ones.
     """
-    name, traces = named.as_posix(), folder or home().resolve().parent / "counterexamples"
+    name, traces = named.as_posix(), folder or project_traces()
     if named.exists() or named.suffix == ".json" or not NAME.fullmatch(name):
         return named
     short_names = _short_names(traces)
@@ -39,6 +39,16 @@ def trace_file(named: Path, folder: Path | None = None) -> Path:
     near = near or [known for known in short_names if known.partition("/")[0] == folder_of][:SHOWN]
     meant = f"; the nearest are {', '.join(near)}" if near else did_you_mean(named)
     raise Failure(Exit.USAGE, f"{named}: No such file or directory, and no trace has this name{meant}")
+
+
+def is_short_name(name: str) -> bool:
+    """Whether one of the project's traces has this name."""
+    return name in _short_names(project_traces())
+
+
+def project_traces() -> Path:
+    """The folder of the project's traces."""
+    return home().resolve().parent / "counterexamples"
 
 
 @cache

@@ -27,6 +27,7 @@ from typing import Any
 
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.console.gate_kind import GateKind
+from reassure.checkers.console.trace_files import is_short_name
 from reassure.checkers.gate import values
 from reassure.checkers.gate.kinds import DEFAULT_KIND, KINDS, kind_of, options, schema_of, takes
 from reassure.checkers.gate.values import Schema, described, fits
@@ -229,7 +230,9 @@ def _entry(path: Path, number: int, entry: dict[str, Any], engine: str | None) -
             options_of[key] = _model(path, options_of[key])
     for key, option in options(kind).items():
         if option.type is Path and key in options_of:
-            options_of[key] = str(path.parent / options_of[key])
+            beside = path.parent / options_of[key]
+            if key != "trace" or beside.exists() or not is_short_name(options_of[key]):
+                options_of[key] = str(beside)
     if engine and takes(kind, "engine"):
         options_of["engine"] = engine
     return Check(

@@ -50,6 +50,24 @@ def test_a_name_that_is_not_known(name: str, near: str, folder: Path) -> None:
     assert str(refused.value) == f"{name}: No such file or directory, and no trace has this name{near}"
 
 
+def test_a_check_of_a_gate_file_takes_a_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the gate's file is; a file beside it of that name is that file, and another name is a path."""
+    folder = tmp_path / "sub"
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    entry = '[[check]]\nkind = "replay"\ntrace = "{}"\nexpect = "pass"\n'
+    (folder / "gate.toml").write_text(entry.format("die_hard/goal_not_reached"))
+    assert said(capsys, "gate", "sub/gate.toml", "-j", "1")[0] == 0
+    (folder / "die_hard").mkdir()
+    (folder / "die_hard" / "goal_not_reached").write_text("{}")
+    assert said(capsys, "gate", "sub/gate.toml", "-j", "1")[0] != 0
+    (folder / "gate.toml").write_text(entry.format("finding-99"))
+    code, out, err = said(capsys, "gate", "sub/gate.toml", "-j", "1")
+    assert code != 0 and "sub/finding-99" in out + err
+
+
 def test_commands_take_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, by_name, _ = said(capsys, "show", "finding-3")
     assert code == 0 and "rolling_back_ends is violated after 2 steps" in by_name
