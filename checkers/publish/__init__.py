@@ -66,7 +66,7 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
     }
     texts |= pages_of_claims(ledger_entries, ROOT / "models")
     sealed = sealed_traces()
-    runs = findings.names_of_runs(ledger_entries)
+    runs = findings.told_runs(ledger_entries)
     texts |= pages_of_traces(sealed.files(), sealed.uses, runs, COUNTEREXAMPLES)
     texts |= mutant_page.mutant_pages(*mutant_record.of_the_project(), COUNTEREXAMPLES, protocol_of)
     record, cases = findings.recorded(), findings.cases(ledger_entries)

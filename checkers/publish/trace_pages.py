@@ -43,17 +43,22 @@ HEAD_BY_MODEL = f"""# Runs that no claim needs
 name: `reassure show core_liveness/a_pending_reassignment_ends`."""
 
 
+FindingRun = tuple[str, str, str, Path]
+"""The run of a finding: its name, the claim, the finding's title, and the file."""
+
+
 def pages_of_traces(
-    traces: Sequence[StoredTrace], uses: TraceUses, findings: Mapping[str, Path], folder: Path
+    traces: Sequence[StoredTrace], uses: TraceUses, findings: Sequence[FindingRun], folder: Path
 ) -> dict[Path, str]:
-    """The two pages and the table of names, by path. findings: files by name. folder: of the traces."""
-    named = {name: path.relative_to(folder).as_posix() for name, path in findings.items()}
-    names = named | {name: file for name, file in _names(traces, uses).items() if name not in named}
+    """The three pages and the table of names, by path. folder: of the traces."""
+    names = _names(traces, uses)
+    for name, claim, _, path in findings:
+        names[name] = names[claim] = path.relative_to(folder).as_posix()
     by_folder: dict[str, list[StoredTrace]] = {}
     for trace in sorted(traces, key=short):
         by_folder.setdefault(trace.name.partition("/")[0], []).append(trace)
     mutants = by_folder.pop(MUTANTS, [])
-    index = [HEAD, *_findings(traces, named), *_by_document(by_folder)]
+    index = [HEAD, *_findings(traces, findings, folder), *_by_document(by_folder)]
     index += ["## Mutants", "", _rows(mutants), ""] if mutants else []
     by_page: dict[str, list[str]] = {BY_MODEL: [HEAD_BY_MODEL], OF_FIRST: [HEAD_BY_MODEL]}
     for name in (name for name in by_folder if not _is_claim(name)):
@@ -66,13 +71,12 @@ def pages_of_traces(
     }
 
 
-def _findings(traces: Sequence[StoredTrace], named: Mapping[str, str]) -> list[str]:
-    """The table of those names that are not of claims."""
-    files = {trace.name: trace for trace in traces}
+def _findings(traces: Sequence[StoredTrace], findings: Sequence[FindingRun], folder: Path) -> list[str]:
+    """The table of findings, with their titles."""
+    files = {folder / trace.name: trace for trace in traces}
     rows = [
-        (f"[{name}]({file})", what_happens(files[file]), _steps(files[file]), _releases(files[file]))
-        for name, file in named.items()
-        if not name[1:].isdigit()
+        (f"[{name}]({files[path].name}), {claim}", f"{title}.", _steps(files[path]), _releases(files[path]))
+        for name, claim, title, path in findings
     ]
     return ["## Findings in released Kafka", "", table(COLUMNS, rows), ""] if rows else []
 

@@ -257,13 +257,14 @@ def _numbered(found: list[Entry], headlines: tuple[Headline, ...]) -> list[tuple
     return list(enumerate((list(group) for _, group in groupby(cases(found, headlines), lambda c: c.headline)), 1))
 
 
-def names_of_runs(found: list[Entry]) -> dict[str, Path]:
-    """The run that each finding is told by, in the newest release that has it: as `finding-1`, and by its claim."""
-    paths: dict[str, Path] = {}
+def told_runs(found: list[Entry]) -> list[tuple[str, str, str, Path]]:
+    """The run that each finding is told by, in the newest release that has it: name, claim, title and file."""
+    runs = []
     for number, several in _numbered(found, HEADLINES):
         if broken := [case for case in several if case.counts]:
-            paths |= {f"finding-{number}": broken[-1].path, several[0].headline.claim: broken[-1].path}
-    return paths
+            headline = broken[-1].headline
+            runs.append((f"finding-{number}", headline.claim, headline.title, broken[-1].path))
+    return runs
 
 
 def _by_release(broken: list[Case]) -> str:
