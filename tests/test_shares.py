@@ -59,6 +59,7 @@ def test_a_process_is_given_whole_shares(request: pytest.FixtureRequest) -> None
         made.add_node_collection(process, tests)
     made.schedule()
     assert [[share_of(tests[n]) for n in process.given] for process in processes] == [
-        ["checkers/engines/spark"] * 3, ["checkers/kafka/controller"] * 3,
-    ]  # fmt: skip
+        ["checkers/engines/spark"] * 3,
+        ["checkers/kafka/controller"] * 3,
+    ]
     assert made.workqueue == OrderedDict({"spec/test_trace.py": dict.fromkeys(TRACE, False)})

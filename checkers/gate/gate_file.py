@@ -159,8 +159,9 @@ def schema() -> Schema:
     for kind in KINDS:
         this = {**keys(kind), "kind": {"const": kind}}
         must = required(kind) + ([] if kind == DEFAULT_KIND else ["kind"])
-        kinds.append({"title": kind, "type": "object", "properties": this, "additionalProperties": False,
-                      "required": must})  # fmt: skip
+        kinds.append(
+            {"title": kind, "type": "object", "properties": this, "additionalProperties": False, "required": must}
+        )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The file of reassure gate",

@@ -62,8 +62,9 @@ def run_again(
     """Repeats a sample of what other engines gave. runs: with their properties; stale records are left out."""
     subjects, again = Subjects(), RunAgain()
     others = by_other_engines(runs, ledger)
-    fresh = {run: r for run, r in others.items()
-             if (r.sha256, r.values) == (subjects.of(run).sha256, subjects.values(run))}  # fmt: skip
+    fresh = {
+        run: r for run, r in others.items() if (r.sha256, r.values) == (subjects.of(run).sha256, subjects.values(run))
+    }
     for run in sample(fresh):
         say(f"running again: {run.key}")
         record, old = others[run], others[run]

@@ -75,8 +75,9 @@ class _Watcher(threading.Thread):
     asked: whether one came.
     """
 
-    def __init__(self, handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], object]],
-                 cancel: Callable[[], None]) -> None:  # fmt: skip
+    def __init__(
+        self, handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], object]], cancel: Callable[[], None]
+    ) -> None:
         super().__init__(daemon=True)
         self.handlers, self.cancel = handlers, cancel
         self.asked = self.insisted = False

@@ -352,7 +352,7 @@ def _property_result(name: str, kind: str, engine: EngineResult) -> PropertyResu
     note = "; ".join(text for text in (beyond, fact.note or remark) if text)
     return PropertyResult(
         name, kind, status, fact.trace, depth, note, fact.counterexample_to_induction, fact.elsewhere, premise
-    )  # fmt: skip
+    )
 
 
 def _status(temporal: bool, fact: PropertyFact | None, engine: EngineResult) -> tuple[PropertyStatus, str]:

@@ -175,7 +175,7 @@ SIMULATE = (
         weight,
         repeatable=True,
     ),
-)  # fmt: skip
+)
 """The options of `simulate`."""
 PROVE = (
     *common("prove only these properties of states and steps; of covers, look for these by random walks"),

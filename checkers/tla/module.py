@@ -44,9 +44,10 @@ from reassure.spec.semantics.interpreter import BoundModel
 
 STEP_OR_END = "In place of Next, without -deadlock{}, TLC searches for deadlocks faster than by NoDeadlock."
 STANDARD = {
-    "Integers": "", "Sequences": r"\b(?:Seq|Len|Append|Head|Tail|SubSeq|SelectSeq)\(|\\o\b",
+    "Integers": "",
+    "Sequences": r"\b(?:Seq|Len|Append|Head|Tail|SubSeq|SelectSeq)\(|\\o\b",
     "FiniteSets": r"\b(?:Cardinality|IsFiniteSet)\(",
-}  # fmt: skip
+}
 """The standard modules, by what a module that needs them has in its text."""
 WIDTH = 99
 """Columns of the module."""

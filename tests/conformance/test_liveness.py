@@ -117,7 +117,7 @@ LINE = ((0, 1), (1, 2))
         # A shorter stem goes before a shorter loop.
         ({"go": Steps(((0, 1), (1, 2), (2, 0), (2, 3)), "weak"), "end": Steps(((3, 4),))}, [0], [6], "( 0 1 2 )"),
     ],
-)  # fmt: skip
+)
 def test_known_graphs(
     engine: str, actions: dict[str, Steps], premise: list[int], goal: list[int], expected: str, tmp_path: Path
 ) -> None:
@@ -221,7 +221,7 @@ ALL_BEYOND = "every fair run that satisfies its premise leaves a bound (at)"
         # What leaves the bound need not happen.
         ({"go": Steps(CIRCLE, "weak"), "out": Steps(LEAVES)}, [0], [1], "holds_within_bounds", None, None),
     ],
-)  # fmt: skip
+)
 def test_fair_runs_that_leave_a_bound(
     engine: str,
     actions: dict[str, Steps],
@@ -253,12 +253,13 @@ def test_fair_runs_that_leave_a_bound(
     [
         ({"go": Steps(((0, 1), (1, 2), (2, 3)), "weak")}, "vacuous", "every fair run leaves a bound (at)"),
         (
-            ONE_MAY_END, "holds_within_bounds",
+            ONE_MAY_END,
+            "holds_within_bounds",
             "no fair run within the bounds (at) goes through 1 of 3 states; assuming weak fairness of go",
         ),
         ({"go": Steps(((0, 1), (0, 3), (1, 2)), "weak")}, "holds_within_bounds", "assuming weak fairness of go"),
     ],
-)  # fmt: skip
+)
 def test_no_fair_run_stays_within_the_bound(
     engine: str, declared: str, actions: dict[str, Steps], expected: str, note: str, tmp_path: Path
 ) -> None:

@@ -241,7 +241,7 @@ def disks(folder: Path, rng: random.Random, times: int) -> Iterator[str]:
         *(["gate", o] for o in ("--json={}", "--trace-dir={}", "--junit={}", "--sarif={}", "--html={}")),
         ["new", "another", "--dir={}"],
         ["check", mine, "--engine=spark", "--master=local[1]", "--out={}"],
-    ]  # fmt: skip
+    ]
     (folder / "file").write_text("x")
 
     def no_room() -> None:

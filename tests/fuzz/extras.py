@@ -89,8 +89,9 @@ class Extras(Bodies):
         self, name: str, params: list[tuple[str, Kind, str | None]], result: Kind, body: list[str], more: str = ""
     ) -> str:
         """The text of a function; it takes the configuration if its body reads it."""
-        annotated = [f"{n}: {'int' if isinstance(k, Int) and not more else k.text}{f' = {d}' if d else ''}"
-                     for n, k, d in params]  # fmt: skip
+        annotated = [
+            f"{n}: {'int' if isinstance(k, Int) and not more else k.text}{f' = {d}' if d else ''}" for n, k, d in params
+        ]
         if self.config_used:
             place = next((i for i, (_, _, d) in enumerate(params) if d), len(params))
             annotated.insert(place, "c: Config")

@@ -19,7 +19,7 @@ from tests.fuzz.kinds import (
     Sequence,
     SetOf,
     Sort,
-)  # fmt: skip
+)
 from tests.fuzz.leaves import Helper, Scope, Taste
 
 HEADER = """\

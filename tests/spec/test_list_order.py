@@ -90,8 +90,9 @@ def test_every_order(pairs: list[tuple[str, str]], first: int) -> None:
         for _ in range(4):
             items: Values = {name: tuple(rng.choices(range(3), k=rng.randrange(4))) for name in "abc"}
             items |= {name: rng.randrange(8) for name in "xy"}
-            cases = [(value(formula, leaves), value(every, leaves), value(some, leaves))
-                     for leaves in orders(items, pairs)]  # fmt: skip
+            cases = [
+                (value(formula, leaves), value(every, leaves), value(some, leaves)) for leaves in orders(items, pairs)
+            ]
             assert all(exact or not low for exact, low, _ in cases)
             assert all(high or not exact for exact, _, high in cases)
             assert len({case[1:] for case in cases}) <= 1

@@ -198,7 +198,7 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
             strongest = assumptions or all_fair([a.name for a in bound.model.actions], "strong")
             liveness = Liveness(
                 bound, lowered, kernel, rows, names, search.allow, limits.clock.look, threads, True, strongest
-            )  # fmt: skip
+            )
             paths = exploration.paths()
             for claim in claims:
                 progress.proof(f"fairness that {claim.name} needs")

@@ -88,7 +88,7 @@ class Judge:
         self.classes = ExactClasses.of(self.lowered, self.start, self.layout, options.symmetry)
         self.search = MutantSearch(
             bound, self.lowered, self.layout, options, limits, look, self.whole_runs, self.classes
-        )  # fmt: skip
+        )
         self.base = self.search.decide_whole_runs(self.search.run(self.start))
         self.whole_runs -= self.base.violated.keys()
         """The properties about whole runs that can kill."""

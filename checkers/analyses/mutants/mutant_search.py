@@ -154,7 +154,7 @@ class MutantSearch:
         """The same search without classes."""
         return MutantSearch(
             self.bound, self.lowered, self.layout, self.options, self.limits, self.look, self.whole_runs
-        )  # fmt: skip
+        )
 
     @property
     def steps(self) -> CompiledKernel:

@@ -117,15 +117,17 @@ def _observed(data: Any, kind: Type, path: str) -> Any:
                 near = difflib.get_close_matches(name, kinds, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(kinds)}"
                 raise TraceError(f"{path} has no field {name}; {hint}")
-        return _known({name: (_observed(value, kinds[name], f"{path}.{name}"), kinds[name])
-                       for name, value in data.items()})  # fmt: skip
+        return _known(
+            {name: (_observed(value, kinds[name], f"{path}.{name}"), kinds[name]) for name, value in data.items()}
+        )
     if isinstance(kind, MapType) and isinstance(data, dict):
         keys = {key_text(k, kind.key): k for k in kind.key.values()}
         for text in data:
             if text not in keys:
                 raise TraceError(f"{path} has no key {text}; it has {', '.join(keys)}")
-        return _known({keys[text]: (_observed(v, kind.value, f"{path}[{text}]"), kind.value)
-                       for text, v in data.items()})  # fmt: skip
+        return _known(
+            {keys[text]: (_observed(v, kind.value, f"{path}[{text}]"), kind.value) for text, v in data.items()}
+        )
     try:
         return from_plain(data, kind)
     except TraceError as error:

@@ -139,4 +139,4 @@ def conclusion(
     stopped = (runs.stopped if runs is not None else None) or exploration.stopped
     return EngineResult(
         summary, stats, stopped, exploration.complete, facts, tuple(covers), exploration.actions, raised
-    )  # fmt: skip
+    )

@@ -166,7 +166,7 @@ class _Check:
         classes = self._classes(start)
         kernel = compiled(
             self.prepared.lowered, layout, parameters=self.cluster.steps, representatives=classes.functions
-        )  # fmt: skip
+        )
         local = is_local(self.cluster.master)
         run = self.started = DistributedRun(
             kernel, directory, partitions, lambda: self.session.result().context, key,
@@ -261,7 +261,7 @@ class _Check:
             shuffled = sum(c.shuffled for c in run.commits)
             self.progress.report(
                 len(run.commits), generated, run.distinct, waiting, run.memory, f"{shuffled / 2**20:,.0f} MiB shuffled"
-            )  # fmt: skip
+            )
 
         return report
 

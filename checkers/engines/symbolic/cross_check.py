@@ -30,7 +30,7 @@ from reassure.spec.language.types import (
     SeqType,
     SetType,
     Type,
-)  # fmt: skip
+)
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step
 

@@ -349,7 +349,7 @@ def prove(prepared: Prepared, options: SearchOptions, progress: Progress, proof:
     stats.seconds["search"] = time.monotonic() - clock.began
     return EngineResult(
         summary, stats, stopped, stopped.reason is StopReason.COMPLETE, facts, tuple(covers), raised=raised
-    )  # fmt: skip
+    )
 
 
 def _end(prover: Prover, facts: Mapping[str, PropertyFact]) -> Stop:
@@ -403,7 +403,7 @@ def _fact(prover: Prover, name: str, finished: bool, stopped: Stop | None) -> Pr
     evidence = Evidence.NONE_TO_DEPTH if searched else Evidence.OPEN
     return PropertyFact(
         evidence, note=result.note, counterexample_to_induction=tuple(result.counterexample_to_induction)
-    )  # fmt: skip
+    )
 
 
 def covers_by_walks(scout: Scout, options: SearchOptions) -> list[CoverResult]:

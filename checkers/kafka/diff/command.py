@@ -88,7 +88,7 @@ OPTIONS = (
         Path,
         output=True,
     ),
-)  # fmt: skip
+)
 
 
 def _figures(record: Record) -> dict[str, int]:

@@ -55,9 +55,10 @@ def test_fairness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "fairness", path)
     assert code == 16
     assert [line for line in out.splitlines() if "  " in line] == [
-        f"a_leader_comes  vacuous: {PREMISE}", f"there_is_a_leader  vacuous: {LEAVES}",
+        f"a_leader_comes  vacuous: {PREMISE}",
+        f"there_is_a_leader  vacuous: {LEAVES}",
         f"a_leader_stays  vacuous: {LEAVES}",
-    ]  # fmt: skip
+    ]
     words = ("fairness", path, "--set=won=1", "--property=a_leader_comes", f"--json={record}")
     code, out, _ = said(capsys, *words)
     assert code == 0

@@ -133,8 +133,9 @@ def test_a_sweep_may_have_configurations_that_pass_and_others_that_do_not() -> N
         (Exit.DRIFT, "falls: a trace of 3 states, pinned 4")
     ]
     assert problems_of_sweep("safety-violation", whole, **NOTHING | {"violated": {"holds": None}}) == [
-        (Exit.EXPECTATION, "violated: falls, trace of 3 states"), (Exit.EXPECTATION, "not violated: holds"),
-    ]  # fmt: skip
+        (Exit.EXPECTATION, "violated: falls, trace of 3 states"),
+        (Exit.EXPECTATION, "not violated: holds"),
+    ]
     assert (Exit.EXPECTATION, "brokers=4: expected pass, got safety-violation") in problems_of_sweep(
         "pass", whole, **NOTHING
     )

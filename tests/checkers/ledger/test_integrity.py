@@ -314,8 +314,9 @@ def test_engines_that_changed(ran: Path, capsys: pytest.CaptureFixture[str]) -> 
     out, err = capsys.readouterr()
     assert "these engines repeated 2 runs of another version, with the results of the ledger\n" in out
     assert sorted(err.splitlines()) == [
-        "running again: check die_hard", "running again: check two_phase_commit managers=2",
-    ]  # fmt: skip
+        "running again: check die_hard",
+        "running again: check two_phase_commit managers=2",
+    ]
     assert main(["claims"]) == 15  # nothing was noted
     assert main(["claims", "--refresh"]) == 0
     assert main(["claims"]) == 0

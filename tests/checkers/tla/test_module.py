@@ -89,8 +89,9 @@ def test_a_guard_in_a_filter_counts_where_the_filters_before_it_hold(tmp_path: P
     positive = "\ndef positive(n: Node, s: State) -> bool:\n    require(s.number > 0)\n    return n in s.alive\n"
     text = exported(
         "require(any(n == s.leader for n in s.alive if n != Node(1) if positive(n, s)))\n    return s",
-        tmp_path, PRELUDE + positive,
-    )  # fmt: skip
+        tmp_path,
+        PRELUDE + positive,
+    )
     assert "\\A n \\in alive : n # 1 => positive_enabled(" in text
 
 

@@ -92,7 +92,7 @@ def test_a_loop_is_told(engine: str, tmp_path: Path, capsys: pytest.CaptureFixtu
             ["clipped at the bound of at: go(to=8)"],
         ),
     ],
-)  # fmt: skip
+)
 def test_what_a_loop_leaves_out_is_told(
     actions: dict[str, Steps], lines: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -110,7 +110,7 @@ class Kernel:
         shape = self.shape
         return ModelCode(
             check, expand, shape.row_words, shape.step_words, shape.step_claims, shape.parameter_words or 0
-        )  # fmt: skip
+        )
 
     def with_steps(self) -> ModelCode | None:
         """The code whose successors are no representatives; None if it has none that are."""

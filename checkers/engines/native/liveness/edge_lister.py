@@ -334,9 +334,7 @@ def beyond_bounds_alone(lowered: LoweredModel, numbers: Sequence[int]) -> Lowere
         leaves = Check("require", g.or_(*(clip.condition for clip in action.clips)), "", "", 0)
         actions.append(replace(action, checks=(*action.checks, leaves), clips=(), next_leaves=same))
     no_claims = tuple(() for _ in actions)
-    return replace(
-        lowered, actions=tuple(actions), state_formulas=(), step_formulas=no_claims, terminal_formulas=()
-    )  # fmt: skip
+    return replace(lowered, actions=tuple(actions), state_formulas=(), step_formulas=no_claims, terminal_formulas=())
 
 
 class ClippedSteps:

@@ -60,7 +60,7 @@ CHANGES = {
     ),
     "by another name": ("def reset", "def restart"),
     "fewer crashes": ("require(node in s.alive)", "require(node in s.alive and s.n < 2)"),
-}  # fmt: skip
+}
 
 
 def written(folder: Path, name: str, text: str, options: str = "") -> str:

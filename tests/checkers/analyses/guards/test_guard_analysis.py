@@ -158,8 +158,9 @@ def flip(s: State) -> State:
     monkeypatch.setattr(GuardSearches, "search", limited)
     code, verdicts = guards_of(tmp_path, text)
     assert (code, [verdict for verdict, _ in verdicts.values()]) == (
-        5, ["load-bearing", "undecided", "not needed", "not needed"]
-    )  # fmt: skip
+        5,
+        ["load-bearing", "undecided", "not needed", "not needed"],
+    )
     record = json.loads((tmp_path / "g.json").read_text())
     assert (record["verdict"], record["complete"], record["guards"][1]["note"]) == ("inconclusive", True, why)
     assert f"undecided: {why}\n" in capsys.readouterr().out

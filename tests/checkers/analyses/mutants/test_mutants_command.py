@@ -44,14 +44,10 @@ def test_the_table_names_survivors_and_what_each_property_kills(
     )
     found = record(tmp_path / "m.json")
     assert (found["verdict"], found["complete"], found["stop_reason"]) == ("expectation-mismatch", True, "complete")
-    assert found["counts"] == {
-        "killed": 15, "survived": 6, "equivalent": 2, "refused": 1, "raised": 2, "clipped": 1
-    }  # fmt: skip
+    assert found["counts"] == {"killed": 15, "survived": 6, "equivalent": 2, "refused": 1, "raised": 2, "clipped": 1}
     assert found["unexercised"] == ["is_no_set_of_three"]
     assert (found["mutants_of_model"], found["mutants_chosen"], len(found["mutants"])) == (27, 27, 27)
-    assert found["noticed"][0] == {
-        "name": "value_is_small", "kills": 5, "alone": 5, "violated_by_the_model": False
-    }  # fmt: skip
+    assert found["noticed"][0] == {"name": "value_is_small", "kills": 5, "alone": 5, "violated_by_the_model": False}
     assert found["mutants"][4] == {
         "file": "mine.py", "line": 24, "function": "is_small", "kind": "comparison exchanged", "before": "s.value < 1",
         "after": "s.value <= 1", "verdict": "killed", "killed_by": {"value_is_small": 3}, "note": "",

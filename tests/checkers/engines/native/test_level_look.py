@@ -82,8 +82,9 @@ def test_the_smallest_states(
         assert look.smallest(level, wanted) == expected
         kinds |= {
             "successor" if w.successor else "raises" if w.raises else "step" if w.flag[0] else "state"
-            for w, row in zip(wanted, expected, strict=True) if row is not None
-        }  # fmt: skip
+            for w, row in zip(wanted, expected, strict=True)
+            if row is not None
+        }
     assert kinds >= ({"raises", "state", "step", "successor"} if name == "raising" else {"state", "successor"})
 
 

@@ -66,9 +66,10 @@ REMOVED: Changes = {
 }  # fmt: skip
 KILLED: Changes = {"kill 1": {"unfenced_now": {1, 3}}, "start 1": {"unfenced_now": {1, 2, 3}}}
 CAUGHT_UP: Changes = {
-    "begin 1": {"isr": {1}, "logs_now": {(1, ""): 5000}}, "rest 1": {"logs_now": {(1, ""): 5000, (2, ""): 312}},
+    "begin 1": {"isr": {1}, "logs_now": {(1, ""): 5000}},
+    "rest 1": {"logs_now": {(1, ""): 5000, (2, ""): 312}},
     "throttle 2": {"isr": {1, 2}, "logs_now": {(1, ""): 5000, (2, ""): 5000}},
-}  # fmt: skip
+}
 BELOW: Changes = {"kill 1": {"isr": {1}}, "produce 1": {"logs_now": {(1, ""): 5100, (2, ""): 5000}}}
 DEPOSED: Changes = {
     "pause 1": {"leader": 2}, "resume 1": {"isr": {1, 2}}, "rest 1": {"logs_now": {(1, ""): 100, (2, ""): 100}},
@@ -76,10 +77,11 @@ DEPOSED: Changes = {
 OLD, NEW, AGAIN_3 = (IsrRequest({1: 12, 2: 13}, "INELIGIBLE_REPLICA"), IsrRequest({1: 12, 2: 70}, "NONE"), {2: 70})
 OF_3 = IsrRequest({1: 12, 3: 14}, "NONE")
 KNOWN: Changes = {
-    "begin 1": {"isr": {1}, "logs_now": {(1, ""): 5000}}, "start 1": {"epochs": AGAIN_3},
+    "begin 1": {"isr": {1}, "logs_now": {(1, ""): 5000}},
+    "start 1": {"epochs": AGAIN_3},
     "throttle 2": {"isr": {1, 3}, "logs_now": {(1, ""): 5000, (2, ""): 5000}, "requests": [OF_3]},
     "release 1": {"isr": {1, 2, 3}, "requests": [OF_3, NEW]},
-}  # fmt: skip
+}
 ON_ITS_WAY: Changes = {
     "begin 1": {"isr": {1}}, "throttle 2": {"held": 1}, "start 1": {"epochs": AGAIN_3},
     "release 1": {"isr": {1, 2}, "requests": [OLD, NEW]},

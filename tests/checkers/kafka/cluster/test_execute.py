@@ -201,8 +201,9 @@ def test_what_cannot_be_measured_is_neither_there_nor_not(
         lost_records(executor, plan, unread)
     assert nothing_more(executor, plan, unread) == Outcome(None, "the records could not be read: TIMEOUT: no")
     going_on = replace(
-        plan.start, partition=replace(plan.start.partition, isr=frozenset({1}), adding=frozenset({3}))  # type: ignore[arg-type]
-    )  # fmt: skip
+        plan.start,
+        partition=replace(plan.start.partition, isr=frozenset({1}), adding=frozenset({3})),  # type: ignore[arg-type]
+    )
     cluster.watch.states.append(SeenState(1, going_on))
     with pytest.raises(Failure, match=r"^the reassignment goes on after 0 s$"):
         other_replicas(executor, plan, execution)

@@ -38,9 +38,7 @@ def test_ten_changes_of_nothing_in_one_build_and_a_fault_that_kafkas_own_tests_m
     assert wrong.head_breaks == ("leader_has_a_successor",)
 
 
-OUTCOME = PatchOutcome(
-    (Path("p.patch"),), ("ab",), "", Scope(2), 9, 9, 0, (), (), (), (), True, OwnTests(3, ()), 1.0
-)  # fmt: skip
+OUTCOME = PatchOutcome((Path("p.patch"),), ("ab",), "", Scope(2), 9, 9, 0, (), (), (), (), True, OwnTests(3, ()), 1.0)
 
 
 @pytest.mark.parametrize(
