@@ -1,0 +1,79 @@
+"""Counts that may only shrink: whoever makes one smaller writes the smaller number here."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SHARED = ("engines", "analyses", "kafka")
+"""Folders of `checkers/` whose folders are rooms."""
+PROTOCOLS = frozenset({"run", "check", "main"})
+"""What modules of one kind have under one name: commands, engines, programs."""
+MOST = {"fmt: skip": 215, "monkeypatch.setattr": 272, "dict[str, Any]": 428}
+"""Lines that have a text, in `checkers/`, `spec/` and `tests/`."""
+SMALL, MOST_SMALL = 25, 46
+"""Lines of code that a module should have, and modules that have fewer; a model is one module, however small."""
+SAME_NAMES = """
+absolute agrees annotation answers applied beginning call call_text canonical cell changes command comparable compare
+compiled conclusion configurations conjuncts constant counted describe described digest entries exit_of explore export
+failed fields_of files filled filtered find first fits flat folder follow fresh from_itf function_call hints_of
+html_page ids implied implies in_order in_words insert judge keep length_of lines_of listed load markdown members
+moved name named note nothing numbers one_file packed page parsed place places plain prepare properties_of query
+reachable read reasons record region_of replaced report resolved set_comprehension set_display set_of settings
+settings_of shape_of shipped source stale stored story summary table tell tidy_dead to_itf together unanswered
+unpacked value_of violates whole write written
+"""
+"""Public functions that several rooms call alike; the list may only shrink."""
+
+
+def modules(*folders: str) -> list[Path]:
+    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def same_names() -> set[str]:
+    """Names of public functions that modules of several rooms define."""
+    rooms: dict[str, set[str]] = defaultdict(set)
+    for path in modules("spec", "checkers"):
+        parts = path.relative_to(ROOT).parts
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                rooms[node.name].add("/".join(parts[: 3 if parts[1] in SHARED else 2]))
+    return {name for name, where in rooms.items() if len(where) > 1} - PROTOCOLS
+
+
+def code_lines(text: str) -> int:
+    """Lines without blank ones, comments, imports and texts that stand alone, as docstrings do."""
+    left_out: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        alone = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if alone or isinstance(node, ast.Import | ast.ImportFrom):
+            left_out.update(range(node.lineno, (node.end_lineno or 0) + 1))  # type: ignore[attr-defined]
+    lines = enumerate(map(str.strip, text.splitlines()), 1)
+    return sum(bool(line) and not line.startswith("#") and number not in left_out for number, line in lines)
+
+
+@pytest.mark.parametrize("text", MOST)
+def test_lines_that_should_be_fewer(text: str) -> None:
+    own = Path(__file__)
+    lines = (
+        line for path in modules("checkers", "spec", "tests") if path != own for line in path.open(encoding="utf-8")
+    )
+    assert sum(text in line for line in lines) <= MOST[text]
+
+
+def test_functions_of_two_rooms_have_two_names() -> None:
+    """A new pair fails, and so does an exception that is none any more."""
+    assert same_names() == set(SAME_NAMES.split())
+
+
+def test_small_modules() -> None:
+    sizes = [code_lines(path.read_text(encoding="utf-8")) for path in modules("checkers", "spec")]
+    assert sum(0 < size < SMALL for size in sizes) <= MOST_SMALL
+
+
+def test_lines_of_code() -> None:
+    assert code_lines('"""A text."""\nimport ast\n\nA = 1  # one\n"""Of A."""\n# a remark\nB = (\n    2\n)\n') == 4
