@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,20 @@ def dump_line(r: MetadataRecord) -> str:
     data = {name: value for name, value in r.data.items() if value is not None}
     payload = json.dumps({"type": f"{kind}_RECORD", "version": r.version, "data": NULLS.get(r.kind, {}) | data})
     return f"| offset: {r.offset} CreateTime: {r.timestamp} keySize: -1 headerKeys: [] payload: {payload}"
+
+
+def dump_text(records: Iterable[MetadataRecord]) -> str:
+    """Records as the lines of a dump, each batch after its head."""
+    lines = []
+    for _, group in itertools.groupby(records, lambda r: r.batch):
+        batch = list(group)
+        first, last = batch[0].offset, batch[-1].offset
+        lines.append(
+            f"baseOffset: {first} lastOffset: {last} count: {len(batch)} isControl: false "
+            f"CreateTime: {batch[-1].timestamp} isvalid: true"
+        )
+        lines += map(dump_line, batch)
+    return "\n".join(lines)
 
 
 def kept_log(version: str) -> list[MetadataRecord]:

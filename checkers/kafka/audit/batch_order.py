@@ -21,6 +21,8 @@ class BatchOrder:
     has_header: bool = False
     has_footer: bool = False
     """The file read last has the header of a snapshot, or its footer."""
+    hides_control: bool = False
+    """The file read last is a dump with `--skip-record-metadata`, which has neither, though the snapshot may."""
 
     def follow(self, first: int, last: int) -> None:
         """Goes on by the offsets of a batch. Raises `MalformedRecord` if they are not the next ones."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from reassure.checkers.kafka.audit.batch_order import BatchOrder
@@ -13,66 +14,111 @@ from reassure.checkers.kafka.audit.metadata_records import KINDS, OTHER_KINDS, S
 
 FILE = re.compile(r"^Dumping (.+?)\s*$")
 BATCH = re.compile(r"^baseOffset: (\d+) lastOffset: (\d+) ")
+BATCH_TIME = re.compile(r" CreateTime: (-?\d+)\b")
 OFFSET = re.compile(r"^\|? ?offset: (\d+) ")
 RECORD = re.compile(r"^\|? ?offset: \d+ .*?CreateTime: (-?\d+) .*?payload: ?(\{.*\})\s*$")
-UNREAD = re.compile(r"^\|? ?offset: \d+ .*payload: ?Error at")
+BARE_RECORD = re.compile(r"^(?:\|? ?|\| key: .*? )payload: ?(.*?)\s*$")
+"""A record of a dump with `--skip-record-metadata`."""
+UNREAD = re.compile(r"^(?:\|? ?offset: \d+ .*|\|? ?)payload: ?Error at")
 CONTROL = re.compile(
     r" (?:LeaderChange|SnapshotHeader|SnapshotFooter|KRaftVersion|KRaftVoters|controlType|endTxnMarker)\b"
 )
 HEADER, FOOTER = "SnapshotHeader", "SnapshotFooter"
 HOW = "kafka-dump-log prints records by --cluster-metadata-decoder --print-data-log"
+NO_HEAD = (
+    "a record before the line of its batch (baseOffset: ...); without it, which records are one event is not known: "
+    "give the whole output"
+)
+
+
+@dataclass
+class _Batch:
+    """A batch of which the head was read. line: of its head. time: of its records; None where the head has none."""
+
+    first: int
+    last: int
+    line: int
+    time: int | None
+    control: bool
+    seen: int = field(init=False)
+    """The offset of the last record that was read."""
+    records: list[MetadataRecord] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.seen = self.first - 1
 
 
 def read_dump(lines: Iterable[str], order: BatchOrder, begin: int = 1) -> Iterator[MetadataRecord]:
-    """The records of a dump of one file. Raises `MalformedRecord`, also where a record is missing.
+    """The records of a dump of one file. Raises `MalformedRecord`, also where a record or a head of a batch is missing.
 
     order: of the batches before these; goes on with them. begin: the number of the first line.
     """
-    batch, last, begun_at, seen = 0, -1, 0, -1
-    of_batch: list[MetadataRecord] = []
-    order.torn, order.has_header, order.has_footer = None, False, False
+    order.torn, order.has_header, order.has_footer, order.hides_control = None, False, False, False
+    batch: _Batch | None = None
     for number, line in enumerate(lines, begin):
         if (begun := BATCH.match(line)) is not None:
-            if seen < last:
-                raise MalformedRecord(f"line {number}: the batch of offsets {batch} to {last} is not there to its end")
-            batch, last, begun_at = int(begun[1]), int(begun[2]), number
-            seen = batch - 1
+            if batch is not None and batch.seen < batch.last:
+                none = "" if batch.seen >= batch.first else f", not one record of it: {HOW}"
+                raise MalformedRecord(
+                    f"line {number}: the batch of offsets {batch.first} to {batch.last} is not there to its end{none}"
+                )
             if "isvalid: false" in line:
                 raise MalformedRecord(f"line {number}: the tool found that the sum of the batch is wrong")
+            time = BATCH_TIME.search(line)
+            batch = _Batch(int(begun[1]), int(begun[2]), number, time and int(time[1]), "isControl: true" in line)
             continue
         if line.startswith("baseOffset:"):
             raise MalformedRecord(f"line {number}: the head of a batch, of which the offsets cannot be read")
-        if (found := OFFSET.match(line)) is None:
+        told, bare = OFFSET.match(line), BARE_RECORD.match(line)
+        if batch is None and (told or bare):
+            raise MalformedRecord(f"line {number}: {NO_HEAD}")
+        if batch is None:
             continue
-        offset = int(found[1])
-        if last >= 0 and offset != seen + 1:
-            raise MalformedRecord(f"line {number}: a record of offset {offset} in place of {seen + 1}")
-        if last >= 0 and offset > last:
-            raise MalformedRecord(f"line {number}: a record of offset {offset} after the batch of {batch} to {last}")
+        if told is not None:
+            offset = int(told[1])
+        elif bare is not None:
+            offset = batch.seen + 1
+        elif batch.control and not line.strip() and batch.seen < batch.last:
+            order.hides_control = True  # with --skip-record-metadata this line is all that a control record prints
+            offset = batch.seen + 1
+        else:
+            continue
+        if offset != batch.seen + 1:
+            raise MalformedRecord(f"line {number}: a record of offset {offset} in place of {batch.seen + 1}")
+        if offset > batch.last:
+            raise MalformedRecord(
+                f"line {number}: a record of offset {offset} after the batch of {batch.first} to {batch.last}"
+            )
         try:
             order.follow(offset, offset)
         except MalformedRecord as error:
             raise MalformedRecord(f"line {number}: {error}") from None
-        seen = offset
+        batch.seen = offset
         if UNREAD.match(line) is not None:
             raise MalformedRecord(f"line {number}: the tool could not read this record; one of a newer release can")
-        if CONTROL.search(line) is not None and "payload:" not in line:
+        if told is None and batch.control:
+            pass
+        elif CONTROL.search(line) is not None and "payload:" not in line:
             order.has_header |= HEADER in line
             order.has_footer |= FOOTER in line
+        elif told is None:
+            batch.records.append(_record(bare[1] if bare is not None else "", batch.time, number, offset, batch.first))
         elif (match := RECORD.match(line)) is not None:
-            of_batch.append(_record(match, number, offset, batch))
+            batch.records.append(_record(match[2], int(match[1]), number, offset, batch.first))
         else:
             raise MalformedRecord(f"line {number}: a record without its time and payload; {HOW}")
-        if seen >= last:
-            yield from of_batch
-            of_batch = []
-    if seen < last:
-        order.torn, order.next = begun_at, batch
+        if batch.seen >= batch.last:
+            yield from batch.records
+    if batch is not None and batch.seen < batch.last:
+        order.torn, order.next = batch.line, batch.first
 
 
-def _record(match: re.Match[str], number: int, offset: int, batch: int) -> MetadataRecord:
+def _record(text: str, time: int | None, number: int, offset: int, batch: int) -> MetadataRecord:
+    """The record of a payload. time: None if the dump has none."""
+    if time is None or not text.startswith("{"):
+        raise MalformedRecord(f"line {number}: a record without its time and payload; {HOW}")
     try:
-        payload = json.loads(match[2])
+        payload = json.loads(text)
         kind = _kind(payload["type"])
         version, data = payload.get("version", 0), payload.get("data", {})
         fields = _filled(SCHEMAS[KINDS[kind]], version, data) if kind else {}
@@ -80,7 +126,7 @@ def _record(match: re.Match[str], number: int, offset: int, batch: int) -> Metad
         raise MalformedRecord(f"line {number}: a payload that is not a metadata record: {error}") from None
     except MalformedRecord as error:
         raise MalformedRecord(f"line {number}: {error}") from None
-    return MetadataRecord(offset, int(match[1]), batch, kind, version, fields)
+    return MetadataRecord(offset, time, batch, kind, version, fields)
 
 
 def _kind(name: str) -> str:

@@ -137,6 +137,8 @@ def _changes_in(part: LogPart, read: LogRead) -> Iterator[PartitionChange]:
     if part.snapshot is None and order.has_header:
         raise MalformedRecord(f"a snapshot has the offset at which it ends in its name, as in {NAMED}")
     if part.snapshot is not None:
+        if order.hides_control:
+            raise MalformedRecord("the footer of a snapshot is not printed with --skip-record-metadata: leave it out")
         if not order.has_footer:
             raise MalformedRecord("a snapshot without its footer: the file is cut, or was still being written")
         read.order = BatchOrder(next=part.snapshot, covered=part.snapshot)

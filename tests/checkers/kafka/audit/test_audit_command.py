@@ -14,7 +14,7 @@ from reassure.checkers.kafka.audit.audit_log import AuditTask, audit_share, toge
 from reassure.checkers.kafka.audit.log_files import LogFile
 from reassure.checkers.kafka.audit.share import PartitionShare
 from tests.helpers.command import reported, said
-from tests.helpers.metadata_log_text import LOGS, batches, cluster, dump_line, record, snapshot_of
+from tests.helpers.metadata_log_text import LOGS, batches, cluster, dump_text, record, snapshot_of
 
 SEGMENT = LOGS / "4.1.0.log"
 
@@ -198,10 +198,10 @@ def test_a_partition_that_is_created_again(capsys: pytest.CaptureFixture[str], t
     found = cluster(1, 2, 3)
     again = replace(found[-1], offset=len(found), batch=len(found))
     path = tmp_path / "dump.txt"
-    path.write_text("\n".join(map(dump_line, [*found, again])))
+    path.write_text(dump_text([*found, again]))
     assert said(capsys, "audit", str(path))[0] == 0
     other = replace(again, data={**again.data, "replicas": [2, 3], "isr": [2], "leader": 2})
-    path.write_text("\n".join(map(dump_line, [*found, other])))
+    path.write_text(dump_text([*found, other]))
     code, out, _ = said(capsys, "audit", str(path))
     assert code == 12 and "no release makes this change" in out
 
@@ -217,6 +217,7 @@ def test_bad_input_gets_one_line(capsys: pytest.CaptureFixture[str], tmp_path: P
     (tmp_path / "noise").write_bytes(b"\xff\xfe\xfd")
     (tmp_path / "empty").write_text("Dumping nothing\n")
     (tmp_path / "later").write_text(
+        "baseOffset: 0 lastOffset: 0 count: 1\n"
         '| offset: 0 CreateTime: 5 payload: {"type":"FENCE_BROKER_RECORD","version":0,"data":{"id":7,"epoch":1}}\n'
     )
     for words, code, why in (
@@ -243,7 +244,7 @@ def many_partitions(folder: Path) -> str:
         change = {"isr": [2, 3, 1]} if number != 7 else {"isr": [2], "eligibleLeaderReplicas": [3]}
         found.append(record(offset + 1, "PartitionChange", **about, **change))
     path = folder / "dump.txt"
-    path.write_text("\n".join(dump_line(r) for r in found))
+    path.write_text(dump_text(found))
     return str(path)
 
 

@@ -163,6 +163,7 @@ def test_other_records_are_passed_over_and_other_frames_refused() -> None:
         read_record(b"\2\x14\0\0")
 
 
+HEAD = "baseOffset: 0 lastOffset: {} count: 1 CreateTime: 5 isvalid: true"
 PAYLOAD = '{"type":"TOPIC_RECORD","version":0,"data":{"name":"t","topicId":"T"}}'
 
 
@@ -170,21 +171,21 @@ PAYLOAD = '{"type":"TOPIC_RECORD","version":0,"data":{"name":"t","topicId":"T"}}
     ("line", "why"),
     [
         ("| offset: 1 CreateTime: 5 keySize: -1 payload: Error at 1, skipping.", "one of a newer release can"),
-        ("baseOffset: 1 last", "line 2: the head of a batch, of which the offsets cannot be read"),
+        ("baseOffset: 1 last", "line 3: the head of a batch, of which the offsets cannot be read"),
         ("baseOffset: 0 lastOffset: 0 count: 1 crc: 7 isvalid: false", "the sum of the batch is wrong"),
         ('| offset: 1 CreateTime: 5 payload: {"type":"TOPIC_RECORD","data":{}}', "name, topicId is missing"),
         ("| offset: 1 CreateTime: 5 payload: {}", "not a metadata record"),
         (
             "| offset: 1 CreateTime: 5 keySize: -1 payload: " + PAYLOAD[:-2],
-            "line 2: a record without its time and payl",
+            "line 3: a record without its time and payl",
         ),
         ("| offset: 1 CreateTime: 5 keySize: -1 headerKeys: []", "kafka-dump-log prints records by --cluster-metadata"),
-        ("| offset: 1 LogAppendTime: 5 payload: " + PAYLOAD, "line 2: a record without its time and payload"),
+        ("| offset: 1 LogAppendTime: 5 payload: " + PAYLOAD, "line 3: a record without its time and payload"),
         (
             "| offset: 2 CreateTime: 5 payload: " + PAYLOAD,
-            "line 2: offset 2 comes after 0: what is between them is missing",
+            "line 3: a record of offset 2 in place of 1",
         ),
-        ("| offset: 0 CreateTime: 5 payload: " + PAYLOAD, "line 2: offset 0 comes after 0"),
+        ("| offset: 0 CreateTime: 5 payload: " + PAYLOAD, "line 3: a record of offset 0 in place of 1"),
         (
             '| offset: 1 CreateTime: 5 payload: {"type":"PARTITION_MOVE_RECORD","data":{}}',
             "of type PARTITION_MOVE_RECORD",
@@ -198,9 +199,54 @@ PAYLOAD = '{"type":"TOPIC_RECORD","version":0,"data":{"name":"t","topicId":"T"}}
 )
 def test_lines_that_cannot_be_read(line: str, why: str) -> None:
     good = f"| offset: 0 CreateTime: 5 keySize: -1 payload: {PAYLOAD}"
-    assert [r.kind for r in read_dump(["Dumping x", good, "junk"], BatchOrder())] == ["Topic"]
+    assert [r.kind for r in read_dump(["Dumping x", HEAD.format(0), good, "junk"], BatchOrder())] == ["Topic"]
     with pytest.raises(MalformedRecord, match=re.escape(why)):
-        list(read_dump([good, line], BatchOrder()))
+        list(read_dump([HEAD.format(0 if line.startswith("base") else 1), good, line], BatchOrder()))
+
+
+@pytest.mark.parametrize("version", ["3.9.0", "4.1.0"])
+def test_a_dump_with_record_lines_alone_is_refused(version: str) -> None:
+    """As `grep '| offset'` leaves it: otherwise all its records would count as one batch."""
+    lines = (LOGS / f"{version}.txt").read_text().splitlines()
+    for some in ([line for line in lines if line.startswith("|")], lines[:2] + lines[3:]):
+        with pytest.raises(MalformedRecord, match="a record before the line of its batch"):
+            list(read_dump(some, BatchOrder()))
+
+
+@pytest.mark.parametrize("prefix", ["| ", " ", ""])
+@pytest.mark.parametrize("version", ["3.9.0", "4.1.0"])
+def test_a_dump_without_metadata_of_records_says_the_same(version: str, prefix: str) -> None:
+    """`--skip-record-metadata`: offsets and times are those of the batch; releases print the bar or do not."""
+    text = (LOGS / f"{version}.txt").read_text()
+    bare = re.sub(r"^\| offset: .*? payload: ", f"{prefix}payload: ", text, flags=re.MULTILINE)
+    assert bare.count("| offset") == 0 < text.count("| offset")
+    assert list(read_dump(bare.splitlines(), BatchOrder())) == kept_log(version)
+    lines = bare.splitlines()
+    at = next(number for number, line in enumerate(lines) if "PARTITION_RECORD" in line)
+    for some, why in (
+        (lines[:at] + lines[at + 1 :], "is not there to its end"),
+        ([*lines[: at + 1], lines[at], *lines[at + 1 :]], "after the batch of"),
+        ([*lines[:at], f"{prefix}payload: Error at 9, skipping", *lines[at + 1 :]], "one of a newer release can"),
+        ([*lines[:at], f"{prefix}payload: \x01\x02", *lines[at + 1 :]], "without its time and payload"),
+        ([*lines[: at - 1], lines[at - 1].replace("CreateTime", "LogAppendTime"), *lines[at:]], "without its time and"),
+    ):
+        with pytest.raises(MalformedRecord, match=why):
+            list(read_dump(some, BatchOrder()))
+
+
+def test_a_control_record_without_metadata_is_an_empty_line() -> None:
+    begun = HEAD.format(0) + " isControl: true"
+    topic = ["baseOffset: 1 lastOffset: 1 count: 1 CreateTime: 5 isvalid: true", f"| payload: {PAYLOAD}"]
+    read = list(read_dump([begun, "", *topic], order := BatchOrder()))
+    assert ([(r.offset, r.timestamp, r.kind) for r in read], order.hides_control) == ([(1, 5, "Topic")], True)
+    with pytest.raises(MalformedRecord, match="line 2: the batch of offsets 0 to 0 is not there to its end"):
+        list(read_dump([begun, *topic], BatchOrder()))
+
+
+def test_a_dump_of_heads_alone_names_the_options() -> None:
+    lines = [line for line in (LOGS / "4.1.0.txt").read_text().splitlines() if line.startswith("baseOffset")]
+    with pytest.raises(MalformedRecord, match="not one record of it: kafka-dump-log prints records by --cluster"):
+        list(read_dump(lines, BatchOrder()))
 
 
 TYPES_AND_VALUES = [

@@ -13,7 +13,7 @@ from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
 from reassure.checkers.kafka.plan.kafka_json import read_cluster
 from reassure.checkers.kafka.plan.shell_output import described
 from tests.helpers.command import said
-from tests.helpers.metadata_log_text import dump_line, record
+from tests.helpers.metadata_log_text import dump_text, record
 
 DESCRIBED = """\
 Topic: orders\tTopicId: abc\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2,segment.bytes=107
@@ -225,8 +225,8 @@ CORDONED = [
 
 
 def dumped(records: list[MetadataRecord], name: str = "metadata.txt") -> str:
-    numbered = [replace(r, offset=offset) for offset, r in enumerate(records)]
-    Path(name).write_text("Dumping 00000000000000000000.log\n" + "\n".join(map(dump_line, numbered)))
+    numbered = [replace(r, offset=offset, batch=offset) for offset, r in enumerate(records)]
+    Path(name).write_text("Dumping 00000000000000000000.log\n" + dump_text(numbered))
     return name
 
 
