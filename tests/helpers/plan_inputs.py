@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from reassure.checkers.kafka.plan import evaluate as plan
-from reassure.checkers.kafka.plan.kafka_json import ClusterFile
+from reassure.checkers.kafka.plan import stages
+from reassure.checkers.kafka.plan.cluster_file import ClusterFile
 
 SIX = ClusterFile({1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}, 1, {"orders": 2})
 """Six brokers in three racks."""
 ONE = ("orders", 0)
 
 
-def lists(path: plan.Path) -> list[tuple[int, ...]]:
+def lists(path: stages.Path) -> list[tuple[int, ...]]:
     return [s.replicas for s in path]

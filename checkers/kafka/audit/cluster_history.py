@@ -44,6 +44,11 @@ class RegisteredBroker:
     cordoned: frozenset[str] = frozenset()
     """Log directories that take no new replicas (KIP-1066)."""
 
+    @property
+    def fault(self) -> str:
+        """The reason why it can join no ISR; "" if it can."""
+        return "fenced" if self.fenced else "in controlled shutdown" if self.shutting_down else ""
+
 
 @dataclass(frozen=True)
 class BatchEvents:
@@ -168,7 +173,7 @@ class ClusterHistory:
             active=frozenset(b for b, r in self.brokers.items() if not r.fenced and not r.shutting_down),
             events=replace(events, leaving=events.leaving | self._impaired()), min_isr=self.min_isr(name),
             replicas_of_zero=tuple(sorted(counts - {0})), unclean=self.unclean(name),
-            elr=self.features[ELR_FEATURE] > 0 if ELR_FEATURE in self.features else None,
+            elr=self.elr,
             metadata_version=self.features.get(METADATA_VERSION), directories=data.get("directories") is not None,
         )  # fmt: skip
         self.partitions[key] = after
@@ -188,6 +193,11 @@ class ClusterHistory:
         """MinISR of a topic by the log; None if it does not say."""
         text = self._config(topic, MIN_ISR)
         return int(text) if text is not None and text.isdigit() else None
+
+    @property
+    def elr(self) -> bool | None:
+        """Whether eligible leader replicas are on by the log; None if it does not say."""
+        return self.features[ELR_FEATURE] > 0 if ELR_FEATURE in self.features else None
 
     def unclean(self, topic: str) -> bool | None:
         """Whether a topic allows unclean election by the log; None if it does not say."""

@@ -175,7 +175,7 @@ def _parts(file: LogFile) -> Iterator[LogPart]:
 
 def _text(data: bytes, path: str) -> str:
     try:
-        return data.decode()
+        return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError:
         raise Failure(
             Exit.USAGE, f"{path} is neither a segment nor what kafka-dump-log --print-data-log prints of one"

@@ -10,17 +10,22 @@ from pathlib import Path
 from reassure.checkers.console.arguments import note
 from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.checkers.console.gate_kind import GateKind, Record
-from reassure.checkers.kafka.plan.evaluate import PROTOCOLS, UNLIMITED, PlanLimits, judge, propose
+from reassure.checkers.kafka.plan.cluster_file import RULES, ClusterFile
+from reassure.checkers.kafka.plan.evaluate import judge
 from reassure.checkers.kafka.plan.kafka_json import (
+    description,
     named_disks,
-    out_of_sync,
     read_assignment,
     read_cluster,
     under_way,
+    unknown_keys,
     write_assignment,
 )
 from reassure.checkers.kafka.plan.metadata_log import is_log, metadata_log
+from reassure.checkers.kafka.plan.present import Present
+from reassure.checkers.kafka.plan.propose import propose
 from reassure.checkers.kafka.plan.report import plan_record, report_plan
+from reassure.checkers.kafka.plan.stages import PROTOCOLS, UNLIMITED, PlanLimits
 from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.stop import Stop, StopReason
@@ -29,16 +34,17 @@ from reassure.checkers.request.argument_types import ids, positive, size, whole
 from reassure.checkers.request.declared import Option
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.request.shared_options import JSON
+from reassure.spec.kafka.releases import rules_of
 
 BATCHING = ("replicas", "partitions", "leaders")
-CHECKING = ("protocol", *BATCHING, "size", "throttle", "show")
+CHECKING = ("protocol", *BATCHING, "size", "throttle", "show", "release", "min_isr")
 PROPOSING = ("replication_factor", "brokers", "ignore_racks", "start_index")
 
 
 EPILOG = (
     'A cluster: {"brokers": [{"id": 1, "rack": "a"}, {"id": 2, "log.dirs": "/a,/b", "cordoned.log.dirs": "*"}], '
     '"min.insync.replicas": 1, "topics": {"orders": {"min.insync.replicas": 2}}, "release": "4.4.0"}; '
-    "all but brokers and their ids may be left out (release: the newest)."
+    "all but brokers and their ids may be left out (MinISR: 1, Kafka's default; release: not known)."
 )
 LIMIT = Option(
     "--replicas R", "replicas of a partition that move at once, with --protocol batching (default: no limit)", positive
@@ -65,8 +71,8 @@ OPTIONS = (
     ),
     Option(
         "--running FILE",
-        "a reassignment under way, which began from --current, in Kafka's JSON or by a metadata log; the plan comes on "
-        "top of it",
+        "a reassignment under way, begun from --current: Kafka's JSON, output of kafka-reassign-partitions --list "
+        "or a metadata log; the plan comes on top of it",
         Path,
     ),
     Option("--generate", "print a rack-aware proposal in Kafka's JSON", bool, required=True, group="proposal"),
@@ -82,6 +88,16 @@ OPTIONS = (
     replace(LIMIT, usage="--leaders L", help="leaders that move at once, with --protocol batching (default: no limit)"),
     Option(
         "--size 10G", "size of a partition in bytes; with --throttle the report has the time that copying takes", size
+    ),
+    Option(
+        "--release 4.2.1",
+        "the release of the controllers, or the name of its rules (default: the cluster file's; else each one that the "
+        "log's metadata version allows: where their answers differ, the exit code is 5)",
+    ),
+    Option(
+        "--min-isr N",
+        "min.insync.replicas of topics for which no file has it (default: not known, exit code 5)",
+        positive,
     ),
     Option("--throttle 50M", "throttle of each broker in each direction, in bytes a second; with --size", size),
     Option("--show N", "print the stages of N partitions (default: 3)", whole, output=True),
@@ -111,6 +127,18 @@ def _given(args: argparse.Namespace, names: tuple[str, ...]) -> list[str]:
     return [f"--{n.replace('_', '-')}" for n in names if getattr(args, n) is not None and getattr(args, n) is not False]
 
 
+def _cluster(args: argparse.Namespace) -> ClusterFile:
+    """The cluster, with what options say of it."""
+    cluster = read_cluster(args.cluster)
+    if args.release is not None:
+        if not (rules := rules_of(args.release)):
+            raise Failure(Exit.USAGE, f"--release {args.release}: it is one of {', '.join(RULES)}, or such as 4.1.2")
+        cluster.releases = (rules,)
+    if args.min_isr is not None and (cluster.min_isr is None or cluster.takes_default):
+        cluster.min_isr, cluster.takes_default = args.min_isr, False
+    return cluster
+
+
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Checks a proposal, or makes one."""
     stray = _given(args, CHECKING if args.generate else PROPOSING)
@@ -123,7 +151,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.USAGE, "--generate and --json - both write to standard output")
     if (args.size is None) != (args.throttle is None):
         raise Failure(Exit.USAGE, "--size and --throttle go together")
-    cluster = read_cluster(args.cluster)
+    cluster = _cluster(args)
     current = read_assignment(args.current, cluster, "current")
     if args.running and (args.generate or protocol != "kraft"):
         raise Failure(Exit.USAGE, "--running is for --proposed and --protocol kraft")
@@ -132,7 +160,10 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if of_file and (strange := sorted(cluster.topics.keys() - {topic for topic, _ in current})):
         note(f"note: of {', '.join(strange[:3])} the cluster file has a setting, and {args.current} no partition")
     if not args.running and (moving := under_way(args.current)):
-        note(f"note: reassignments under way by {args.current}: {moving:,}; --running judges on top of them")
+        note(
+            f"note: reassignments under way by {args.current}: {moving:,}; the plan comes on top of those that it "
+            "replaces, --running counts the others too"
+        )
     for path in dict.fromkeys(path for path in (args.cluster, args.current) if path and is_log(path)):
         for line in metadata_log(path).not_read:
             note(f"note: {line}")
@@ -157,16 +188,23 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     limits = PlanLimits(*(getattr(args, n) or UNLIMITED for n in BATCHING))
     wanted = read_assignment(args.proposed, cluster)
     disks = named_disks(args.proposed)
+    for path in (args.proposed, args.running):
+        if path and (strange_keys := unknown_keys(path)):
+            note(f"note: {path}: read over, as Kafka's tool does: {', '.join(strange_keys)}")
+    present = Present()
+    for path in dict.fromkeys((args.current, args.cluster)):
+        present.add(path, topics_of := description(path), current)
+        if topics_of is not None:
+            cluster.add_settings(topics_of.min_isr, topics_of.unclean)
     try:
-        judged = judge(cluster, current, wanted, protocol, limits, running)
+        judged = judge(cluster, current, wanted, protocol, limits, running, present)
     except Failure as error:
         if error.code is Exit.NOTHING and disks:
             raise Failure(error.code, f"{error} but log directories: moves between disks are not judged") from None
         raise
     copying = (args.size, args.throttle) if args.size else None
     report_plan(
-        judged, protocol, limits, copying, 3 if args.show is None else args.show, console, cluster,
-        disks, out_of_sync([args.cluster, args.current]),
+        judged, protocol, limits, copying, 3 if args.show is None else args.show, console, cluster, disks,
     )  # fmt: skip
     if args.json:
         inputs: dict[str, Path] = {

@@ -8,258 +8,18 @@ kept before the move. The protocols themselves are checked by `reassure check`; 
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from reassure.checkers.kafka.plan.kafka_json import Assignment, ClusterFile, Partition
+from reassure.checkers.kafka.plan.cluster_file import ClusterFile
+from reassure.checkers.kafka.plan.kafka_json import Assignment, Partition, name
+from reassure.checkers.kafka.plan.present import Present
+from reassure.checkers.kafka.plan.promises import ENDS, OF_MIN_ISR, RACK_PROMISES, Break, Promise, promises
+from reassure.checkers.kafka.plan.stages import Batch, Path, PlanLimits, batches, copies
+from reassure.checkers.kafka.plan.ways import Way, Ways
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.spec.kafka.placement import PlacementError, RackMode, assign
-
-UNLIMITED = 1 << 31
-
-
-@dataclass(frozen=True)
-class PlanLimits:
-    """KIP-435's limits: replicas of one partition, partitions, and leader movements at once (B1)."""
-
-    replicas: int = UNLIMITED
-    partitions: int = UNLIMITED
-    leaders: int = UNLIMITED
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A replica set that a partition passes through."""
-
-    replicas: tuple[int, ...]
-    certain: frozenset[int]
-    """The brokers that are certainly in sync from the stage's beginning to its end."""
-    leader: int
-    adding: tuple[int, ...] = ()
-    moves_leader: bool = False
-    """Whether another broker leads once what is added is in sync."""
-    follows: bool = False
-    """Whether it is under way, or comes by itself when what was added is in sync; else a batch makes room for it."""
-
-
-Path = tuple[Stage, ...]
-"""All stages of a partition: the first is before the move, the last is the target."""
-
-
-def beginning(current: tuple[int, ...]) -> Stage:
-    """Before the move: all in sync, and the preferred leader leads."""
-    return Stage(current, frozenset(current), current[0])
-
-
-def _union(current: tuple[int, ...], target: tuple[int, ...], grown: tuple[int, ...], leader: int) -> Path:
-    """Grow to the union, wait until all of the target is in sync, be the target."""
-    adding = tuple(b for b in target if b not in current)
-    moves, start = leader != current[0], beginning(current)
-    if not adding:
-        return (start, Stage(target, frozenset(target), leader, moves_leader=moves))
-    growing = Stage(grown, frozenset(current), current[0], adding, moves)
-    return (start, growing, Stage(target, frozenset(target), leader, follows=True))
-
-
-@dataclass(frozen=True)
-class PlanRules:
-    """The parameters of a protocol for a partition."""
-
-    limits: PlanLimits = PlanLimits()
-    min_isr: int = 1
-    racks: Mapping[int, str | None] = field(default_factory=dict)
-
-
-def kraft(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules) -> Path:
-    """KRaft (K1 to K3): the target and what is to be removed, then the target. The leader stays if it can."""
-    removing = sorted(set(current) - set(target))
-    leader = current[0] if current[0] in target else target[0]
-    return _union(current, target, (*target, *removing), leader)
-
-
-def classic(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules) -> Path:
-    """The 12 steps (B8, B9): the original replicas and what is to be added, then the target."""
-    leader = current[0] if current[0] in target else target[0]
-    return _union(current, target, (*current, *(b for b in target if b not in current)), leader)
-
-
-def batching(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules) -> Path:
-    """KIP-435 repaired (B2 to B5), as the model `batching` has it, while nothing fails.
-
-    The new leader first, unless everything fits into one step; then R go in each step, as many come as the target
-    needs, and nothing is dropped before what is added is in sync. The first step may exceed R to reach MinISR.
-    """
-    return _batching(current, target, rules, in_order)
-
-
-def batching_by_rack(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules) -> Path:
-    """As `batching`, but no rack is given up before all is added: our answer to X1, in no document.
-
-    The price: where the target is in other racks, the old replicas stay until all new ones are in sync.
-    """
-    return _batching(current, target, rules, sharing_racks)
-
-
-def in_order(there: tuple[int, ...], excess: tuple[int, ...], count: int, rules: PlanRules) -> tuple[int, ...]:
-    """KIP-435's choice of what to drop while others are still to be added (2c): the first ones."""
-    return excess[:count]
-
-
-def sharing_racks(there: tuple[int, ...], excess: tuple[int, ...], count: int, rules: PlanRules) -> tuple[int, ...]:
-    """Only those whose racks others are in too."""
-    used = Counter(rules.racks.get(b) for b in there)
-    dropping: list[int] = []
-    for b in excess:
-        if len(dropping) < count and used[rules.racks.get(b)] > 1:
-            dropping.append(b)
-            used[rules.racks.get(b)] -= 1
-    return tuple(dropping)
-
-
-Choice = Callable[[tuple[int, ...], tuple[int, ...], int, PlanRules], tuple[int, ...]]
-
-
-def _step(
-    have: tuple[int, ...], target: tuple[int, ...], rules: PlanRules, choose: Choice
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The replicas that the next step adds, and those that it drops once the new ones are in sync."""
-    most = rules.limits.replicas
-    absent = tuple(b for b in target if b not in have)
-    excess = tuple(b for b in have if b not in target)
-    short = max(rules.min_isr - len(have), 0)
-    if len(absent) > most and target[0] in absent:
-        return absent[: max(short, 1)], ()
-    leaving = min(most, len(excess))
-    adding = absent[: min(max(most, short), max(len(target) - len(have) + leaving, short, 0))]
-    spare = min(leaving, max(len(have) + len(adding) - len(target), 0))
-    if adding == absent:
-        return adding, excess[:spare]
-    dropping = choose((*have, *adding), excess, spare, rules)
-    return (adding, dropping) if adding or dropping else (absent[:most], ())
-
-
-def _batching(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules, choose: Choice) -> Path:
-    stages = [beginning(current)]
-    have, leader = current, current[0]
-    while have != target:
-        adding, dropping = _step(have, target, rules, choose)
-        rest = tuple(b for b in have if b not in target)
-        grown = (*(b for b in target if b in have or b in adding), *rest)
-        after = tuple(b for b in grown if b not in dropping)
-        brings = target[0] in adding
-        moves = leader not in target and (leader in dropping or brings)
-        if adding:
-            stages.append(Stage(grown, frozenset(have), leader, adding, moves))
-        if moves:
-            leader = target[0] if target[0] in after else after[0]
-        if not adding or after != grown or after == target:
-            follows = bool(adding)
-            stages.append(Stage(after, frozenset(after), leader, (), moves and not follows, follows))
-        have = after
-    return tuple(stages)
-
-
-PROTOCOLS: dict[str, Callable[[tuple[int, ...], tuple[int, ...], PlanRules], Path]] = {
-    "kraft": kraft,
-    "batching": batching,
-    "batching-by-rack": batching_by_rack,
-    "classic": classic,
-}
-
-Batch = list[tuple[Partition, int]]
-"""Partitions with the number of the stage that they enter together."""
-
-
-def copies(path: Path) -> list[int]:
-    """The stages that a batch must make room for."""
-    return [i for i, stage in enumerate(path) if i and not stage.follows]
-
-
-def batches(paths: dict[Partition, Path], limits: PlanLimits) -> list[Batch]:
-    """KIP-435's batches, repaired (B5): leader movements up to L, then others, P in all, in the order of the plan.
-
-    A batch ends before the next begins. Without limits everything moves in step.
-    """
-    order = list(paths)
-    todo = [copies(paths[p]) for p in order]
-    done = [0] * len(order)
-    queues: tuple[list[int], list[int]] = ([], [])
-
-    def waiting(i: int) -> None:
-        if done[i] < len(todo[i]):
-            heapq.heappush(queues[not paths[order[i]][todo[i][done[i]]].moves_leader], i)
-
-    for i in range(len(order)):
-        waiting(i)
-    batches = []
-    while queues[0] or queues[1]:
-        leading = min(limits.leaders, limits.partitions, len(queues[0]))
-        picked = [heapq.heappop(queues[0]) for _ in range(leading)]
-        picked += [heapq.heappop(queues[1]) for _ in range(min(limits.partitions - leading, len(queues[1])))]
-        batches.append([(order[i], todo[i][done[i]]) for i in picked])
-        for i in picked:
-            done[i] += 1
-            waiting(i)
-    return batches
-
-
-# -- promises -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Break:
-    """A promise that is broken: where, under which failure if any, and what is left."""
-
-    partition: Partition
-    stage: int
-    failure: str
-    text: str
-
-
-@dataclass
-class Promise:
-    """A promise with what was found. before: partitions that broke it before the move already."""
-
-    name: str
-    text: str
-    kind: str = "step"
-    breaks: list[Break] = field(default_factory=list)
-    before: int = 0
-    checked: bool = True
-
-    @property
-    def status(self) -> str:
-        return "violated" if self.breaks else "holds" if self.checked else "not_checked"
-
-
-RACK_PROMISES = ("partitions_survive_a_rack", "producers_survive_a_rack", "stays_spread")
-
-
-def promises(racked: int, brokers: int, unknown: bool = False) -> dict[str, Promise]:
-    """The promises that apply to so many brokers, so many of them with a rack.
-
-    The first five are those of `spec.kafka.shared_properties`, of one plan instead of all runs. Those about racks do
-    not apply where no broker has one, and are not checked where some have none or where nothing says (unknown).
-    """
-    all_promises = [
-        Promise("own_steps_keep_min_isr", "min.insync.replicas are in sync, if nothing fails"),
-        Promise("own_steps_keep_a_leader", "a replica in sync leads"),
-        Promise("own_steps_keep_an_in_sync_copy", "a replica in sync is kept"),
-        Promise("moves_end_as_wanted", "the last stage is the target, order included"),
-        Promise("limits_are_kept", "batches are within the limits, and every stage is in one", "invariant"),
-        Promise("partitions_survive_a_broker", "any one broker may fail, and a replica in sync is left"),
-        Promise("producers_survive_a_broker", "any one broker may fail, and min.insync.replicas are left"),
-        Promise("partitions_survive_a_rack", "any one rack may fail, and a replica in sync is left"),
-        Promise("producers_survive_a_rack", "any one rack may fail, and min.insync.replicas are left"),
-        Promise("stays_spread", "replicas in sync are in as many racks as before, or as in the target if fewer"),
-        Promise("cordoned_brokers_are_spared", "no request is refused for a cordoned broker, and none gets a replica"),
-    ]
-    for p in all_promises:
-        p.checked = p.name not in RACK_PROMISES or racked == brokers
-    return {p.name: p for p in all_promises if p.name not in RACK_PROMISES or racked or unknown}
 
 
 @dataclass
@@ -283,6 +43,12 @@ class JudgedPlan:
     """Replicas that are being copied for these targets, and are given up."""
     too_few: int = 0
     """Partitions whose target has fewer replicas than min.insync.replicas."""
+    blocked: dict[Partition, str] = field(default_factory=dict)
+    """The moves that do not end, by every release or by some, with what they wait for: their paths have no target."""
+    assumed_in_sync: int = 0
+    """Partitions that move, of which no file says who is in sync: all replicas are taken to be."""
+    assumed_min_isr: list[str] = field(default_factory=list)
+    """Topics that move, of which no file has MinISR: Kafka's default is taken."""
 
     @property
     def not_applicable(self) -> list[str]:
@@ -291,13 +57,14 @@ class JudgedPlan:
 
     @property
     def complete(self) -> bool:
-        """Whether every promise that applies was checked."""
-        return all(p.checked for p in self.promises.values())
+        """Whether every promise that applies was decided."""
+        return all(p.decided for p in self.promises.values())
 
     def exit(self) -> Exit:
-        """12 for a broken promise; 5 if one was not checked."""
-        if any(p.breaks for p in self.promises.values()):
-            return Exit.SAFETY
+        """12 for a broken promise; 13 if only moves do not end; 5 if a promise was not decided."""
+        broken = {p.name for p in self.promises.values() if p.breaks}
+        if broken:
+            return Exit.LIVENESS if broken == {ENDS} else Exit.SAFETY
         return Exit.OK if self.complete else Exit.INCONCLUSIVE
 
     def seconds(self, size: int, throttle: int) -> float:
@@ -307,25 +74,26 @@ class JudgedPlan:
 
 def judge(
     cluster: ClusterFile, current: Assignment, proposed: Assignment, protocol: str, limits: PlanLimits,
-    running: Mapping[Partition, tuple[int, ...]] = MappingProxyType({}),
+    running: Mapping[Partition, tuple[int, ...]] = MappingProxyType({}), present: Present | None = None,
 ) -> JudgedPlan:  # fmt: skip
-    """Everything about a plan on top of the targets that are running; `Failure` if it moves nothing that there is."""
+    """Everything about a plan on top of the targets that are running; `Failure` if it moves nothing that there is.
+
+    present: what the files say of the state of partitions; without it all replicas are taken to be in sync.
+    """
+    present = present or Present()
     proposed = {**running, **proposed}
     strange = [p for p in proposed if p not in current]
     if strange:
         raise Failure(Exit.CONFIG, f"{strange[0][0]}-{strange[0][1]} is proposed, and not among the current partitions")
-    calculate = PROTOCOLS[protocol]
-    paths = {
-        p: calculate(current[p], target, PlanRules(limits, cluster.enough(p[0]), cluster.racks))
-        for p, target in proposed.items()
-        if current[p] != target
-    }
-    if not paths:
+    going_on = {p: state.target for p, state in present.states.items() if state.moving}
+    running = {**running, **going_on}
+    ways = Ways(cluster, current, protocol, limits, running, present)
+    moves = {p: t for p, t in proposed.items() if current[p] != t or running.get(p, t) != t}
+    if not moves:
         raise Failure(Exit.NOTHING, "the proposal changes nothing")
+    courses = {p: ways.of(p, target) for p, target in moves.items()}
+    paths = {p: some[0].path for p, some in courses.items()}
     replaced = {p: t for p, t in running.items() if p in paths and t not in (current[p], proposed[p])}
-    for p, target in replaced.items():
-        if (under_way := kraft(current[p], target, PlanRules())[1]).adding:
-            paths[p] = (paths[p][0], replace(under_way, follows=True), *paths[p][1:])
     concerned = {b for path in paths.values() for stage in path for b in stage.replicas}
     racked = sum(cluster.racks[b] is not None for b in concerned)
     judged = JudgedPlan(
@@ -337,10 +105,13 @@ def judge(
         given_up=sum(len(set(t) - set(current[p]) - set(proposed[p])) for p, t in replaced.items()),
         replaced=len(replaced),
         too_few=sum(len(proposed[p]) < cluster.enough(p[0]) for p in paths),
+        blocked={p: some[0].blocked for p, some in courses.items() if some[0].blocked},
+        assumed_in_sync=sum(p not in present.states for p in paths),
+        assumed_min_isr=sorted({t for t, _ in paths if cluster.takes_default and t not in cluster.topics}),
     )
     for partition, path in paths.items():
-        _judge_path(judged, cluster, partition, path, proposed[partition])
-        _judge_cordoned(judged, cluster, partition, path)
+        _judge_move(judged, cluster, partition, courses[partition], proposed[partition])
+        _judge_cordoned(judged, cluster, partition, path, proposed[partition])
     _judge_limits(judged, cluster, limits)
     _loads(judged)
     return judged
@@ -363,58 +134,102 @@ def _fails(what: str, names: list[str]) -> str:
     return f"{what} {' or '.join(names)} fails" if names else ""
 
 
-def _judge_path(
-    judged: JudgedPlan, cluster: ClusterFile, partition: Partition, path: Path, target: tuple[int, ...]
+def _judge_move(
+    judged: JudgedPlan, cluster: ClusterFile, partition: Partition, ways: list[Way], target: tuple[int, ...]
 ) -> None:
+    """What the ways of a move keep and break. A promise is broken if every way breaks it, open if only some do."""
+    broken: dict[str, list[list[Break]]] = {}
+    for number, way in enumerate(ways):
+        if way.open:
+            for p in judged.promises.values():
+                if p.name not in ("limits_are_kept", "cordoned_brokers_are_spared"):
+                    p.open[name(partition)] = way.open
+            return
+        breaks = _judge_path(judged, cluster, partition, way, target, first=number == 0)
+        for promise in judged.promises:
+            broken.setdefault(promise, []).append([b for b in breaks if b.promise == promise])
+    for promise, of_ways in broken.items():
+        every = [b for breaks in of_ways for b in breaks]
+        if all(of_ways):
+            judged.promises[promise].breaks += dict.fromkeys(every)
+        elif every:
+            holding = ", ".join(w.where for w, breaks in zip(ways, of_ways, strict=True) if not breaks)
+            texts = "; ".join(dict.fromkeys(b.text for b in every))
+            judged.promises[promise].open[name(partition)] = f"{texts}; {holding}: holds"
+        elif promise == ENDS and ways[0].ends_open:
+            judged.promises[promise].open[name(partition)] = ways[0].ends_open
+    if cluster.least(partition[0]) is None:
+        for promise in OF_MIN_ISR:
+            if promise in judged.promises:
+                judged.promises[promise].open[partition[0]] = "its MinISR is in no file (--min-isr N)"
+
+
+def _judge_path(
+    judged: JudgedPlan, cluster: ClusterFile, partition: Partition, way: Way, target: tuple[int, ...], first: bool
+) -> list[Break]:
+    """What a way breaks of the promises that were kept before. first: count those that were broken before."""
+    path, least = way.path, cluster.least(partition[0])
     min_isr = cluster.enough(partition[0])
     first_holds: dict[str, bool] = {}
-    spread = min(len(cluster.rack_of(path[0].replicas)), len(cluster.rack_of(target)))
+    spread = min(len(cluster.rack_of(path[0].certain)), len(cluster.rack_of(target)))
+    where = f"{way.where}: " if way.where else ""
+    breaks: list[Break] = []
 
     def promise(name: str, stage: int, holds: bool, failure: str, text: str) -> None:
-        p = judged.promises[name]
+        if least is None and name in OF_MIN_ISR:
+            return
         if stage == 0:
             first_holds[name] = holds
-            p.before += not holds
+            judged.promises[name].before += first and not holds
         elif not holds and first_holds[name]:
-            p.breaks.append(Break(partition, stage, failure, text))
+            breaks.append(Break(partition, stage, failure, where + text, name))
 
     for i, stage in enumerate(path):
         certain = stage.certain
         in_sync = f"{len(certain)} certainly in sync ({', '.join(str(b) for b in sorted(certain))})"
+        leads = "nobody" if stage.leader is None else stage.leader
         promise("own_steps_keep_min_isr", i, len(certain) >= min_isr, "", f"{in_sync}, MinISR {min_isr}")
-        promise("own_steps_keep_a_leader", i, stage.leader in certain, "", f"{stage.leader} leads, {in_sync}")
+        promise("own_steps_keep_a_leader", i, stage.leader in certain, "", f"{leads} leads, {in_sync}")
         promise("own_steps_keep_an_in_sync_copy", i, bool(certain), "", in_sync)
-        if not certain:
+        if not certain and i:
             continue
         for prefix, enough, text in (
             ("partitions_", 1, in_sync),
             ("producers_", min_isr, f"{in_sync}, MinISR {min_isr}"),
         ):
             failure = lost(certain, enough)
-            promise(f"{prefix}survive_a_broker", i, not failure, failure, text)
+            promise(f"{prefix}survive_a_broker", i, not failure and bool(certain), failure, text)
             if judged.racked:
                 failure = lost_with_a_rack(cluster, certain, enough)
-                promise(f"{prefix}survive_a_rack", i, not failure, failure, text)
+                promise(f"{prefix}survive_a_rack", i, not failure and bool(certain), failure, text)
         if judged.racked:
             racks = len(cluster.rack_of(certain))
             promise("stays_spread", i, i == 0 or racks >= spread, "", f"{in_sync}, in {racks} of {spread} racks")
             judged.fewest_racks = racks if judged.fewest_racks is None else min(judged.fewest_racks, racks)
-    if path[-1].replicas != target:
+    if way.blocked:
+        breaks.append(Break(partition, len(path) - 1, "", where + way.blocked, ENDS))
+    elif path[-1].replicas != target:
         text = f"ends as {list(path[-1].replicas)}, not {list(target)}"
-        judged.promises["moves_end_as_wanted"].breaks.append(Break(partition, len(path) - 1, "", text))
+        breaks.append(Break(partition, len(path) - 1, "", text, ENDS))
+    return breaks
 
 
-def _judge_cordoned(judged: JudgedPlan, cluster: ClusterFile, partition: Partition, path: Path) -> None:
+def _judge_cordoned(
+    judged: JudgedPlan, cluster: ClusterFile, partition: Partition, path: Path, target: tuple[int, ...]
+) -> None:
     """KIP-1066: a cordoned broker gets no new replica; Kafka 4.4 refuses one that stays, too."""
-    breaks = judged.promises["cordoned_brokers_are_spared"].breaks
-    before, target = path[0].replicas, path[-1].replicas
+    promise = judged.promises["cordoned_brokers_are_spared"]
+    breaks, before = promise.breaks, path[0].replicas
     for b in sorted(cluster.cordoned & set(target)):
         where = f"all log directories of broker {b} are cordoned"
+        stays = ", where the replica is already" if b in before else ""
         if cluster.refuses_cordoned:
-            stays = ", where the replica is already" if b in before else ""
             breaks.append(Break(partition, len(path) - 1, "", f"{where}{stays}: INVALID_REPLICA_ASSIGNMENT"))
         elif b not in before:
             breaks.append(Break(partition, len(path) - 1, "", f"{where}, and it gets a replica"))
+        elif cluster.refuses_cordoned is None:
+            text = f"{where}{stays}: Kafka 4.4 answers INVALID_REPLICA_ASSIGNMENT, releases before it do not"
+            promise.open[name(partition)] = text
 
 
 def _judge_limits(judged: JudgedPlan, cluster: ClusterFile, limits: PlanLimits) -> None:
@@ -445,55 +260,6 @@ def _loads(judged: JudgedPlan) -> None:
             stage = judged.paths[partition][i]
             judged.moved += len(stage.adding)
             receives.update(stage.adding)
-            sends[stage.leader] += len(stage.adding)
+            if stage.leader is not None:
+                sends[stage.leader] += len(stage.adding)
         judged.busiest.append(max((*receives.values(), *sends.values()), default=0))
-
-
-# -- proposing ------------------------------------------------------------------------------------------------
-
-
-def propose(
-    cluster: ClusterFile,
-    current: Assignment,
-    brokers: list[int],
-    replication_factor: int | None,
-    *,
-    ignore_racks: bool = False,
-    start_index: int = 0,
-) -> Assignment:
-    """A rack-aware target for all partitions (KIP-36), topic after topic, each beginning where the last one ended.
-
-    replication_factor: None keeps each topic's own. A broker whose log directories are all cordoned gets nothing.
-    """
-    unknown = [b for b in brokers if b not in cluster.racks]
-    if unknown:
-        raise Failure(Exit.CONFIG, f"broker {unknown[0]} is not in the cluster")
-    cordoned = [b for b in brokers if b in cluster.cordoned]
-    if cordoned:
-        raise Failure(Exit.CONFIG, f"all log directories of broker {cordoned[0]} are cordoned")
-    racks = {b: cluster.racks[b] for b in sorted(brokers or set(cluster.racks) - cluster.cordoned)}
-    if not racks:
-        raise Failure(Exit.CONFIG, "all log directories of every broker are cordoned")
-    proposal: Assignment = {}
-    for topic in sorted({t for t, _ in current}):
-        mine = sorted(p for p in current if p[0] == topic)
-        factors = {len(current[p]) for p in mine}
-        if replication_factor is None and len(factors) > 1:
-            several = " and ".join(str(f) for f in sorted(factors))
-            raise Failure(Exit.CONFIG, f"partitions of {topic} have {several} replicas; give --replication-factor")
-        mode = RackMode.IGNORE if ignore_racks else RackMode.REFUSE_SOME
-        placed = start_index + len(proposal)
-        try:
-            assigned = assign(
-                racks,
-                len(mine),
-                replication_factor or factors.pop(),
-                start_index=placed % len(racks),
-                shift=placed // len(racks),
-                mode=mode,
-            )
-        except PlacementError as error:
-            hint = "; --ignore-racks places without racks" if "no rack" in str(error) else ""
-            raise Failure(Exit.CONFIG, f"{topic}: {error}{hint}") from None
-        proposal |= {p: assigned[i] for i, p in enumerate(mine)}
-    return proposal

@@ -15,53 +15,34 @@ import re
 import reprlib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from reassure.checkers.kafka.plan.cluster_file import RULES, UNREGISTERED, ClusterFile
 from reassure.checkers.kafka.plan.metadata_log import is_log, metadata_log
-from reassure.checkers.kafka.plan.shell_output import Described, described, generated
+from reassure.checkers.kafka.printed.shell_output import (
+    MIN_ISR,
+    UNCLEAN,
+    Described,
+    DescribedPartition,
+    described,
+    generated,
+    listed,
+)
+from reassure.checkers.kafka.printed.tool_formats import cleaned, format_of, other_json, what_is_read
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.missing_file import did_you_mean
 from reassure.checkers.traces.plain_json import keys_once
-from reassure.spec.kafka.releases import RELEASES_OF_RULES, numbers, rules_of
+from reassure.spec.kafka.releases import RELEASES_OF_RULES, rules_of
 from reassure.spec.semantics.files import read_text
 
 Partition = tuple[str, int]
 """A topic and a partition's number."""
 Assignment = dict[Partition, tuple[int, ...]]
-MIN_ISR = "min.insync.replicas"
 LOG_DIRS, CORDONED = "log.dirs", "cordoned.log.dirs"
+KEYS, DISKS = ("topic", "partition", "replicas"), "log_dirs"
+"""What a partition has in Kafka's JSON, and may have."""
 INT32 = (1 << 31) - 1
-
-
-@dataclass(frozen=True)
-class ClusterFile:
-    """The brokers with their racks, and what counts as enough replicas in sync.
-
-    cordoned: brokers whose log directories are all cordoned (KIP-1066). rules: of which release (`RELEASES_OF_RULES`).
-    """
-
-    racks: dict[int, str | None]
-    min_isr: int = 1
-    topics: dict[str, int] = field(default_factory=dict)
-    cordoned: frozenset[int] = frozenset()
-    rules: str = max(RELEASES_OF_RULES, key=numbers)
-    described: bool = False
-    """Whether it is of `kafka-topics --describe`, which has no racks, and no brokers without replicas."""
-
-    @property
-    def refuses_cordoned(self) -> bool:
-        """Whether Kafka refuses a target with a cordoned broker, even one that has the replica: from 4.4.0 on."""
-        return numbers(self.rules) >= (4, 4)
-
-    def enough(self, topic: str) -> int:
-        """The topic's min.insync.replicas."""
-        return self.topics.get(topic, self.min_isr)
-
-    def rack_of(self, replicas: Iterable[int]) -> set[str]:
-        """The racks of these brokers, as far as they have one."""
-        return {rack for b in replicas if (rack := self.racks[b]) is not None}
 
 
 def name(partition: Partition) -> str:
@@ -78,19 +59,27 @@ def _wrong(path: Path, what: str) -> NoReturn:
 
 
 def _text(path: Path) -> str:
+    """The text of a file, without what a logger, a shell or an editor puts beside it."""
     try:
         if path.is_file() and path.read_bytes()[:2] in (b"\xff\xfe", b"\xfe\xff"):  # as PowerShell redirects output
-            return path.read_text(encoding="utf-16")
-        return read_text(path).removeprefix("\ufeff")  # some editors begin a file with a mark of the encoding
+            return cleaned(path.read_text(encoding="utf-16"))
+        return cleaned(read_text(path))
     except OSError as error:
         raise Failure(Exit.USAGE, f"{path}: {error.strerror}{did_you_mean(path)}") from None
     except ValueError as error:
-        raise Failure(Exit.USAGE, f"{path} is not JSON: {error}") from None
+        raise Failure(Exit.USAGE, f"{path} is neither JSON nor text: {error}") from None
 
 
-def _json(path: Path, text: str | None = None) -> Any:
+def _json(path: Path, text: str) -> Any:
+    """The JSON of a file; `Failure` for another text says what was seen and what is read."""
+    if not text.lstrip().startswith(("{", "[")):
+        if (tool := format_of(text)) is not None:
+            why = tool.instead or "it has no partition that can be read"
+            raise Failure(Exit.USAGE, f"{path} is output of {tool.name}: {why}")
+        begin = _short(next(iter(text.split()), "")) if text.strip() else "nothing"
+        raise Failure(Exit.USAGE, f"{path} is not JSON: it begins with {begin}; what is read: {what_is_read()}")
     try:
-        return json.loads(_text(path) if text is None else text, object_pairs_hook=keys_once)
+        return json.loads(text, object_pairs_hook=keys_once)
     except (ValueError, RecursionError) as error:
         raise Failure(Exit.USAGE, f"{path} is not JSON: {error}") from None
 
@@ -98,6 +87,16 @@ def _json(path: Path, text: str | None = None) -> Any:
 def _described(path: Path, text: str) -> Described | None:
     try:
         return described(text)
+    except ValueError as error:
+        _wrong(path, str(error))
+
+
+def _printed(path: Path, text: str) -> dict[Partition, DescribedPartition] | None:
+    """The partitions that `kafka-topics --describe` or `kafka-reassign-partitions --list` prints; None for others."""
+    if (topics_of := _described(path, text)) is not None:
+        return topics_of.partitions
+    try:
+        return listed(text)
     except ValueError as error:
         _wrong(path, str(error))
 
@@ -145,15 +144,17 @@ def _number(path: Path, value: Any, least: int, what: str) -> int:
 def read_cluster(path: Path) -> ClusterFile:
     """The cluster that a file or a metadata log describes; `Failure` names what is wrong with it."""
     if is_log(path):
-        log = metadata_log(path)
-        brokers_of = sorted(log.history.brokers.items())
-        closed = frozenset(n for n, b in brokers_of if b.directories and b.directories <= b.cordoned)
-        return ClusterFile({n: b.rack or None for n, b in brokers_of}, log.min_isr, log.topics, closed)
+        return metadata_log(path).cluster
     text = _text(path)
     if (topics_of := _described(path, text)) is not None:
-        brokers = {b for replicas in topics_of.replicas.values() for b in replicas}
-        return ClusterFile(dict.fromkeys(sorted(brokers)), topics=topics_of.min_isr, described=True)
-    data = _object(path, _json(path, text), ("brokers", MIN_ISR, "topics", "release"), ("brokers",), "a cluster")
+        brokers = {b for p in topics_of.partitions.values() for b in p.replicas}
+        elr = True if any(p.elr for p in topics_of.partitions.values()) else None
+        return ClusterFile(
+            dict.fromkeys(sorted(brokers)), None, topics_of.min_isr, described=True, unclean=topics_of.unclean, elr=elr
+        )
+    data = _json(path, text)
+    _must_not_be_of_another_tool(path, data, "a cluster's file of reassure plan")
+    _object(path, data, ("brokers", MIN_ISR, UNCLEAN, "topics", "release"), ("brokers",), "a cluster")
     if not isinstance(data["brokers"], list) or not data["brokers"]:
         _wrong(path, "brokers is a list of at least one")
     racks: dict[int, str | None] = {}
@@ -169,21 +170,44 @@ def read_cluster(path: Path) -> ClusterFile:
         racks[number] = rack
         if _cordoned(path, broker, number):
             cordoned.append(number)
-    topics = {}
-    listed = data.get("topics", {})
-    if not isinstance(listed, dict):
-        _wrong(path, f"topics is an object, not {_short(listed)}")
-    for topic, value in listed.items():
-        entry = _object(path, value, (MIN_ISR,), (MIN_ISR,), f"topic {_topic(path, topic)}")
-        topics[topic] = _number(path, entry[MIN_ISR], 1, f"{MIN_ISR} of {topic}")
+    topics: dict[str, int] = {}
+    unclean: dict[str, bool] = {}
+    of_topics = data.get("topics", {})
+    if not isinstance(of_topics, dict):
+        _wrong(path, f"topics is an object, not {_short(of_topics)}")
+    for topic, value in of_topics.items():
+        entry = _object(path, value, (MIN_ISR, UNCLEAN), (), f"topic {_topic(path, topic)}")
+        if not entry:
+            _wrong(path, f"topic {topic} has no {MIN_ISR}")
+        if MIN_ISR in entry:
+            topics[topic] = _number(path, entry[MIN_ISR], 1, f"{MIN_ISR} of {topic}")
+        if UNCLEAN in entry:
+            unclean[topic] = _switch(path, entry[UNCLEAN], f"{UNCLEAN} of {topic}")
     least = _number(path, data.get(MIN_ISR, 1), 1, MIN_ISR)
-    newest = max(RELEASES_OF_RULES, key=numbers)
-    release = data.get("release", newest)
-    rules = rules_of(release) if isinstance(release, str) else None
-    if not rules:
-        releases = ", ".join(RELEASES_OF_RULES)
-        _wrong(path, f"release {_short(release)} is not known; there are {releases} and their patch releases")
-    return ClusterFile(racks, least, topics, frozenset(cordoned), rules)
+    releases = RULES
+    if "release" in data:
+        release = data["release"]
+        rules = rules_of(release) if isinstance(release, str) else ""
+        if not rules:
+            known = ", ".join(RELEASES_OF_RULES)
+            _wrong(path, f"release {_short(release)} is not known; there are {known} and their patch releases")
+        releases = (rules,)
+    return ClusterFile(
+        racks, least, topics, frozenset(cordoned), releases, takes_default=MIN_ISR not in data, unclean=unclean,
+        may_lose=_switch(path, data.get(UNCLEAN, False), UNCLEAN),
+    )  # fmt: skip
+
+
+def _switch(path: Path, value: Any, what: str) -> bool:
+    if type(value) is not bool:
+        _wrong(path, f"{what} is true or false, not {_short(value)}")
+    return value
+
+
+def _must_not_be_of_another_tool(path: Path, data: Any, *own: str) -> None:
+    """`Failure` for JSON of a tool that prints no such file, with what to take."""
+    if (tool := other_json(data)) is not None and tool.tool not in own:
+        raise Failure(Exit.USAGE, f"{path} is JSON of {tool.tool}: take {tool.instead}")
 
 
 def _cordoned(path: Path, broker: dict[str, Any], number: int) -> bool:
@@ -205,77 +229,103 @@ def _cordoned(path: Path, broker: dict[str, Any], number: int) -> bool:
 def read_assignment(path: Path, cluster: ClusterFile, part: str = "proposed") -> Assignment:
     """The partitions of a file in Kafka's JSON, on brokers of this cluster; `Failure` names what is wrong with it.
 
-    The file may also be what `kafka-topics --describe` prints, or `kafka-reassign-partitions --generate`, which has two
-    assignments, or a metadata log. part: which of them, `current` or `proposed`; of a log the replicas before what is
-    under way, or the targets of that.
+    The file may also be what `kafka-topics --describe` or `kafka-reassign-partitions --list` prints, or `--generate`,
+    which has two assignments, or a metadata log. part: which of them, `current` or `proposed`; of a log the replicas
+    before what is under way, or the targets of that.
     """
+    present = part == "current"
     if is_log(path):
         log = metadata_log(path)
-        found = log.before if part == "current" else log.running
+        found = log.before if present else log.running
         if not found:
             raise Failure(Exit.NOTHING, f"{path}: no reassignment is under way")
-        return {p: _replicas(path, list(replicas), name(p), cluster) for p, replicas in found.items()}
+        return {p: _replicas(path, list(replicas), name(p), cluster, present) for p, replicas in found.items()}
     text = _text(path)
-    if (topics_of := _described(path, text)) is not None:
-        own_replicas = topics_of.before if part == "current" else topics_of.targets
-        return {p: _replicas(path, replicas, name(p), cluster) for p, replicas in own_replicas.items()}
+    if (states := _printed(path, text)) is not None:
+        if not states:
+            raise Failure(Exit.NOTHING, f"{path}: no reassignment is under way")
+        return {
+            key: _replicas(path, list(p.before if present else p.target), name(key), cluster, present)
+            for key, p in states.items()
+        }
+    return {
+        (entry["topic"], entry["partition"]): _replicas(
+            path, entry["replicas"], name((entry["topic"], entry["partition"])), cluster, present
+        )
+        for entry in _entries(path, text, part)
+    }
+
+
+def _entries(path: Path, text: str, part: str) -> list[dict[str, Any]]:
+    """The partitions of Kafka's JSON: like Kafka's tool, a file without a version is of version 1, and other keys are
+    read over."""
     own = _generated(path, text, part)
     if own == "":
         _wrong(path, f"it has no {part} assignment")
-    text = text if own is None else own
-    data = _object(path, _json(path, text), ("version", "partitions"), ("version", "partitions"), "a reassignment")
-    if type(data["version"]) is not int or data["version"] != 1:
-        _wrong(path, f"version {_short(data['version'])} of the format is not supported; only version 1 is")
-    if not isinstance(data["partitions"], list) or not data["partitions"]:
+    data = _json(path, text if own is None else own)
+    _must_not_be_of_another_tool(path, data)
+    if not isinstance(data, dict):
+        _wrong(path, f"a reassignment is an object, not {_short(data)}")
+    if type(version := data.get("version", 1)) is not int or version != 1:
+        _wrong(path, f"version {_short(version)} of the format is not supported; only version 1 is")
+    entries = data.get("partitions")
+    if not isinstance(entries, list) or not entries:
         _wrong(path, "partitions is a list of at least one")
-    assignment: Assignment = {}
-    for value in data["partitions"]:
-        keys = ("topic", "partition", "replicas")
-        entry = _object(path, value, (*keys, "log_dirs"), keys, "a partition")
+    seen: set[Partition] = set()
+    for entry in entries:
+        if not isinstance(entry, dict):
+            _wrong(path, f"a partition is an object, not {_short(entry)}")
+        if missing := [key for key in KEYS if key not in entry]:
+            _wrong(path, f"a partition has no {missing[0]}")
         topic = _topic(path, entry["topic"])
         partition = (topic, _number(path, entry["partition"], 0, f"a partition of {topic}"))
-        if partition in assignment:
+        if partition in seen:
             _wrong(path, f"{name(partition)} is listed twice")
-        assignment[partition] = _replicas(path, entry["replicas"], name(partition), cluster)
+        seen.add(partition)
         _must_be_disks(path, entry, name(partition))
-    return assignment
+    return entries
+
+
+def unknown_keys(path: Path) -> list[str]:
+    """The keys of a file in Kafka's JSON that no tool of Kafka reads; none of another file."""
+    if is_log(path) or _printed(path, text := _text(path)) is not None:
+        return []
+    own = _generated(path, text, "proposed")
+    data = _json(path, text if own is None else own)
+    of_partitions = {key for entry in data["partitions"] for key in entry} - {*KEYS, DISKS}
+    return sorted((set(data) - {"version", "partitions"}) | of_partitions)
+
+
+def description(path: Path) -> Described | None:
+    """What `kafka-topics --describe` prints; None for another file."""
+    return None if is_log(path) else _described(path, _text(path))
 
 
 def _must_be_disks(path: Path, entry: dict[str, Any], of: str) -> None:
-    disks = entry.get("log_dirs", [])
+    disks = entry.get(DISKS, [])
     if not isinstance(disks, list) or not all(isinstance(disk, str) for disk in disks):
         _wrong(path, f"{of}: log_dirs is a list of texts, not {disks!r}")
-    if disks and len(disks) != len(entry["replicas"]):
+    if disks and isinstance(entry["replicas"], list) and len(disks) != len(entry["replicas"]):
         _wrong(path, f"{of}: log_dirs has {len(disks)} entries for {len(entry['replicas'])} replicas")
 
 
 def named_disks(path: Path) -> int:
     """The partitions of a proposal that name a log directory: a move between disks, which is not judged."""
-    if is_log(path):
+    if is_log(path) or _printed(path, text := _text(path)) is not None:
         return 0
-    own = _generated(path, _text(path), "proposed")
-    data = _json(path, own)
-    return sum(any(disk != "any" for disk in entry.get("log_dirs", [])) for entry in data["partitions"])
+    return sum(any(disk != "any" for disk in entry.get(DISKS, [])) for entry in _entries(path, text, "proposed"))
 
 
 def under_way(path: Path) -> int:
     """The reassignments under way by a metadata log, or by what `kafka-topics --describe` prints."""
     if is_log(path):
         return len(metadata_log(path).running)
-    topics_of = _described(path, _text(path))
-    return topics_of.running if topics_of is not None else 0
+    states = _printed(path, _text(path))
+    return sum(p.moving for p in states.values()) if states is not None else 0
 
 
-def out_of_sync(paths: Iterable[Path]) -> list[str]:
-    """The partitions that a replica is out of sync of, by what `kafka-topics --describe` prints or by a metadata log.
-
-    In order of name.
-    """
-    found = (metadata_log(path) if is_log(path) else _described(path, _text(path)) for path in paths)
-    return sorted({f"{topic}-{n}" for one in found if one is not None for topic, n in one.out_of_sync})
-
-
-def _replicas(path: Path, value: Any, of: str, cluster: ClusterFile) -> tuple[int, ...]:
+def _replicas(path: Path, value: Any, of: str, cluster: ClusterFile, present: bool = False) -> tuple[int, ...]:
+    """A list of replicas. present: it is there, so that a broker which the cluster does not have is a fault of it."""
     if not isinstance(value, list) or not all(type(b) is int for b in value):
         _wrong(path, f"{of}: replicas is a list of broker ids, not {_short(value)}")
     if not value:
@@ -286,6 +336,9 @@ def _replicas(path: Path, value: Any, of: str, cluster: ClusterFile) -> tuple[in
     unknown = [b for b in value if b not in cluster.racks]
     if unknown and cluster.described:
         cluster.racks.update(dict.fromkeys(unknown))
+    elif unknown and present and cluster.of_log:
+        cluster.racks.update(dict.fromkeys(unknown))
+        cluster.faults.update(dict.fromkeys(unknown, UNREGISTERED))
     elif unknown:
         _wrong(path, f"{of}: broker {unknown[0]} is not in the cluster")
     return tuple(value)

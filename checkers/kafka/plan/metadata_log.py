@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from pathlib import Path
 
-from reassure.checkers.kafka.audit.cluster_history import BROKER, CLUSTER, MIN_ISR, ClusterHistory
+from reassure.checkers.kafka.audit.cluster_history import BROKER, CLUSTER, METADATA_VERSION, MIN_ISR, ClusterHistory
 from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in, files_of
+from reassure.checkers.kafka.plan.cluster_file import ClusterFile, rules_from
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import Partition
 
-DUMPED = b"Dumping "
-"""How the output of `kafka-dump-log` begins."""
+DUMPED = re.compile(r"^(Dumping |baseOffset: \d|\| offset: \d|\| payload: )", re.M)
+"""A line of `kafka-dump-log` that no other format has."""
+BEGIN = 1 << 16
+"""Bytes in which such a line is looked for: a shell or a logger may have written before it."""
 
 
 def is_log(path: Path) -> bool:
@@ -21,8 +25,10 @@ def is_log(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        begin = file.read(len(DUMPED))
-    return begin[:1] == b"\0" or begin == DUMPED
+        begin = file.read(BEGIN)
+    wide = begin[:2] in (b"\xff\xfe", b"\xfe\xff")
+    text = begin.decode("utf-16" if wide else "utf-8-sig", errors="ignore")
+    return begin[:1] == b"\0" or DUMPED.search(text) is not None
 
 
 def metadata_log(path: Path) -> MetadataLog:
@@ -54,16 +60,24 @@ class MetadataLog:
             raise Failure(Exit.USAGE, f"{path} has no {'partitions' if self.history.brokers else 'brokers'}")
 
     @property
-    def min_isr(self) -> int:
-        """Of the cluster by the log, else Kafka's default: what a broker's file of properties says is in no log."""
-        text = self.history.configs.get((BROKER, CLUSTER, MIN_ISR), "")
-        return int(text) if text.isdigit() else 1
-
-    @property
-    def topics(self) -> dict[str, int]:
-        """MinISR of each topic, where the log says it."""
-        every = {topic: self.history.min_isr(topic) for topic in self.history.topics.values()}
-        return {topic: least for topic, least in every.items() if least is not None}
+    def cluster(self) -> ClusterFile:
+        """The cluster at the end of the log. What a broker's file of properties says is in no log."""
+        history = self.history
+        brokers_of = dict(sorted(history.brokers.items()))
+        text = history.configs.get((BROKER, CLUSTER, MIN_ISR), "")
+        every = {topic: history.min_isr(topic) for topic in history.topics.values()}
+        unclean = {topic: history.unclean(topic) for topic in history.topics.values()}
+        return ClusterFile(
+            {n: b.rack or None for n, b in brokers_of.items()},
+            int(text) if text.isdigit() else None,
+            {topic: least for topic, least in every.items() if least is not None},
+            frozenset(n for n, b in brokers_of.items() if b.directories and b.directories <= b.cordoned),
+            rules_from(history.features.get(METADATA_VERSION)),
+            of_log=True,
+            faults={n: fault for n, b in brokers_of.items() if (fault := b.fault)},
+            unclean={topic: allowed for topic, allowed in unclean.items() if allowed is not None},
+            elr=history.elr,
+        )
 
     @property
     def before(self) -> dict[tuple[str, int], tuple[int, ...]]:
@@ -75,8 +89,3 @@ class MetadataLog:
         """The targets of the reassignments under way."""
         moving = {key: p for key, p in self.partitions.items() if p.adding or p.removing}
         return {key: tuple(int(b) for b in p.replicas if b not in p.removing) for key, p in moving.items()}
-
-    @property
-    def out_of_sync(self) -> list[tuple[str, int]]:
-        """The partitions with a replica that is not in the ISR, and is not being added."""
-        return [key for key, p in self.partitions.items() if not {*p.replicas} - {*p.adding} <= {*p.isr}]

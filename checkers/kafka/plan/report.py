@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
 from reassure.checkers.kafka.audit.log_files import files_of
-from reassure.checkers.kafka.plan.evaluate import UNLIMITED, JudgedPlan, PlanLimits, Promise, Stage
-from reassure.checkers.kafka.plan.kafka_json import ClusterFile, name
+from reassure.checkers.kafka.plan.cluster_file import ClusterFile
+from reassure.checkers.kafka.plan.evaluate import JudgedPlan
+from reassure.checkers.kafka.plan.kafka_json import Partition, name
+from reassure.checkers.kafka.plan.promises import Promise
+from reassure.checkers.kafka.plan.stages import UNLIMITED, PlanLimits, Stage
 from reassure.checkers.kafka.plan.timing import batch_seconds, exposures
 from reassure.checkers.machine.stop import Stop, StopReason
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.run_identity import RunIdentity
 
 JUDGED = Stop(StopReason.COMPLETE, "every partition was judged")
-NOT_ALL = Stop(StopReason.OPEN, "the promises about racks were not checked: some of the brokers have no rack")
+NO_RACKS = "the promises about racks were not checked: some of the brokers have no rack"
 EXAMPLES = 3
 """Breaks told of each promise; the record has all."""
 
 COVERED = (
     "every replica set that each partition passes through",
+    "the present state of each partition, as far as --current or --cluster has it, and where Kafka's controller leads "
+    "the move from there (--protocol kraft)",
     "the failure of each single broker and of each single rack at each of them; only replicas certainly in sync count",
     "the limits of batches, and how much each broker receives and sends in each batch",
     "brokers whose log directories are all cordoned, as far as the cluster's file names them (KIP-1066)",
 )
 NOT_COVERED = (
-    "replicas that are out of sync, or leaders that are not preferred, before the move",
+    "whether a broker that gets a replica catches up: one without a known fault is assumed to",
     "targets below MinISR: KRaft's document says that they never complete (K2), Kafka's code completes them",
     "two failures at once, or what a protocol does after one (`reassure check` does that)",
     "effects of partitions on each other, except limits and load; produce traffic, in the time that is printed",
@@ -58,12 +62,11 @@ def limits_said(limits: PlanLimits) -> str:
 
 def report_plan(
     judged: JudgedPlan, protocol: str, limits: PlanLimits, copying: tuple[int, int] | None, show: int, console: Console,
-    cluster: ClusterFile, disks: int, lagging: Sequence[str] = (),
+    cluster: ClusterFile, disks: int,
 ) -> None:  # fmt: skip
     """Prints everything found.
 
     copying: bytes of a partition and of a broker's throttle, if given. disks: partitions that name a log directory.
-    lagging: partitions with a replica that is out of sync.
     """
 
     count = len(judged.paths)
@@ -73,7 +76,9 @@ def report_plan(
     for partition, path in list(judged.paths.items())[:show]:
         console.print(f"\n{name(partition)}")
         for i, stage in enumerate(path):
-            console.print(f"  {_title(i, len(path)):9} {listed(stage.replicas)}{_about(stage, i)}")
+            console.print(f"  {_title(judged, partition, i):9} {listed(stage.replicas)}{_about(stage, i)}")
+        if partition in judged.blocked:
+            console.print(f"  {judged.blocked[partition]}", style="red")
     if show and count > show:
         console.print(f"\n... and {count - show:,} more partitions (--show {count})", style="dim")
     console.print("\npromises", style="bold")
@@ -85,10 +90,14 @@ def report_plan(
         console.print(row)
         for b in promise.breaks[:EXAMPLES]:
             failure = f", {b.failure}" if b.failure else ""
-            where = _title(b.stage, len(judged.paths[b.partition]))
+            where = _title(judged, b.partition, b.stage)
             console.print(f"      {name(b.partition)}, {where}{failure}: {b.text}", style="dim")
         if len(promise.breaks) > EXAMPLES:
             console.print(f"      ... and {len(promise.breaks) - EXAMPLES:,} more (--json has all)", style="dim")
+        for about, why in list(promise.open.items())[:EXAMPLES]:
+            console.print(f"      {about}: {why}", style="yellow")
+        if len(promise.open) > EXAMPLES:
+            console.print(f"      ... and {len(promise.open) - EXAMPLES:,} more (--json has all)", style="dim")
     if judged.not_applicable:
         console.print("  the promises about racks do not apply: no broker has a rack", style="dim")
     elif not judged.racked:
@@ -103,7 +112,7 @@ def report_plan(
         )
     batches = f"{many:,} batch{'es' * (many != 1)}"
     console.print(f"\n{judged.moved:,} {'replica is' if judged.moved == 1 else 'replicas are'} copied in {batches}")
-    console.print(f"a broker sends or receives at most {max(judged.busiest):,} of them in a batch")
+    console.print(f"a broker sends or receives at most {max(judged.busiest, default=0):,} of them in a batch")
     if judged.fewest_racks is not None:
         console.print(
             f"replicas certainly in sync are in at least {judged.fewest_racks} rack{'s' * (judged.fewest_racks != 1)}"
@@ -121,13 +130,8 @@ def report_plan(
             f"and gives up replicas that are being copied: {judged.given_up:,}",
             style="yellow",
         )
-    if lagging:
-        some = ", ".join(lagging[:3]) + (", ..." if len(lagging) > 3 else "")
-        console.print(
-            f"partitions with a replica that is out of sync now: {len(lagging):,} ({some}); they are judged as if it "
-            "were in sync",
-            style="yellow",
-        )
+    for text in assumptions(judged):
+        console.print(f"assumed: {text}", style="yellow")
     if disks:
         text = f"partitions that name log directories: {disks:,}; moves between disks are not judged"
         console.print(text, style="yellow")
@@ -135,6 +139,20 @@ def report_plan(
         console.print(f"\n{what}", style="dim")
         for text in texts:
             console.print(f"  {text}", style="dim")
+
+
+def assumptions(judged: JudgedPlan) -> list[str]:
+    """What no file says, and the answer supposes."""
+    texts = []
+    if judged.assumed_in_sync:
+        some = f"{judged.assumed_in_sync:,} partition{'s' * (judged.assumed_in_sync != 1)}"
+        texts.append(f"all replicas of {some} are in sync, and the preferred leaders lead: no file has their ISR")
+    if judged.assumed_min_isr:
+        topics = ", ".join(judged.assumed_min_isr[:EXAMPLES]) + ", ..." * (len(judged.assumed_min_isr) > EXAMPLES)
+        texts.append(f"min.insync.replicas is 1, Kafka's default, of topics that no file has it of: {topics}")
+    if judged.moved:
+        texts.append("each broker that gets a replica catches up, but for those named above")
+    return texts
 
 
 def _print_times(judged: JudgedPlan, cluster: ClusterFile, seconds: list[float], console: Console) -> None:
@@ -146,7 +164,7 @@ def _print_times(judged: JudgedPlan, cluster: ClusterFile, seconds: list[float],
         console.print(f"  ... and {len(seconds) - BATCHES:,} more batches", style="dim")
     few = list(exposures(judged, cluster, seconds))
     for one in few[:BATCHES]:
-        where = _title(one.stage, len(judged.paths[one.partition]))
+        where = _title(judged, one.partition, one.stage)
         long = "from then on" if one.seconds is None else f"for {lasting(one.seconds)}"
         console.print(f"  {name(one.partition)}, {where}: {one.what}, {long}", style="yellow")
     if len(few) > BATCHES:
@@ -155,27 +173,31 @@ def _print_times(judged: JudgedPlan, cluster: ClusterFile, seconds: list[float],
         console.print("  at every moment each partition has MinISR, and more than one replica, certainly in sync")
 
 
-def _title(stage: int, count: int) -> str:
-    return "before" if stage == 0 else "target" if stage == count - 1 else f"stage {stage}"
+def _title(judged: JudgedPlan, partition: Partition, stage: int) -> str:
+    if stage == len(judged.paths[partition]) - 1 and partition not in judged.blocked:
+        return "target"
+    return f"stage {stage}" if stage else "before"
 
 
 def _about(stage: Stage, number: int) -> str:
-    parts = [f"leader {stage.leader}"]
+    parts = [f"leader {'none' if stage.leader is None else stage.leader}"]
+    if not number and len(stage.certain) < len(stage.replicas):
+        parts.append(f"in sync {listed(stage.certain) or 'none'}")
     if number and stage.adding:
         parts.append(f"adding {listed(stage.adding)}")
-        parts.append(f"certainly in sync {listed(stage.certain)}")
+        parts.append(f"certainly in sync {listed(stage.certain) or 'none'}")
     return "   (" + "; ".join(parts) + ")"
 
 
 def _broken_before(promise: Promise, partitions: int) -> bool:
     """Whether each of the partitions that move broke a promise before the move already: it is about none of them."""
-    return promise.checked and not promise.breaks and 0 < promise.before == partitions
+    return promise.decided and not promise.breaks and 0 < promise.before == partitions
 
 
 def _verdict(promise: Promise, count: int) -> str:
     if not promise.checked:
         return "not checked"
-    text = "holds"
+    text = "not decided" if promise.open else "holds"
     if promise.breaks:
         partitions = len({b.partition for b in promise.breaks})
         text = f"violated for {partitions:,} partition{'s' * (partitions != 1)}"
@@ -191,6 +213,15 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files_of([path]))).hexdigest()
 
 
+def _what_is_open(judged: JudgedPlan) -> str:
+    """Why not every promise was decided."""
+    about = {key: text for p in judged.promises.values() for key, text in p.open.items()}
+    if not about:
+        return NO_RACKS
+    key, text = next(iter(about.items()))
+    return f"{key}: {text}" + f", and {len(about) - 1:,} more" * (len(about) > 1)
+
+
 def plan_record(
     judged: JudgedPlan,
     protocol: str,
@@ -203,7 +234,7 @@ def plan_record(
     config = {k: v for k, v in vars(limits).items() if v < UNLIMITED}
     return {
         **RunIdentity(f"plan:{protocol}", None, config, "plan", repro).record(
-            judged.exit(), judged.complete, JUDGED if judged.complete else NOT_ALL
+            judged.exit(), judged.complete, JUDGED if judged.complete else Stop(StopReason.OPEN, _what_is_open(judged))
         ),
         "not_applicable": [
             *judged.not_applicable,
@@ -253,6 +284,12 @@ def plan_record(
                 for b in p.breaks
             ],
             "kept_by_fewer_before": {p.name: p.before for p in judged.promises.values() if p.before},
+            "not_decided": [
+                {"promise": p.name, "about": about, "text": text}
+                for p in judged.promises.values()
+                for about, text in p.open.items()
+            ],
+            "assumed": assumptions(judged),
             "covered": list(COVERED),
             "not_covered": list(NOT_COVERED),
         },

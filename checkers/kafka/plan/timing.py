@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from reassure.checkers.kafka.plan.cluster_file import ClusterFile
 from reassure.checkers.kafka.plan.evaluate import JudgedPlan
-from reassure.checkers.kafka.plan.kafka_json import ClusterFile, Partition
+from reassure.checkers.kafka.plan.kafka_json import Partition
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.kafka.plan.kafka_json import Assignment, ClusterFile, read_assignment, write_assignment
+from reassure.checkers.kafka.plan.cluster_file import ClusterFile
+from reassure.checkers.kafka.plan.kafka_json import Assignment, read_assignment, write_assignment
 from reassure.models.kip542_throttle import tool_cases
 from reassure.spec.kafka.throttle_lists import Move, Partition, follower_lists, leader_lists
 from tests.helpers.released_classes import answers

@@ -10,19 +10,12 @@ from typing import Any
 import pytest
 
 from reassure.checkers.cli.main import main
-from reassure.checkers.kafka.plan.evaluate import (
-    PlanLimits,
-    judge,
-    propose,
-)
-from reassure.checkers.kafka.plan.kafka_json import (
-    Assignment,
-    ClusterFile,
-    read_assignment,
-    read_cluster,
-    write_assignment,
-)
+from reassure.checkers.kafka.plan.cluster_file import ClusterFile
+from reassure.checkers.kafka.plan.evaluate import judge
+from reassure.checkers.kafka.plan.kafka_json import Assignment, read_assignment, read_cluster, write_assignment
+from reassure.checkers.kafka.plan.propose import propose
 from reassure.checkers.kafka.plan.report import lasting
+from reassure.checkers.kafka.plan.stages import PlanLimits
 from tests.helpers.plan_inputs import SIX
 
 CLUSTER: dict[str, Any] = {
@@ -210,7 +203,10 @@ BROKEN: list[tuple[str, Any, int, str]] = [
     ("current", "nonsense", 64, "current.json is not JSON"),
     ("proposed", {"version": 2, "partitions": []}, 151, "version 2 of the format is not supported; only version 1 is"),
     ("proposed", {"version": True, "partitions": []}, 151, "version True"),
-    ("proposed", {"partitions": []}, 151, "a reassignment has no version"),
+    ("proposed", {"partitions": []}, 151, "partitions is a list of at least one"),
+    ("proposed", "nonsense", 64, "it begins with 'nonsense'; what is read: Kafka's reassignment JSON, a metadata log"),
+    ("proposed", [], 151, "a reassignment is an object, not []"),
+    ("cluster", {**CLUSTER, "unclean.leader.election.enable": "true"}, 151, "is true or false, not 'true'"),
     ("proposed", {"version": 1, "partitions": []}, 151, "partitions is a list of at least one"),
     ("proposed", {"version": 1, "partitions": [7]}, 151, "a partition is an object, not 7"),
     ("proposed", {"version": 1, "partitions": [{"topic": "t"}]}, 151, "a partition has no partition"),
@@ -313,9 +309,9 @@ def test_a_broker_is_cordoned_if_all_its_log_directories_are(
 
 
 @pytest.mark.parametrize(
-    ("release", "refused"), [(None, True), ("4.4.0", True), ("4.4", True), ("4.3.1", False), ("3.9.2", False)]
+    ("release", "refused"), [(None, None), ("4.4.0", True), ("4.4", True), ("4.3.1", False), ("3.9.2", False)]
 )
-def test_the_release_decides_who_may_stay(release: str | None, refused: bool, tmp_path: Path) -> None:
+def test_the_release_decides_who_may_stay(release: str | None, refused: bool | None, tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     path.write_text(json.dumps({"brokers": [{"id": 1}], **({"release": release} if release else {})}))
     assert read_cluster(path).refuses_cordoned == refused

@@ -11,17 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reassure.checkers.kafka.plan import evaluate as plan
-from reassure.checkers.kafka.plan.evaluate import (
-    JudgedPlan,
-    PlanLimits,
-    PlanRules,
-    Stage,
-    batches,
-    judge,
-    kraft,
-    propose,
-)
-from reassure.checkers.kafka.plan.kafka_json import Assignment, ClusterFile
+from reassure.checkers.kafka.plan import stages
+from reassure.checkers.kafka.plan.cluster_file import ClusterFile
+from reassure.checkers.kafka.plan.evaluate import JudgedPlan, judge
+from reassure.checkers.kafka.plan.kafka_json import Assignment
+from reassure.checkers.kafka.plan.propose import propose
+from reassure.checkers.kafka.plan.stages import PlanLimits, PlanRules, Stage, batches, kraft
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from tests.helpers.plan_inputs import ONE, SIX, lists
 
@@ -62,9 +57,19 @@ WHERE = "all log directories of broker 1 are cordoned"
     ],
 )
 def test_cordoned_brokers_are_spared(rules: str, current: list[int], target: list[int], text: str | None) -> None:
-    cluster = replace(SIX, cordoned=frozenset({1}), rules=rules)
+    cluster = replace(SIX, cordoned=frozenset({1}), releases=(rules,))
     breaks = found(current, target, cluster=cluster).promises["cordoned_brokers_are_spared"].breaks
     assert [(b.stage, b.failure, b.text) for b in breaks] == ([(2, "", text)] if text else [])
+
+
+def test_a_cordoned_broker_that_stays_is_open_without_a_release() -> None:
+    """4.4 refuses it and no release before it does: with both in question it is neither kept nor broken."""
+    judged = found([1, 2], [1, 3], cluster=replace(SIX, cordoned=frozenset({1}), releases=("4.3", "4.4")))
+    promise = judged.promises["cordoned_brokers_are_spared"]
+    text = f"{WHERE}, where the replica is already: Kafka 4.4 answers INVALID_REPLICA_ASSIGNMENT, releases before "
+    text += "it do not"
+    assert (promise.breaks, promise.open, promise.status) == ([], {"orders-0": text}, "not_checked")
+    assert judged.exit() == Exit.INCONCLUSIVE
 
 
 def test_a_cordoned_broker_is_not_proposed() -> None:
@@ -147,9 +152,9 @@ def test_without_racks_nothing_is_said_about_them() -> None:
     assert judged.fewest_racks is None
 
 
-def literal(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules) -> plan.Path:
+def literal(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules) -> stages.Path:
     """KIP-435's step as printed (B2, B4): the first R of the excess are dropped at once, nothing is waited for."""
-    stages, have, in_sync = [plan.beginning(current)], list(current), set(current)
+    path, have, in_sync = [stages.beginning(current)], list(current), set(current)
     while have != list(target):
         dropping = [b for b in have if b not in target][: rules.limits.replicas]
         adding = [b for b in target if b not in have][: rules.limits.replicas]
@@ -157,12 +162,12 @@ def literal(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules)
             b for b in have if b not in target and b not in dropping
         ]
         in_sync -= set(dropping)
-        stages.append(Stage(tuple(have), frozenset(in_sync), current[0], tuple(adding)))
-    return tuple(stages)
+        path.append(Stage(tuple(have), frozenset(in_sync), current[0], tuple(adding)))
+    return tuple(path)
 
 
 def test_the_step_as_printed_breaks_what_the_repaired_one_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(plan.PROTOCOLS, "batching", literal)
+    monkeypatch.setitem(stages.PROTOCOLS, "batching", literal)
     falls = broken(found([1, 2, 3], [4, 5, 6], "batching"))
     assert falls["own_steps_keep_min_isr"] == [(2, ""), (3, "")]
     assert falls["own_steps_keep_a_leader"] == [(1, ""), (2, ""), (3, "")]
@@ -171,7 +176,7 @@ def test_the_step_as_printed_breaks_what_the_repaired_one_keeps(monkeypatch: pyt
 
 
 def test_a_protocol_that_ends_elsewhere_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(plan.PROTOCOLS, "kraft", lambda c, t, rules: kraft(c, tuple(sorted(t)), rules))
+    monkeypatch.setitem(stages.PROTOCOLS, "kraft", lambda c, t, rules: kraft(c, tuple(sorted(t)), rules))
     judged = found([1, 2, 3], [6, 5, 4])
     assert [b.text for b in judged.promises["moves_end_as_wanted"].breaks] == ["ends as [4, 5, 6], not [6, 5, 4]"]
 
@@ -193,7 +198,7 @@ def test_batches_beyond_the_limits_are_noticed(wrong: Any, text: str, monkeypatc
 
 
 def test_more_than_r_at_once_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(plan.PROTOCOLS, "batching", lambda c, t, rules: kraft(c, t, rules))
+    monkeypatch.setitem(stages.PROTOCOLS, "batching", lambda c, t, rules: kraft(c, t, rules))
     judged = found([1, 2, 3], [4, 5, 6], "batching", replicas=2)
     assert [b.text for b in judged.promises["limits_are_kept"].breaks] == ["3 replicas are added at once"]
 

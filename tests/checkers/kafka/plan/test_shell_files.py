@@ -11,14 +11,14 @@ import pytest
 
 from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
 from reassure.checkers.kafka.plan.kafka_json import read_cluster
-from reassure.checkers.kafka.plan.shell_output import described
+from reassure.checkers.kafka.printed.shell_output import described
 from tests.helpers.command import said
 from tests.helpers.metadata_log_text import dump_text, record
 
 DESCRIBED = """\
 Topic: orders\tTopicId: abc\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2,segment.bytes=107
 \tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\tElr: \tLastKnownElr: 
-\tTopic: orders\tPartition: 1\tLeader: none\tReplicas: 2,3,1\tIsr: 2,3,1\tElr: \tLastKnownElr: 
+\tTopic: orders\tPartition: 1\tLeader: 2\tReplicas: 2,3,1\tIsr: 2,3,1\tElr: \tLastKnownElr: 
 """
 
 
@@ -81,6 +81,7 @@ def test_no_partition_of_a_file_is_left_out(file: str, text: str, why: str, caps
     assert (code, why in err) == (151, True), err
 
 
+ON_TOP = "the plan comes on top of those that it replaces, --running counts the others too"
 MOVING = (
     "Topic: orders\tTopicId: abc\tPartitionCount: 1\tReplicationFactor: 6\tConfigs: min.insync.replicas=2\n"
     "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 4,5,6,1,2,3\tIsr: 1,2,3\tAdding Replicas: 4,5,6\t"
@@ -94,9 +95,9 @@ def test_what_is_under_way_by_describe_is_not_there_yet(capsys: pytest.CaptureFi
     Path("p.txt").write_text(assignment([[4, 5, 6]]))
     words = ["plan", "--cluster=cluster.json", "--current=moving.txt"]
     _, _, err = said(capsys, *words, "--proposed=p.txt", "--json=r.json")
-    assert "note: reassignments under way by moving.txt: 1; --running judges on top of them\n" in err
+    assert f"note: reassignments under way by moving.txt: 1; {ON_TOP}\n" in err
     moving = described(MOVING)
-    assert moving is not None and moving.out_of_sync == [], "those that are being added are not there yet"
+    assert moving is not None and moving.partitions["orders", 0].before == (1, 2, 3)
     plan = json.loads(Path("r.json").read_text())["plan"]
     assert (plan["replicas_copied"], plan["paths"][0]["stages"][0]["replicas"]) == (3, [1, 2, 3])
     assert set(plan["inputs"]) == {"cluster", "current", "proposed"}
@@ -150,13 +151,24 @@ def test_files_of_windows(capsys: pytest.CaptureFixture[str]) -> None:
         assert "2 of 2 partitions move" in out, encoding
 
 
-def test_a_replica_that_is_out_of_sync_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_replica_that_is_out_of_sync_is_no_obstacle_if_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    """orders-0 goes from 1, 2, 3 to 4, 5, 6; orders-1 keeps 2 and 3, for which releases before 4.3 wait."""
     words = ["plan", "--cluster=cluster.json", "--current=describe.txt", "--proposed=generate.txt"]
-    assert "out of sync now" not in said(capsys, *words)[1]
+    assert "moves_end_as_wanted             holds" in said(capsys, *words)[1]
+    Path("describe.txt").write_text(DESCRIBED.replace("Isr: 1,2,3", "Isr: 1"))
+    code, out, _ = said(capsys, *words)
+    assert (code, "moves_end_as_wanted             holds" in out) == (0, True), out
+    assert "  before    1, 2, 3   (leader 1; in sync 1)\n" in out
     Path("describe.txt").write_text(DESCRIBED.replace("Isr: 2,3,1", "Isr: 2"))
-    assert "out of sync now: 1 (orders-1); they are judged as if it were in sync\n" in said(capsys, *words)[1]
-    Path("describe.txt").write_text(DESCRIBED.replace("Isr: 1,2,3", "Isr: "))
-    assert "out of sync now: 1 (orders-0);" in said(capsys, *words)[1]
+    code, out, _ = said(capsys, *words)
+    assert (code, "moves_end_as_wanted             not decided" in out) == (5, True)
+    assert "      orders-1: Kafka 3.9 to 4.2: waits for broker 3 (out of sync); Kafka 4.3, 4.4: holds\n" in out
+    for release, expected, text in (("4.2.1", 13, "violated for 1 partition"), ("4.3", 0, "holds")):
+        code, out, _ = said(capsys, *words, f"--release={release}")
+        assert (code, f"moves_end_as_wanted             {text}" in out) == (expected, True), release
+    assert said(capsys, *words, "--release=3.1")[2] == (
+        "reassure: --release 3.1: it is one of 3.9, 4.0, 4.1, 4.2, 4.3, 4.4, or such as 4.1.2\n"
+    )
 
 
 def test_disks_are_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,7 +191,7 @@ def test_on_top_of_a_reassignment_under_way(capsys: pytest.CaptureFixture[str]) 
     out = said(capsys, *words, "--running=running.json")[1]
     assert "2 of 2 partitions move" in out
     assert "  stage 1   1, 2, 5, 3   (leader 1; adding 5; certainly in sync 1, 2, 3)\n" in out
-    assert "  stage 2   1, 2, 6, 3   (leader 1; adding 6; certainly in sync 1, 2, 3)\n" in out
+    assert "  stage 2   1, 2, 6, 3, 5   (leader 1; adding 6; certainly in sync 1, 2, 3)\n" in out
     assert (
         "elsewhere already: 1; the plan replaces these targets, and gives up replicas that are being copied: 1" in out
     )
@@ -239,7 +251,7 @@ def test_a_metadata_log_is_the_cluster_and_the_present_assignment(capsys: pytest
     assert (code, path["stages"][0]["replicas"], path["stages"][-1]["replicas"], err) == (0, [1, 2], [3, 2], "")
     cluster = read_cluster(Path(log))
     assert cluster.racks == {1: "a", 2: "b", 3: "c", 4: "a", 5: "b"}
-    assert (cluster.topics, cluster.min_isr, cluster.cordoned) == ({"orders": 2}, 1, {5})
+    assert (cluster.topics, cluster.min_isr, cluster.cordoned) == ({"orders": 2}, None, {5})
     proposed.write_text(assignment([[5, 2]]))
     code, out, _ = said(capsys, "plan", *words)
     assert (code, "cordoned" in out) == (12, True), out
@@ -251,7 +263,7 @@ def test_what_is_under_way_by_a_metadata_log(capsys: pytest.CaptureFixture[str])
     words = ["plan", "--proposed=proposed.json", "--cluster=moving.txt", "--current=moving.txt"]
     dumped([*REGISTERED, changed], "moving.txt")
     _, out, err = said(capsys, *words)
-    assert err == "note: reassignments under way by moving.txt: 1; --running judges on top of them\n"
+    assert err == f"note: reassignments under way by moving.txt: 1; {ON_TOP}\n"
     assert "1 of 1 partitions move" in out
     _, out, err = said(capsys, *words, "--running=moving.txt")
     given_up = (

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reassure.checkers.kafka.plan import evaluate as plan
-from reassure.checkers.kafka.plan.evaluate import (
+from reassure.checkers.kafka.plan import stages
+from reassure.checkers.kafka.plan.cluster_file import ClusterFile
+from reassure.checkers.kafka.plan.evaluate import judge
+from reassure.checkers.kafka.plan.stages import (
     Batch,
     PlanLimits,
     PlanRules,
@@ -20,10 +22,8 @@ from reassure.checkers.kafka.plan.evaluate import (
     batching,
     classic,
     copies,
-    judge,
     kraft,
 )
-from reassure.checkers.kafka.plan.kafka_json import ClusterFile
 from reassure.spec.kafka.partition import Broker
 from reassure.spec.language.vocabulary import GuardRefused
 from tests.helpers.brokers import b, seq
@@ -193,14 +193,14 @@ def test_batching_takes_the_steps_of_the_model(at_once: int) -> None:
 BROKERS = st.lists(st.integers(0, 9), min_size=1, max_size=6, unique=True).map(tuple)
 
 
-@given(BROKERS, BROKERS, st.integers(1, 6), st.integers(1, 4), st.sampled_from(sorted(plan.PROTOCOLS)))
+@given(BROKERS, BROKERS, st.integers(1, 6), st.integers(1, 4), st.sampled_from(sorted(stages.PROTOCOLS)))
 @settings(max_examples=400, deadline=None)
 def test_every_path(current: Any, target: Any, replicas: int, min_isr: int, protocol: str) -> None:
     if current == target:
         return
     limits = PlanLimits(replicas=replicas) if protocol.startswith("batching") else PlanLimits()
     racks = {x: "abc"[x % 3] for x in range(10)}
-    path = plan.PROTOCOLS[protocol](current, target, PlanRules(limits, min_isr, racks))
+    path = stages.PROTOCOLS[protocol](current, target, PlanRules(limits, min_isr, racks))
     assert path[0] == Stage(current, frozenset(current), current[0])
     assert path[-1].replicas == target
     for before, after in itertools.pairwise(path):

@@ -1,0 +1,62 @@
+"""Proposals of `reassure plan --generate`."""
+
+from __future__ import annotations
+
+from reassure.checkers.kafka.plan.cluster_file import ClusterFile
+from reassure.checkers.kafka.plan.kafka_json import Assignment
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.spec.kafka.placement import PlacementError, RackMode, assign
+
+
+def propose(
+    cluster: ClusterFile,
+    current: Assignment,
+    brokers: list[int],
+    replication_factor: int | None,
+    *,
+    ignore_racks: bool = False,
+    start_index: int = 0,
+) -> Assignment:
+    """A rack-aware target for all partitions (KIP-36), topic after topic, each beginning where the last one ended.
+
+    replication_factor: None keeps each topic's own. A broker that is fenced, in controlled shutdown,
+    or has all its log directories cordoned gets nothing.
+    """
+    unknown = [b for b in brokers if b not in cluster.racks]
+    if unknown:
+        raise Failure(Exit.CONFIG, f"broker {unknown[0]} is not in the cluster")
+    faulty = [b for b in brokers if b in cluster.faults]
+    if faulty:
+        raise Failure(Exit.CONFIG, f"broker {faulty[0]} is {cluster.faults[faulty[0]]}")
+    cordoned = [b for b in brokers if b in cluster.cordoned]
+    if cordoned:
+        raise Failure(Exit.CONFIG, f"all log directories of broker {cordoned[0]} are cordoned")
+    usable = set(cluster.racks) - cluster.cordoned - set(cluster.faults)
+    racks = {b: cluster.racks[b] for b in sorted(brokers or usable)}
+    if not racks and cluster.faults:
+        raise Failure(Exit.CONFIG, "every broker is fenced, in controlled shutdown or cordoned")
+    if not racks:
+        raise Failure(Exit.CONFIG, "all log directories of every broker are cordoned")
+    proposal: Assignment = {}
+    for topic in sorted({t for t, _ in current}):
+        mine = sorted(p for p in current if p[0] == topic)
+        factors = {len(current[p]) for p in mine}
+        if replication_factor is None and len(factors) > 1:
+            several = " and ".join(str(f) for f in sorted(factors))
+            raise Failure(Exit.CONFIG, f"partitions of {topic} have {several} replicas; give --replication-factor")
+        mode = RackMode.IGNORE if ignore_racks else RackMode.REFUSE_SOME
+        placed = start_index + len(proposal)
+        try:
+            assigned = assign(
+                racks,
+                len(mine),
+                replication_factor or factors.pop(),
+                start_index=placed % len(racks),
+                shift=placed // len(racks),
+                mode=mode,
+            )
+        except PlacementError as error:
+            hint = "; --ignore-racks places without racks" if "no rack" in str(error) else ""
+            raise Failure(Exit.CONFIG, f"{topic}: {error}{hint}") from None
+        proposal |= {p: assigned[i] for i, p in enumerate(mine)}
+    return proposal
