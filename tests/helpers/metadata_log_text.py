@@ -50,7 +50,7 @@ def cluster(*brokers: int) -> list[MetadataRecord]:
 def dump_line(r: MetadataRecord) -> str:
     """A record as Kafka's tool prints it."""
     kind = re.sub("(?<!^)([A-Z])", r"_\1", r.kind).upper()
-    data = {name: value for name, value in r.data.items() if value is not None}
+    data = {name: value for name, value in r.data.items() if value is not None or name == "value"}
     payload = json.dumps({"type": f"{kind}_RECORD", "version": r.version, "data": NULLS.get(r.kind, {}) | data})
     return f"| offset: {r.offset} CreateTime: {r.timestamp} keySize: -1 headerKeys: [] payload: {payload}"
 

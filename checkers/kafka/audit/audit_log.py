@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from reassure.checkers.kafka.audit.cluster_history import METADATA_VERSION
+from reassure.checkers.kafka.audit.ending import LogEnd, ending_of
 from reassure.checkers.kafka.audit.judge import Audit, ChangeJudge
 from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in
 from reassure.checkers.kafka.audit.share import PartitionShare
+from reassure.checkers.kafka.audit.waiting import rules_from
 from reassure.checkers.machine.exit_codes import Exit, Failure, worst
 
 
@@ -38,6 +41,7 @@ class AuditReport:
     topics: int = 0
     partitions: int = 0
     """At the end of the log."""
+    ending: LogEnd = field(default_factory=LogEnd)
 
     def exit(self) -> Exit:
         """12 for a broken promise, 18 for a change that the rules do not allow, 6 if there is no partition."""
@@ -66,10 +70,13 @@ def audit_share(task: AuditTask, share: PartitionShare) -> AuditReport | Refused
     except Failure as failure:
         return Refused(failure.code, str(failure))
     history = read.history
+    rules = rules_from(history.features.get(METADATA_VERSION)) if task.release is None else (task.release,)
+    ending = ending_of(history, read.time, rules, task.min_isr)
     own = sum(share.has(*key) for key in history.partitions)
     return AuditReport(
         audit, set(judge.explanations_of), judge.digest, history.records, history.ignored, read.first, read.last,
         read.torn, len(history.brokers), len(history.topics), own,
+        ending,
     )  # fmt: skip
 
 
@@ -89,6 +96,7 @@ def together(shares: Iterable[AuditReport | Refused]) -> AuditReport:
         whole.audit.not_by.update(share.audit.not_by)
         whole.cases |= share.cases
         whole.partitions += share.partitions
+        whole.ending.add(share.ending)
     assert whole is not None
     _sort(whole.audit)
     return whole

@@ -8,7 +8,7 @@ from typing import Any
 
 from reassure.checkers.kafka.audit.metadata_records import OTHERS, UNCHANGED_LEADER, UNCHANGED_RECOVERY, MetadataRecord
 from reassure.checkers.kafka.audit.share import WHOLE, PartitionShare
-from reassure.spec.kafka.partition import Broker, Brokers, Partition
+from reassure.spec.kafka.partition import Broker, Brokers, Partition, reassigning
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 ELR_FEATURE, METADATA_VERSION = "eligible.leader.replicas.version", "metadata.version"
@@ -43,6 +43,8 @@ class RegisteredBroker:
     rack: str | None = None
     cordoned: frozenset[str] = frozenset()
     """Log directories that take no new replicas (KIP-1066)."""
+    since: int = 0
+    """The offset at which it was registered, fenced, unfenced, or began or ended its controlled shutdown last."""
 
     @property
     def fault(self) -> str:
@@ -101,6 +103,9 @@ class ClusterHistory:
     """The records of a transaction that has begun, and not ended; None outside of one."""
     share: PartitionShare = WHOLE
     """Of other partitions only the first of each topic is kept, for its number of replicas; no change is yielded."""
+
+    moving_since: dict[PartitionKey, tuple[int, int]] = field(default_factory=dict)
+    """Of each reassignment under way: offset and time of the record that gave it its target."""
 
     def play(self, records: Iterable[MetadataRecord]) -> Iterator[PartitionChange]:
         """Plays a log; yields the records of partitions. Raises `BrokenLog`."""
@@ -177,6 +182,10 @@ class ClusterHistory:
             metadata_version=self.features.get(METADATA_VERSION), directories=data.get("directories") is not None,
         )  # fmt: skip
         self.partitions[key] = after
+        if not reassigning(after):
+            self.moving_since.pop(key, None)
+        elif before is None or key not in self.moving_since or _request(before) != _request(after):
+            self.moving_since[key] = record.offset, record.timestamp
         return change
 
     def _impaired(self) -> frozenset[int]:
@@ -212,14 +221,22 @@ class ClusterHistory:
             directories = frozenset(data.get("logDirs") or ())
             cordoned = frozenset(data.get("cordonedLogDirs") or ())
             self.brokers[data["brokerId"]] = RegisteredBroker(
-                bool(data["fenced"]), shutting_down, directories, rack=data.get("rack"), cordoned=cordoned
+                bool(data["fenced"]),
+                shutting_down,
+                directories,
+                rack=data.get("rack"),
+                cordoned=cordoned,
+                since=record.offset,
             )
         elif kind == "UnregisterBroker":
             self.brokers.pop(data["brokerId"], None)
         elif kind in ("FenceBroker", "UnfenceBroker"):
-            self._broker(data["id"], record).fenced = kind == "FenceBroker"
+            broker = self._broker(data["id"], record)
+            broker.fenced, broker.since = kind == "FenceBroker", record.offset
         elif kind == "BrokerRegistrationChange":
             broker = self._broker(data["brokerId"], record)
+            if data.get("fenced") or data.get("inControlledShutdown"):
+                broker.since = record.offset
             if data.get("fenced"):
                 broker.fenced = data["fenced"] == 1
             if data.get("inControlledShutdown"):
@@ -253,6 +270,11 @@ class ClusterHistory:
         if number not in self.brokers:
             raise BeginsEarlier(f"offset {record.offset}: broker {number} is not registered")
         return self.brokers[number]
+
+
+def _request(p: Partition) -> Any:
+    """What a reassignment is to lead to."""
+    return p.replicas, p.adding, p.removing
 
 
 def _batches(records: Iterable[MetadataRecord]) -> Iterator[list[MetadataRecord]]:

@@ -75,7 +75,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         write_record(args.json, answer)
     if args.html:
         write_atomically(args.html, html_page(audit, task))
-    print_report(audit, console)
+    print_report(audit, task, console)
     for line in audit.torn:
         note(f"note: {line}")
     return audit.exit()

@@ -50,6 +50,8 @@ class LogRead:
     first: int | None = None
     last: int = 0
     """The offsets of the first record, and of the last."""
+    time: int = 0
+    """The newest time of a record, in milliseconds since 1970."""
     torn: list[str] = field(default_factory=list)
     """What was not read: the end of a file within a batch, a snapshot of what was read before, an open transaction."""
     order: BatchOrder = field(default_factory=BatchOrder)
@@ -155,6 +157,7 @@ def _noted(records: Iterator[MetadataRecord], read: LogRead, covered: int) -> It
         if record.offset >= covered:
             read.first = record.offset if read.first is None else read.first
             read.last = max(read.last, record.offset)
+            read.time = max(read.time, record.timestamp)
             yield record
 
 

@@ -23,6 +23,8 @@ SHOWN = 40
 """Findings that are printed."""
 WIDE = 140
 """Columns of a terminal that the table of findings needs; in a narrower one a finding has two lines."""
+MOST_ENDING = 10
+"""Names of a kind that the end of a log is told with; the JSON file has all."""
 MOST_ROWS = 5000
 """Findings on a page; the JSON file has all."""
 COLUMNS = ("offset", "time (UTC)", "partition", "kind", "what", "change")
@@ -49,7 +51,40 @@ def summary(report: AuditReport) -> list[str]:
     ]
 
 
-def print_report(report: AuditReport, console: Console) -> None:
+def ending_lines(report: AuditReport, task: AuditTask) -> list[str]:
+    """How the log ends, a line each; those that belong to a line before are indented."""
+    ending = report.ending
+    lines = []
+    if ending.assumed_min_isr:
+        topics = counted(len(ending.assumed_min_isr), "topic")
+        lines.append(f"min.insync.replicas is taken to be {task.min_isr} for {topics} of which the log has none "
+                     f"(--min-isr): {_some(ending.assumed_min_isr)}")  # fmt: skip
+    if ending.under_way:
+        lines.append(f"reassignments under way at the end: {len(ending.under_way):,}")
+        for one in ending.under_way[:MOST_ENDING]:
+            target = ", ".join(map(str, one.target))
+            begun = f"{one.topic}-{one.partition} to [{target}] since offset {one.since}, {_time(one.timestamp)}"
+            days = f"{(ending.time - one.timestamp) / 86_400_000:.1f} days before the last record"
+            lines.append(f"  {begun}, {days}: {one.waits}")
+        if len(ending.under_way) > MOST_ENDING:
+            lines.append(f"  and {len(ending.under_way) - MOST_ENDING:,} more (--json FILE has all)")
+    for text, names in (
+        ("partitions that nobody leads at the end", ending.leaderless),
+        ("partitions with fewer replicas in sync than min.insync.replicas at the end", ending.below_min_isr),
+        ("partitions with a replica on a broker that is not registered", ending.unregistered),
+        ("throttles of reassignments that are over", ending.left_throttles()),
+        ("brokers that can join no ISR", ending.faults),
+    ):
+        if names:
+            lines.append(f"{text}: {len(names):,} ({_some(names)})")
+    return lines
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:MOST_ENDING]) + ", ..." * (len(names) > MOST_ENDING)
+
+
+def print_report(report: AuditReport, task: AuditTask, console: Console) -> None:
     """Prints the counts, how many of them each set of rules does not make, and the findings."""
     audit = report.audit
     for line in summary(report):
@@ -62,6 +97,8 @@ def print_report(report: AuditReport, console: Console) -> None:
         releases.add_row(rules, releases_text(rules), f"{count:,}")
     if audit.changes:
         console.print(releases, soft_wrap=False)
+    for line in ending_lines(report, task):
+        console.print(line)
     if not audit.findings:
         console.print("no findings")
         return
@@ -108,6 +145,12 @@ def record(report: AuditReport, task: AuditTask) -> dict[str, Any]:
         "not_made_by_release": dict(audit.not_by),
         "causes": dict(sorted(audit.causes.items())),
         "findings": [vars(f) for f in audit.findings],
+        "min_isr": task.min_isr,
+        "end": {
+            **vars(report.ending),
+            "under_way": [vars(one) for one in report.ending.under_way],
+            "left_throttles": report.ending.left_throttles(),
+        },
     }
 
 
@@ -130,6 +173,7 @@ def html_page(report: AuditReport, task: AuditTask) -> str:
     parts = [
         f"<p>{escape(files)}</p>",
         *(f"<p>{escape(line)}</p>" for line in [*summary(report), *report.torn]),
+        *(f"<p>{escape(line)}</p>" for line in ending_lines(report, task)),
         "<h2>Releases</h2><p>The number of changes that the controllers of some releases do not make.</p>",
         _table(("rules", "releases", "changes"), [(r, releases_text(r), f"{n:,}") for r, n in audit.not_by.items()]),
         f"<h2>{counted(len(audit.findings), 'finding')}</h2>",

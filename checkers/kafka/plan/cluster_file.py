@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from reassure.spec.kafka.releases import RELEASES_OF_RULES, numbers
-
-RULES = tuple(RELEASES_OF_RULES)
-"""The names of all rules, oldest first."""
-UNREGISTERED = "not registered"
-FIRST_LEVELS = {"4.0": 22, "4.1": 26, "4.2": 28, "4.3": 30, "4.4": 31}
-"""The first level of `metadata.version` that a release has (`MetadataVersion`): the controllers are of it or newer."""
-
-
-def rules_from(level: int | None) -> tuple[str, ...]:
-    """The rules that the controllers of a cluster with this level of `metadata.version` may go by."""
-    least = [rules for rules, first in FIRST_LEVELS.items() if level is not None and level >= first]
-    return RULES[RULES.index(least[-1]) :] if least else RULES
+from reassure.checkers.kafka.audit.waiting import RULES
+from reassure.spec.kafka.releases import numbers
 
 
 @dataclass

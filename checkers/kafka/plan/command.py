@@ -10,7 +10,8 @@ from pathlib import Path
 from reassure.checkers.console.arguments import note
 from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.checkers.console.gate_kind import GateKind, Record
-from reassure.checkers.kafka.plan.cluster_file import RULES, ClusterFile
+from reassure.checkers.kafka.audit.waiting import RULES
+from reassure.checkers.kafka.plan.cluster_file import ClusterFile
 from reassure.checkers.kafka.plan.evaluate import judge
 from reassure.checkers.kafka.plan.kafka_json import (
     description,

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reassure.checkers.kafka.plan.cluster_file import RULES, UNREGISTERED
+from reassure.checkers.kafka.audit.ending import row
+from reassure.checkers.kafka.audit.waiting import UNREGISTERED, named_brokers, waits_for
 from reassure.checkers.kafka.plan.present import PresentState, brokers
 from reassure.checkers.request.model_loader import function
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, members, reassigning
 
 CONTROLLER = "kraft.kafka_controller"
-OUT_OF_SYNC, OFFLINE = "out of sync", "offline"
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,7 @@ class Course:
     @property
     def words(self) -> str:
         """The releases and settings, for people."""
-        names, every = self.releases, list(RULES)
-        row = [*names] == every[every.index(names[0]) : every.index(names[-1]) + 1]
-        text = f"{names[0]} to {names[-1]}" if row and len(names) > 2 else ", ".join(names)
-        return ", ".join(part for part in (f"Kafka {text}", self.settings) if part)
+        return ", ".join(part for part in (f"Kafka {row(list(self.releases))}", self.settings) if part)
 
 
 @dataclass
@@ -125,7 +122,7 @@ class MoveRules:
         rules, added_before = self.rules, p.adding
         usual = rules.Election.UNCLEAN if unclean else rules.Election.ONLINE
         if unknown := [b for b in target if faults.get(int(b)) == UNREGISTERED]:
-            return (), f"Kafka answers INVALID_REPLICA_ASSIGNMENT: {_listed(unknown)} is {UNREGISTERED}"
+            return (), f"Kafka answers INVALID_REPLICA_ASSIGNMENT: {named_brokers(unknown, _called)} is {UNREGISTERED}"
         if p.leader is None and unclean:
             gone |= members(p)  # otherwise one of them would have been elected by now
         alive = (members(p) | p.isr | p.elr | frozenset(target)) - gone - brokers(faults)
@@ -149,31 +146,12 @@ class MoveRules:
             p = answer.partition
             if not reassigning(p):
                 steps.append(_step(p))
-        return tuple(steps), self._blocked(p, target, faults, gone, w) if reassigning(p) else ""
-
-    def _blocked(self, p: Partition, target: tuple[Broker, ...], faults: dict[int, str], gone: Brokers, w: Any) -> str:
-        """What a move waits for. Brokers are written as <1>, to be named."""
-        if p.leader is None:
-            electable = p.isr or p.elr
-            if not electable:
-                return "nobody leads and ISR and ELR are empty: nobody may lead"
-            where = "ISR" if p.isr else "ELR"
-            return f"nobody leads: waits for {_listed(electable, {int(b): f'the {where}' for b in electable}, 'of ')}"
-        both = p.adding & p.removing
-        if w.completes_with_added and both:
-            return f"never ends: {_listed(both)} is both being added and removed; a cancellation ends it (--cancel)"
-        waits = frozenset(target) - p.isr
-        if w.completes_with_added and len(p.adding) >= len(p.removing):
-            waits = p.adding - p.isr
-        reasons = {int(b): faults.get(int(b), OFFLINE if b in gone else OUT_OF_SYNC) for b in waits}
-        if not waits:
-            return "waits for a replica in sync that stays"
-        return f"waits for {_listed(waits, reasons)}"
+        return tuple(steps), waits_for(p, w.completes_with_added, faults, gone, _called) if reassigning(p) else ""
 
 
-def _listed(some: Iterable[Broker], reasons: Mapping[int, str] | None = None, of: str = "") -> str:
-    words = [f"<{int(b)}>" + (f" ({of}{reasons[int(b)]})" if reasons else "") for b in sorted(some)]
-    return ("broker " if len(words) == 1 else "brokers ") + ", ".join(words)
+def _called(broker: Broker) -> str:
+    """A broker in a text, to be named later."""
+    return f"<{int(broker)}>"
 
 
 def _step(p: Partition) -> CourseStep:

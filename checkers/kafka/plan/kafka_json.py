@@ -18,7 +18,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from reassure.checkers.kafka.plan.cluster_file import RULES, UNREGISTERED, ClusterFile
+from reassure.checkers.kafka.audit.waiting import RULES, UNREGISTERED
+from reassure.checkers.kafka.plan.cluster_file import ClusterFile
 from reassure.checkers.kafka.plan.metadata_log import is_log, metadata_log
 from reassure.checkers.kafka.printed.shell_output import (
     MIN_ISR,

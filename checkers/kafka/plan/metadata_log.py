@@ -8,7 +8,8 @@ from pathlib import Path
 
 from reassure.checkers.kafka.audit.cluster_history import BROKER, CLUSTER, METADATA_VERSION, MIN_ISR, ClusterHistory
 from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in, files_of
-from reassure.checkers.kafka.plan.cluster_file import ClusterFile, rules_from
+from reassure.checkers.kafka.audit.waiting import rules_from
+from reassure.checkers.kafka.plan.cluster_file import ClusterFile
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import Partition
 
