@@ -22,6 +22,7 @@ from reassure.checkers.kafka.pages import (
     release_matrix,
     statement_page,
 )
+from reassure.checkers.kafka.printed import formats_page
 from reassure.checkers.ledger import ledger, mutant_page, verdicts
 from reassure.checkers.ledger.trace_names import trace_uses
 from reassure.checkers.ledger.trace_store import TraceStore, trace_files
@@ -82,7 +83,11 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
 
 def session_pages() -> dict[Path, str]:
     """The pages that show what a command prints, with what it prints now."""
-    return {page: sessions.renewed(page.read_text(encoding="utf-8"), ROOT) for page in pages_with_sessions()}
+    formats = formats_page.table()
+    texts = {page: page.read_text(encoding="utf-8") for page in pages_with_sessions()}
+    return {
+        page: sessions.renewed(front_page.with_part(text, "formats", formats), ROOT) for page, text in texts.items()
+    }
 
 
 def kafka_test(name: str, case: findings.Case, record: findings.FindingsRecord) -> dict[Path, str]:

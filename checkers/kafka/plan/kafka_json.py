@@ -30,7 +30,7 @@ from reassure.checkers.kafka.printed.shell_output import (
     generated,
     listed,
 )
-from reassure.checkers.kafka.printed.tool_formats import cleaned, format_of, other_json, what_is_read
+from reassure.checkers.kafka.printed.tool_formats import OWN, cleaned, format_of, other_json, what_is_read
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.missing_file import did_you_mean
 from reassure.checkers.traces.plain_json import keys_once
@@ -154,7 +154,7 @@ def read_cluster(path: Path) -> ClusterFile:
             dict.fromkeys(sorted(brokers)), None, topics_of.min_isr, described=True, unclean=topics_of.unclean, elr=elr
         )
     data = _json(path, text)
-    _must_not_be_of_another_tool(path, data, "a cluster's file of reassure plan")
+    _must_not_be_of_another_tool(path, data, OWN)
     _object(path, data, ("brokers", MIN_ISR, UNCLEAN, "topics", "release"), ("brokers",), "a cluster")
     if not isinstance(data["brokers"], list) or not data["brokers"]:
         _wrong(path, "brokers is a list of at least one")

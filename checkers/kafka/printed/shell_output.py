@@ -17,9 +17,9 @@ PARTITION = re.compile(
     r"Replicas:\s*([\d,\s]+?)\s+Isr:[ ]*([\d, ]*)(.*)$",
     re.M,
 )
-COLUMN = re.compile(r"\b(Adding Replicas|Removing Replicas|Elr|LastKnownElr|Observers|Offline):[ ]*([\d, ]*)(?!N/A)")
+COLUMN = re.compile(r"\b(Adding Replicas|Removing Replicas|Elr|LastKnownElr|Observers|Offline):(?! *N/A)[ ]*([\d, ]*)")
 """Behind the ISR: of a reassignment under way; from 4.0 on the ELR; of Confluent's Kafka observers and offline ones."""
-TOPIC = re.compile(r"^[ \t]*Topic:\s*(\S+)\s.*\bConfigs:\s*(\S*)", re.M)
+TOPIC = re.compile(r"^[ \t]*Topic:[ \t]*(\S+)[ \t].*\bConfigs:[ \t]*(\S*)", re.M)
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 LISTED = "Current partition reassignments:"
 NOTHING_LISTED = "No partition reassignments found."
