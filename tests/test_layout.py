@@ -256,7 +256,7 @@ SAYS_KAFKA = {
     "checkers/ledger/pages.py": 6,
     "checkers/ledger/summary.py": 4,
     "checkers/ledger/verdicts.py": 1,
-    "checkers/publish/__init__.py": 8,
+    "checkers/publish/__init__.py": 9,
     "checkers/publish/claim_pages.py": 1,
     "checkers/publish/commands_page.py": 3,
     "checkers/publish/front_page.py": 2,
