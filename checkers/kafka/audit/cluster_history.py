@@ -53,6 +53,15 @@ class RegisteredBroker:
 
 
 @dataclass(frozen=True)
+class BrokerStates:
+    """The brokers of a cluster. active: unfenced, and not in controlled shutdown."""
+
+    registered: frozenset[int]
+    active: frozenset[int]
+    impaired: frozenset[int]
+
+
+@dataclass(frozen=True)
 class BatchEvents:
     """Broker events in the records of one batch. leaving: also brokers of which some log directories have failed."""
 
@@ -104,6 +113,8 @@ class ClusterHistory:
     share: PartitionShare = WHOLE
     """Of other partitions only the first of each topic is kept, for its number of replicas; no change is yielded."""
 
+    states: BrokerStates | None = None
+    """Of all brokers, until a record changes one."""
     moving_since: dict[PartitionKey, tuple[int, int]] = field(default_factory=dict)
     """Of each reassignment under way: offset and time of the record that gave it its target."""
 
@@ -172,11 +183,18 @@ class ClusterHistory:
             after = _changed(before, data)
         counts = {zero.get(topic, 0), len(self.partitions[topic, 0].replicas) if (topic, 0) in self.partitions else 0}
         name = self.topics[topic]
+        if self.states is None:
+            self.states = BrokerStates(
+                frozenset(self.brokers),
+                frozenset(b for b, r in self.brokers.items() if not r.fault),
+                frozenset(b for b, r in self.brokers.items() if r.impaired),
+            )
+        impaired = self.states.impaired
         change = PartitionChange(
             offset=record.offset, timestamp=record.timestamp, topic=name, partition=key[1], before=before, after=after,
-            registered=frozenset(self.brokers),
-            active=frozenset(b for b, r in self.brokers.items() if not r.fenced and not r.shutting_down),
-            events=replace(events, leaving=events.leaving | self._impaired()), min_isr=self.min_isr(name),
+            registered=self.states.registered, active=self.states.active,
+            events=replace(events, leaving=events.leaving | impaired) if impaired else events,
+            min_isr=self.min_isr(name),
             replicas_of_zero=tuple(sorted(counts - {0})), unclean=self.unclean(name),
             elr=self.elr,
             metadata_version=self.features.get(METADATA_VERSION), directories=data.get("directories") is not None,
@@ -187,9 +205,6 @@ class ClusterHistory:
         elif before is None or key not in self.moving_since or _request(before) != _request(after):
             self.moving_since[key] = record.offset, record.timestamp
         return change
-
-    def _impaired(self) -> frozenset[int]:
-        return frozenset(number for number, broker in self.brokers.items() if broker.impaired)
 
     def _named(self, topic: str, partition: int) -> str:
         return f"{self.topics.get(topic, topic)}-{partition}"
@@ -216,6 +231,8 @@ class ClusterHistory:
     def _apply(self, record: MetadataRecord) -> None:
         """Applies a record that is of no partition."""
         data, kind = record.data, record.kind
+        if "Broker" in kind:
+            self.states = None
         if kind == "RegisterBroker":
             shutting_down = bool(data.get("inControlledShutdown"))
             directories = frozenset(data.get("logDirs") or ())

@@ -10,15 +10,19 @@ from typing import Any
 
 from reassure.checkers.kafka.audit.batch_order import BatchOrder
 from reassure.checkers.kafka.audit.message_format import FIXED, MalformedRecord, Schema, WireField
-from reassure.checkers.kafka.audit.metadata_records import KINDS, OTHER_KINDS, SCHEMAS, MetadataRecord
+from reassure.checkers.kafka.audit.metadata_records import KINDS, OTHER_KINDS, OTHERS, SCHEMAS, MetadataRecord
+from reassure.checkers.kafka.audit.share import WHOLE, PartitionShare
 
-FILE = re.compile(r"^Dumping (.+?)\s*$")
 BATCH = re.compile(r"^baseOffset: (\d+) lastOffset: (\d+) ")
 BATCH_TIME = re.compile(r" CreateTime: (-?\d+)\b")
 OFFSET = re.compile(r"^\|? ?offset: (\d+) ")
 RECORD = re.compile(r"^\|? ?offset: \d+ .*?CreateTime: (-?\d+) .*?payload: ?(\{.*\})\s*$")
 BARE_RECORD = re.compile(r"^(?:\|? ?|\| key: .*? )payload: ?(.*?)\s*$")
 """A record of a dump with `--skip-record-metadata`."""
+OF_PARTITION = re.compile(
+    r'\{"type":"PARTITION_(?:CHANGE_)?RECORD","version":\d+,"data":\{"partitionId":(\d+),"topicId":"([\w-]+)"'
+)
+"""How the payload of a record of a partition begins."""
 UNREAD = re.compile(r"^(?:\|? ?offset: \d+ .*|\|? ?)payload: ?Error at")
 CONTROL = re.compile(
     r" (?:LeaderChange|SnapshotHeader|SnapshotFooter|KRaftVersion|KRaftVoters|controlType|endTxnMarker)\b"
@@ -48,10 +52,13 @@ class _Batch:
         self.seen = self.first - 1
 
 
-def read_dump(lines: Iterable[str], order: BatchOrder, begin: int = 1) -> Iterator[MetadataRecord]:
+def read_dump(
+    lines: Iterable[str], order: BatchOrder, begin: int = 1, share: PartitionShare = WHOLE
+) -> Iterator[MetadataRecord]:
     """The records of a dump of one file. Raises `MalformedRecord`, also where a record or a head of a batch is missing.
 
-    order: of the batches before these; goes on with them. begin: the number of the first line.
+    order: of the batches before these; goes on with them. begin: the number of the first line. share: records of
+    other partitions are not decoded.
     """
     order.torn, order.has_header, order.has_footer, order.hides_control = None, False, False, False
     batch: _Batch | None = None
@@ -102,9 +109,10 @@ def read_dump(lines: Iterable[str], order: BatchOrder, begin: int = 1) -> Iterat
             order.has_header |= HEADER in line
             order.has_footer |= FOOTER in line
         elif told is None:
-            batch.records.append(_record(bare[1] if bare is not None else "", batch.time, number, offset, batch.first))
+            text = bare[1] if bare is not None else ""
+            batch.records.append(_record(text, batch.time, number, offset, batch.first, share))
         elif (match := RECORD.match(line)) is not None:
-            batch.records.append(_record(match[2], int(match[1]), number, offset, batch.first))
+            batch.records.append(_record(match[2], int(match[1]), number, offset, batch.first, share))
         else:
             raise MalformedRecord(f"line {number}: a record without its time and payload; {HOW}")
         if batch.seen >= batch.last:
@@ -113,10 +121,12 @@ def read_dump(lines: Iterable[str], order: BatchOrder, begin: int = 1) -> Iterat
         order.torn, order.next = batch.line, batch.first
 
 
-def _record(text: str, time: int | None, number: int, offset: int, batch: int) -> MetadataRecord:
+def _record(text: str, time: int | None, number: int, offset: int, batch: int, share: PartitionShare) -> MetadataRecord:
     """The record of a payload. time: None if the dump has none."""
     if time is None or not text.startswith("{"):
         raise MalformedRecord(f"line {number}: a record without its time and payload; {HOW}")
+    if share.of > 1 and (of := OF_PARTITION.match(text)) is not None and not share.decodes(of[2], int(of[1])):
+        return MetadataRecord(offset, time, batch, OTHERS, 0, {})
     try:
         payload = json.loads(text)
         kind = _kind(payload["type"])

@@ -174,8 +174,8 @@ class ChangeJudge:
         ]
 
     def _surroundings(self, change: PartitionChange, small: dict[int, Broker]) -> Any:
-        def among(ids: Iterable[int]) -> Brokers:
-            return frozenset(small[b] for b in ids if b in small)
+        def among(ids: frozenset[int]) -> Brokers:
+            return frozenset(new for b, new in small.items() if b in ids)
 
         assert change.before is not None
         most = max(len(change.before.replicas), len(change.after.replicas)) + 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reassure.checkers.kafka.audit.batch_order import BatchOrder
 from reassure.checkers.kafka.audit.cluster_history import BeginsEarlier, BrokenLog, ClusterHistory, PartitionChange
-from reassure.checkers.kafka.audit.dump_log import FILE, read_dump
+from reassure.checkers.kafka.audit.dump_log import read_dump
 from reassure.checkers.kafka.audit.message_format import MalformedRecord
 from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
 from reassure.checkers.kafka.audit.segment_file import read_segment
@@ -24,6 +24,7 @@ LONGEST = 1 << 31
 NAMED = "00000000000000000040-0000000001.checkpoint"
 INDEXES = (".index", ".timeindex", ".snapshot", ".txnindex")
 """Files beside a segment, which `kafka-dump-log` prints too."""
+FILES = re.compile(r"^Dumping ([^\r\n]+?)[ \t\r]*$", re.MULTILINE)
 SEGMENT, SNAPSHOT = re.compile(r"^(\d{20})\.log$"), re.compile(r"^(\d{20})-\d{10}\.checkpoint$")
 
 
@@ -82,20 +83,21 @@ def files_of(paths: list[Path]) -> list[Path]:
 class LogPart:
     """The content of one file of a log: a file itself, or what a dump has of it.
 
-    path: for messages. name: of the file of the log. lines: of a dump; None of the file itself, which has `data`.
+    path: for messages. name: of the file of the log. text: of a dump, which has this part between two places; None of
+    the file itself, which has `data`.
     """
 
     path: str
     name: str
     data: bytes = b""
-    lines: tuple[str, ...] | None = None
-    begin: int = 1
-    """The number of the first line."""
+    text: str | None = None
+    first: int = 0
+    last: int = 0
 
     @property
     def words(self) -> str:
         """The file, for people."""
-        return self.path if self.lines is None else f"{self.name} in {self.path}"
+        return self.path if self.text is None else f"{self.name} in {self.path}"
 
     @property
     def snapshot(self) -> int | None:
@@ -105,9 +107,11 @@ class LogPart:
 
     def records(self, order: BatchOrder, share: PartitionShare) -> Iterator[MetadataRecord]:
         """The records. Raises `MalformedRecord`."""
-        if self.lines is None:
+        if self.text is None:
             return read_segment(self.data, order, share)
-        return read_dump(self.lines, order, self.begin)
+        return read_dump(
+            _lines(self.text, self.first, self.last), order, self.text.count("\n", 0, self.first) + 1, share
+        )
 
 
 def changes_in(files: list[LogFile], read: LogRead) -> Iterator[PartitionChange]:
@@ -144,7 +148,7 @@ def _changes_in(part: LogPart, read: LogRead) -> Iterator[PartitionChange]:
         if not order.has_footer:
             raise MalformedRecord("a snapshot without its footer: the file is cut, or was still being written")
         read.order = BatchOrder(next=part.snapshot, covered=part.snapshot)
-    elif order.torn is not None and part.lines is not None:
+    elif order.torn is not None and part.text is not None:
         read.torn.append(f"{part.words} ends within the batch of line {order.torn}, which was not read")
     elif order.torn is not None:
         left = len(part.data) - order.torn
@@ -167,13 +171,23 @@ def _parts(file: LogFile) -> Iterator[LogPart]:
     if data[:1] == b"\0":
         yield LogPart(file.path, name, data)
         return
-    lines = tuple(line.rstrip("\r") for line in _text(data, file.path).split("\n"))  # a value may have other breaks
-    begins = [number for number, line in enumerate(lines) if FILE.match(line) is not None]
-    for begin, end in itertools.pairwise(dict.fromkeys([0, *begins, len(lines)])):
-        found = FILE.match(lines[begin])
+    text = _text(data, file.path)
+    del data  # a dump of a million records is long
+    begins = [found.start() for found in FILES.finditer(text)]
+    for begin, end in itertools.pairwise(dict.fromkeys([0, *begins, len(text)])):
+        found = FILES.match(text, begin)
         of_file = name if found is None else Path(found[1]).name
         if found is None or not of_file.endswith(INDEXES):
-            yield LogPart(file.path, of_file, lines=lines[begin:end], begin=begin + 1)
+            yield LogPart(file.path, of_file, text=text, first=begin, last=end)
+
+
+def _lines(text: str, at: int, end: int) -> Iterator[str]:
+    """The lines of a part of a text, without their ends, one after the other: a value may have other breaks."""
+    while at < end:
+        stop = text.find("\n", at, end)
+        stop = end if stop < 0 else stop
+        yield text[at:stop].rstrip("\r")
+        at = stop + 1
 
 
 def _text(data: bytes, path: str) -> str:

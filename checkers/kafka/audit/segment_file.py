@@ -134,4 +134,4 @@ def _is_wanted(value: bytes, share: PartitionShare) -> bool:
     if len(value) < HEAD_OF_PARTITION.size or value[0] != FRAME or value[1] not in PARTITION_KEYS:
         return True
     _, _, _, partition, topic = HEAD_OF_PARTITION.unpack_from(value)
-    return partition == 0 or share.has(base64.urlsafe_b64encode(topic).decode().rstrip("="), partition)
+    return share.decodes(base64.urlsafe_b64encode(topic).decode().rstrip("="), partition)

@@ -17,5 +17,9 @@ class PartitionShare:
         """Whether a partition is of this share. topic: its id."""
         return self.of == 1 or zlib.crc32(f"{topic}-{partition}".encode()) % self.of == self.number
 
+    def decodes(self, topic: str, partition: int) -> bool:
+        """Whether records of a partition are decoded: of this share, and of partition 0 of each topic."""
+        return partition == 0 or self.has(topic, partition)
+
 
 WHOLE = PartitionShare()

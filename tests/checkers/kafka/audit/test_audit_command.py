@@ -248,10 +248,10 @@ def many_partitions(folder: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("version", ["3.9.0", "4.4.0"])
-def test_shares_of_a_segment_are_the_whole(version: str) -> None:
+@pytest.mark.parametrize("name", ["3.9.0.log", "4.4.0.log", "4.1.0.txt"])
+def test_shares_of_a_segment_are_the_whole(name: str) -> None:
     """Records of other shares are not decoded, and each batch is checked by one share."""
-    task = AuditTask((LogFile(str(LOGS / f"{version}.log")),), None, 1)
+    task = AuditTask((LogFile(str(LOGS / name)),), None, 1)
     whole = audit_share(task, PartitionShare())
     assert together(audit_share(task, PartitionShare(i, 3)) for i in range(3)) == whole
 
