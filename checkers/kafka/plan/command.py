@@ -189,9 +189,6 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     limits = PlanLimits(*(getattr(args, n) or UNLIMITED for n in BATCHING))
     wanted = read_assignment(args.proposed, cluster)
     disks = named_disks(args.proposed)
-    for path in (args.proposed, args.running):
-        if path and (strange_keys := unknown_keys(path)):
-            note(f"note: {path}: read over, as Kafka's tool does: {', '.join(strange_keys)}")
     present = Present()
     for path in dict.fromkeys((args.current, args.cluster)):
         present.add(path, topics_of := description(path), current)
@@ -203,6 +200,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         if error.code is Exit.NOTHING and disks:
             raise Failure(error.code, f"{error} but log directories: moves between disks are not judged") from None
         raise
+    for path in (args.proposed, args.running):
+        if path and (strange_keys := unknown_keys(path)):
+            note(f"note: {path}: read over, as Kafka's tool does: {', '.join(strange_keys[:5])}")
     copying = (args.size, args.throttle) if args.size else None
     report_plan(
         judged, protocol, limits, copying, 3 if args.show is None else args.show, console, cluster, disks,

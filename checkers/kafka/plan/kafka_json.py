@@ -294,7 +294,7 @@ def unknown_keys(path: Path) -> list[str]:
     own = _generated(path, text, "proposed")
     data = _json(path, text if own is None else own)
     of_partitions = {key for entry in data["partitions"] for key in entry} - {*KEYS, DISKS}
-    return sorted((set(data) - {"version", "partitions"}) | of_partitions)
+    return [_short(key)[1:-1] for key in sorted((set(data) - {"version", "partitions"}) | of_partitions)]
 
 
 def description(path: Path) -> Described | None:
