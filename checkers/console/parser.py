@@ -18,6 +18,14 @@ DESCRIPTION = (
     "Specification and model checking of protocols in plain Python: any protocol can be modelled; those of Kafka's "
     "partition reassignment come with it."
 )
+WELCOME = f"""\
+reassure {__version__}: write a protocol in plain Python, and find the shortest run that breaks a promise.
+
+  reassure new lease       write a small model, lease.py, with its test
+  reassure check lease.py  search every reachable state of it
+  reassure models          list the models that come with it
+  reassure --help          list every command"""
+"""What `reassure` prints without a word after it."""
 OF_SPARK_ONLY = "with --engine spark"
 OUTPUT = "output"
 TITLES = {
@@ -43,6 +51,9 @@ def parse(words: list[str], into: argparse.Namespace) -> CommandModule:
             near = difflib.get_close_matches(name, COMMANDS, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise Failure(Exit.USAGE, f"invalid choice: there is no command {name!r}{hint} (see reassure --help)")
+        if not words:
+            print(WELCOME)
+            raise SystemExit(Exit.OK.value)
         _overview().parse_args(words)
         raise Failure(Exit.USAGE, "a command is missing (see reassure --help)")
     _, unknown = parser_of(name).parse_known_args(words[1:], into)

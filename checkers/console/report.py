@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
+import sys
 import typing
 from typing import Any
 
@@ -11,15 +12,17 @@ from rich.text import Text
 
 from reassure.checkers.machine.stop import StopReason
 from reassure.checkers.machine.terminal import Console, counted, first_few
-from reassure.checkers.request.engine_results import CoverResult, ProofSummary
+from reassure.checkers.request.engine_results import CoverResult, ProofSummary, SearchStatistics
 from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus, bound_of, in_a_list, in_words
 from reassure.checkers.traces.format_value import as_python
-from reassure.checkers.traces.render import tell, tell_astray
+from reassure.checkers.traces.render import filled, tell, tell_astray
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
 STORIES = 3
 """Traces that are told unless somebody asks for more."""
+SHORT = 0.1
+"""Seconds of a search below which its rate says nothing."""
 LONG = 1.0
 """Seconds from which on the report has the time that traces took."""
 MANY = 24
@@ -328,14 +331,22 @@ def _numbers(result: CheckResult, console: Console) -> None:
     console.print(text)
     if result.search is not None and result.search.symmetry:
         report_classes(result.search.symmetry, console)
-    seconds = s.seconds
-    rate = f", {s.generated / seconds['search']:,.0f} generated/s" if seconds["search"] > 0.001 else ""
-    compiled = f", compiled in {seconds['compile']:.2f} s" if seconds["compile"] else ""
-    compiled += f", fair loops in {seconds['liveness']:.2f} s" if "liveness" in seconds else ""
-    compiled += f", traces in {seconds['report']:.2f} s" if seconds["report"] >= LONG else ""
-    workers = f" on {s.workers} {'cores' if cluster else 'threads'}" if s.workers > 1 else ""
-    memory = f", {s.memory / 2**20:,.0f} MiB" if s.memory else ""
-    console.print(
-        f"{seconds['search']:.2f} s{workers}{rate}{compiled}, {s.bytes_per_state} bytes a state{memory}", style="dim"
-    )
+    width = console.width - 1 if console.breaks_lines else sys.maxsize
+    console.print(",\n".join(filled(quantities(s, bool(cluster)), ", ", width)), style="dim")
     console.print(f"stopped because {result.stopped_because}")
+
+
+def quantities(stats: SearchStatistics, cluster: bool) -> list[str]:
+    """How long a search took and what it needed. A rate is left out if the search was too short for one."""
+    seconds = stats.seconds
+    workers = f" on {stats.workers} {'cores' if cluster else 'threads'}" if stats.workers > 1 else ""
+    measured = {
+        f"{seconds['search']:.2f} s{workers}": True,
+        f"{stats.generated / max(seconds['search'], SHORT):,.0f} generated/s": seconds["search"] >= SHORT,
+        f"compiled in {seconds['compile']:.2f} s": bool(seconds["compile"]),
+        f"fair loops in {seconds.get('liveness', 0):.2f} s": "liveness" in seconds,
+        f"traces in {seconds['report']:.2f} s": seconds["report"] >= LONG,
+        f"{stats.bytes_per_state} bytes a state": True,
+        f"{stats.memory / 2**20:,.0f} MiB": bool(stats.memory),
+    }
+    return [text for text, is_said in measured.items() if is_said]

@@ -14,7 +14,7 @@ from reassure.checkers.pictures.messages import Post
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.explain import claim_of, end_shows, reasons
 from reassure.checkers.traces.format_value import plain
-from reassure.checkers.traces.render import call, changes, flat, heading, moves
+from reassure.checkers.traces.render import call, changes, flat, heading, moves, promise
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep
 
@@ -50,7 +50,7 @@ def picture(trace: Trace, bound: BoundModel, every: bool = False) -> Json:
         "title": heading(trace),
         "model": str(trace.meta.get("model", bound.model.name)),
         "config": [[name, plain(value)] for name, value in flat(bound.config).items()],
-        "property": _property(trace, claim.doc if claim is not None else ""),
+        "property": _property(trace, promise(claim.doc) if claim is not None else ""),
         "lifelines": [
             {"id": line.id, "label": line.label, "sort": line.sort or None} for line in cast.lifelines(used, every)
         ],

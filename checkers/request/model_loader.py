@@ -7,6 +7,7 @@ import difflib
 import functools
 import importlib
 import importlib.util
+import keyword
 import typing
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -62,6 +63,8 @@ def find(name: str) -> Path:
         raise UnknownModel(f"{name} is a folder: give the file of a model in it")
     near = [f"{name}.py"] if Path(f"{name}.py").is_file() else difflib.get_close_matches(name, models, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else "; `reassure models` lists what there is"
+    if not near and name.isidentifier() and name.isascii() and not keyword.iskeyword(name):
+        hint = f": `reassure new {name}` writes one of that name; `reassure models` lists those that come with it"
     raise UnknownModel(f"no model {name!r}{hint}")
 
 

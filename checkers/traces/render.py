@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,8 @@ from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel, Params, Step
 from reassure.spec.semantics.trace import Trace, TraceStep, of_each_property
 
+CLAIMS = re.compile(r"^[A-Z]\d+[a-z]?(?:, [A-Z]\d+[a-z]?)*[.:] ")
+"""Numbers of claims, at the beginning of a docstring: `K9, K12. Otherwise ...`."""
 ROW = 100
 """Most letters of a line of steps."""
 ONE_LINE = 80
@@ -106,11 +109,11 @@ def in_a_row(steps: Sequence[TraceStep]) -> list[str]:
     return [first, *(f"> {line}" for line in others)] if steps else []
 
 
-def filled(parts: Sequence[str], separator: str) -> list[str]:
-    """Texts one after another in lines of at most `ROW` letters, which break between texts alone."""
+def filled(parts: Sequence[str], separator: str, width: int = ROW) -> list[str]:
+    """Texts one after another in lines of at most `width` letters, which break between texts alone."""
     lines: list[str] = []
     for part in parts:
-        if lines and len(lines[-1]) + len(separator) + len(part) <= ROW:
+        if lines and len(lines[-1]) + len(separator) + len(part) <= width:
             lines[-1] += separator + part
         else:
             lines.append(part)
@@ -174,9 +177,18 @@ def heading(trace: Trace) -> str:
 def ending(trace: Trace, bound: BoundModel) -> list[str]:
     """Lines on its meaning: the docstring of the property; the guard whose removal makes the trace possible."""
     claim = claim_of(trace, bound)
-    lines = claim.doc.split("\n\n")[0].splitlines() if claim is not None and claim.doc else []
+    lines = promise(claim.doc).splitlines() if claim is not None else []
     without = trace.meta.get("without")
     return lines + ([f"Without the guard {without}."] if without else [])
+
+
+def promise(doc: str) -> str:
+    """The first paragraph of a property's docstring, without the numbers of claims that it begins with.
+
+    One property can stand for several claims, and a run is known by the number of one of them.
+    """
+    paragraph = CLAIMS.sub("", doc.split("\n\n")[0])
+    return paragraph[:1].upper() + paragraph[1:]
 
 
 def reasons_of_all(trace: Trace, bound: BoundModel) -> list[str]:

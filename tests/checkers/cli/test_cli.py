@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from reassure import __version__
 from tests.helpers.command import interrupted, model_file, reported, said
 
 ROOT = Path(__file__).parents[3]
@@ -25,7 +26,9 @@ BAD = [
     (["kafka", "conform", "kraft_kafka", "--nothing"], 64, "--nothing (see reassure kafka conform --help)"),
     (["kafka", "--nothing"], 64, "(see reassure kafka --help)"),
     (["zzz"], 64, "there is no command 'zzz' (see reassure --help)"),
-    ([], 64, "COMMAND"),
+    (["--quiet"], 64, "COMMAND"),
+    (["check", "lease"], 64, "no model 'lease': `reassure new lease` writes one of that name"),
+    (["check", "lease-2"], 64, "no model 'lease-2'; `reassure models` lists what there is"),
     (["check", "core", "--engine", "magic"], 64, "invalid choice"),
     (["check", "core", "--depth", "0"], 64, "at least 1"),
     (["check", "core", "--budget", "soon"], 64, "not a duration"),
@@ -68,6 +71,21 @@ def test_bad_input(words: list[str], code: int, message: str, capsys: pytest.Cap
     assert err.startswith("reassure: ")
     assert len(err.splitlines()) == 1
     assert "Traceback" not in out + err
+
+
+def test_no_word_at_all(capsys: pytest.CaptureFixture[str]) -> None:
+    """Six lines that say how to begin, and no usage error."""
+    code, out, err = said(capsys)
+    assert (code, err) == (0, "")
+    head, empty, *lines = out.splitlines()
+    assert (head.startswith(f"reassure {__version__}: "), empty) == (True, "")
+    assert [line.split("  ")[1] for line in lines] == [
+        "reassure new lease",
+        "reassure check lease.py",
+        "reassure models",
+        "reassure --help",
+    ]
+    assert max(map(len, out.splitlines())) <= 100
 
 
 PROTOCOL = """

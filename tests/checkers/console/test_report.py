@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from reassure.checkers.console.report import quantities
+from reassure.checkers.request.engine_results import SearchStatistics
+from reassure.checkers.traces.render import filled
 from tests.helpers.command import model_file, said
 
 COUNTER = """
@@ -96,3 +99,21 @@ def test_a_terminal_shows_a_part_of_a_long_list(
         assert any(line.startswith(f"  {start}") and "more" not in line for line in piped)
         assert start in joined
         assert f" and {more} more (--full lists them)" in joined
+
+
+def test_a_rate_is_of_a_search_that_took_a_tenth_of_a_second() -> None:
+    spent = {"load": 0.0, "compile": 0.25, "search": 0.1, "report": 0.0}
+    stats = SearchStatistics(generated=5_000, seconds=spent, bytes_per_state=8, memory=12 << 20, workers=2)
+    said = ["0.10 s on 2 threads", "50,000 generated/s", "compiled in 0.25 s", "8 bytes a state", "12 MiB"]
+    assert quantities(stats, False) == said
+    stats.seconds["search"] = 0.099
+    assert quantities(stats, True) == ["0.10 s on 2 cores", *said[2:]]
+    stats.seconds |= {"liveness": 1.5, "report": 2.0}
+    assert quantities(stats, False)[2:4] == ["fair loops in 1.50 s", "traces in 2.00 s"]
+
+
+def test_the_statistics_break_between_quantities_alone() -> None:
+    assert filled(["0.10 s on 2 threads", "8 bytes a state", "12 MiB"], ", ", 24) == [
+        "0.10 s on 2 threads",
+        "8 bytes a state, 12 MiB",
+    ]

@@ -17,6 +17,7 @@ import pytest
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.traces import render as story
 from reassure.checkers.traces.format_value import plain
+from reassure.checkers.traces.render import promise
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep
@@ -49,6 +50,21 @@ class Colour(Enum):
 )
 def test_heading(meta: dict[str, Any], states: int, said: str) -> None:
     assert story.heading(Trace([None] * states, [], {"model": "m", **meta})) == said
+
+
+@pytest.mark.parametrize(
+    ("doc", "text"),
+    [
+        ("K12. Otherwise acknowledged records are gone.", "Otherwise acknowledged records are gone."),
+        ("K9, K12. Otherwise a copy\nis lost.\n\nMore.", "Otherwise a copy\nis lost."),
+        ("K2a: a part of it.", "A part of it."),
+        ("B9, of controllers with one flag.", "B9, of controllers with one flag."),
+        ("Otherwise K12 is broken.", "Otherwise K12 is broken."),
+        ("", ""),
+    ],
+)
+def test_a_promise_is_printed_without_numbers_of_claims(doc: str, text: str) -> None:
+    assert promise(doc) == text
 
 
 @pytest.fixture(scope="module")
