@@ -74,7 +74,7 @@ def explained(explain: Callable[[], list[str]]) -> list[str]:
 
 def reasons(trace: Trace, bound: BoundModel) -> list[str]:
     """Of a loop, what repeats and why that is fair; what raises; else the expression that the property returned false
-    with, what in it is false, the values it read, and of a function that it asks of all why it is false.
+    with, what in it is false, the values it read, and of each function that it asks why that one is false.
 
     Raises nothing: see `explained`.
     """
@@ -106,7 +106,8 @@ def _reasons(trace: Trace, bound: BoundModel) -> list[str]:
     scene = Scene(names, frozenset(claim.function.__code__.co_varnames), printed)
     if _value(expression, scene) is not False:
         return []  # its file has changed since it was imported
-    return [*false_because(expression, scene), *(f"  {line}" for line in within_members(expression, scene))]
+    inner = [*within_calls(expression, scene), *within_members(expression, scene)]
+    return [*false_because(expression, scene), *(f"  {line}" for line in inner)]
 
 
 def false_because(expression: ast.expr, scene: Scene) -> list[str]:

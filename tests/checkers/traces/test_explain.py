@@ -25,8 +25,14 @@ ROOT = Path(__file__).parents[3]
 
 CLAIMS = {
     "return s.n < 2": ["false: s.n < 2", "  s.n = 2"],
-    "return low(s)": ["false: low(s)"],
-    "return below(s.n, s, 2)": ["false: below(s.n, s, 2)", "  s.n = 2"],
+    "return low(s)": ["false: low(s)", "  low: false: s.n < 2", "  low: s.n = 2"],
+    "return below(s.n, s, 2)": [
+        "false: below(s.n, s, 2)",
+        "  s.n = 2",
+        "  below: false: n < high",
+        "  below: n = 2",
+        "  below: high = 2",
+    ],
     "return s.n < 9 and s.n != 2": [
         "false: s.n < 9 and s.n != 2",
         "  because false: s.n != 2",
