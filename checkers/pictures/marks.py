@@ -24,7 +24,7 @@ def marks_of(before: Any, after: Any, cast: Cast) -> tuple[list[Mark], list[str]
     old = {place.path: place for place in places(before)}
     new = {place.path: place for place in places(after)}
     values = {path: (was, now) for path, was, now in beside(before, after) if was != now}
-    names = _Names(new.values())
+    names = Names(new.values())
     marks: list[Mark] = []
     other: list[str] = []
     for path in dict.fromkeys([*new, *old]):
@@ -49,7 +49,7 @@ def marks_of(before: Any, after: Any, cast: Cast) -> tuple[list[Mark], list[str]
     return marks, other
 
 
-class _Names:
+class Names:
     """Short names of places: the last name of the path where that is enough, and the keys that tell places apart."""
 
     def __init__(self, all_places: Iterable[Place]) -> None:

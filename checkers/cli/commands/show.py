@@ -15,6 +15,7 @@ from reassure.checkers.machine.terminal import Console
 from reassure.checkers.pictures.html_page import html_page
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.pictures.mermaid import mermaid
+from reassure.checkers.pictures.svg import svg
 from reassure.checkers.request.declared import Option
 from reassure.checkers.request.shared_options import OF_TRACE, OUT, TRACE
 from reassure.checkers.traces import render
@@ -26,6 +27,7 @@ from reassure.spec.semantics.trace import Trace, to_itf
 
 FORMATS: dict[str, Callable[[Trace, BoundModel], str]] = {
     "md": render.markdown,
+    "svg": svg,
     "html": html_page,
     "mermaid": lambda trace, bound: mermaid(picture(trace, bound)),
     "json": to_itf,
@@ -39,8 +41,8 @@ OPTIONS = (
     OF_TRACE,
     Option(
         "--format",
-        "html: one page with a picture; mermaid: a sequence diagram; json: ITF; steps: plain JSON for tests in "
-        "other languages (default: text)",
+        "svg: a picture; html: one page with a picture and every state; mermaid: a sequence diagram; json: ITF; "
+        "steps: plain JSON for tests in other languages (default: text)",
         default="text",
         choices=("text", *FORMATS),
         output=True,

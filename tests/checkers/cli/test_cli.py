@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from reassure import __version__
 from tests.helpers.command import interrupted, model_file, reported, said
 
 ROOT = Path(__file__).parents[3]
@@ -71,21 +70,6 @@ def test_bad_input(words: list[str], code: int, message: str, capsys: pytest.Cap
     assert err.startswith("reassure: ")
     assert len(err.splitlines()) == 1
     assert "Traceback" not in out + err
-
-
-def test_no_word_at_all(capsys: pytest.CaptureFixture[str]) -> None:
-    """Six lines that say how to begin, and no usage error."""
-    code, out, err = said(capsys)
-    assert (code, err) == (0, "")
-    head, empty, *lines = out.splitlines()
-    assert (head.startswith(f"reassure {__version__}: "), empty) == (True, "")
-    assert [line.split("  ")[1] for line in lines] == [
-        "reassure new lease",
-        "reassure check lease.py",
-        "reassure models",
-        "reassure --help",
-    ]
-    assert max(map(len, out.splitlines())) <= 100
 
 
 PROTOCOL = """
