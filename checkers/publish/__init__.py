@@ -16,6 +16,7 @@ from reassure.checkers.kafka.pages import (
     broker_page,
     bug_reports,
     findings,
+    findings_index,
     measurements,
     patch_page,
     random_record,
@@ -27,7 +28,7 @@ from reassure.checkers.ledger import ledger, mutant_page, verdicts
 from reassure.checkers.ledger.trace_names import trace_uses
 from reassure.checkers.ledger.trace_store import TraceStore, trace_files
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.publish import commands_page, front_page, record_schema, sessions
+from reassure.checkers.publish import commands_page, front_page, record_schema, sessions, trace_pictures
 from reassure.checkers.publish.gate_run import GateRun
 from reassure.checkers.publish.model_pages import PROTOCOLS, pages_of_claims, pages_of_models, protocol_of
 from reassure.checkers.publish.trace_pages import pages_of_traces
@@ -35,6 +36,8 @@ from reassure.spec import claims
 from reassure.spec.claims import statements
 
 ROOT = Path(__file__).resolve().parents[2]
+PICTURES = {"hasty": "README.md"}
+"""The models whose violation a page has a picture of: the page that shows the model."""
 COUNTEREXAMPLES = ROOT / "counterexamples"
 FINDINGS = ROOT / "docs" / "findings.md"
 BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
@@ -76,9 +79,23 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
             texts |= kafka_test(name, of_it[0], record)
     reports = bug_reports.bug_reports(cases, record, measurements.measured())
     texts |= {FINDINGS.parent / "findings" / name: text for name, text in reports.items()}
+    texts[FINDINGS.parent / "findings" / "README.md"] = findings_index.index_page(ledger_entries)
     front = ROOT / "README.md"
-    texts[front] = front_page.front_page(front.read_text(encoding="utf-8"), ledger_entries, ROOT)
-    return texts
+    texts[front] = front_page.front_page(front.read_text(encoding="utf-8"), ROOT)
+    return texts | pictures(ledger_entries)
+
+
+def pictures(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
+    """The pictures of the front page, of the tutorial and of each finding."""
+    made = {
+        ROOT / "docs" / "images" / f"{model}.svg": trace_pictures.picture_on_page(ROOT / page, f"{model}.py", ROOT)
+        for model, page in PICTURES.items()
+    }
+    runs = findings_index.runs_shown(ledger_entries)
+    return made | {
+        FINDINGS.parent / "findings" / f"{claim}.svg": trace_pictures.picture_of_file(path)
+        for claim, path in runs.items()
+    }
 
 
 def session_pages() -> dict[Path, str]:
@@ -160,4 +177,5 @@ def stale(made: dict[Path, str]) -> list[Path]:
     present = [*trace_files(folder), *folder.rglob("*.md"), *(ROOT / "models").rglob("*.md")]
     present += (FINDINGS.parent / "findings").glob("*.java")
     present += (FINDINGS.parent / "findings").glob("*.md")
+    present += [*(FINDINGS.parent / "findings").glob("*.svg"), *(FINDINGS.parent / "images").glob("*.svg")]
     return differing(made) + [p for p in dict.fromkeys(present) if p not in made]

@@ -22,7 +22,7 @@ from reassure.checkers.ledger import ledger
 from reassure.checkers.ledger.markdown import table
 from reassure.checkers.ledger.trace_store import TraceStore
 from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
-from reassure.checkers.publish import commands_page
+from reassure.checkers.publish import commands_page, sessions, trace_pictures
 from reassure.checkers.publish.gate_run import GateRun, gate_runs
 from reassure.checkers.publish.model_pages import check_row, pages_of_claims, protocol_of
 from reassure.checkers.request.digest import digest
@@ -192,11 +192,28 @@ def test_the_exit_codes_are_all_there() -> None:
 
 
 def test_the_front_page_is_short() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
-
-
-def test_every_command_is_on_the_front_page() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert [line for line in prose.splitlines() if len(line) > 120] == []
+    for named in ("./run.sh", "./test.sh", "Python 3.11+", "Java 17+", "JDK and Maven", "docs/images/hasty.svg"):
+        assert named in text, named
+
+
+def test_the_model_of_the_front_page_keeps_its_promise(capsys: pytest.CaptureFixture[str]) -> None:
+    with sessions.folder((ROOT / "README.md").read_text(encoding="utf-8"), ROOT):
+        assert main(["check", "failover.py"]) == 0
+    assert "leader_has_what_is_committed  holds\n" in capsys.readouterr().out
+
+
+def test_the_picture_of_the_front_page_is_of_its_model() -> None:
+    for model, page in evidence.PICTURES.items():
+        picture = trace_pictures.picture_on_page(ROOT / page, f"{model}.py", ROOT)
+        assert (ROOT / "docs" / "images" / f"{model}.svg").read_text(encoding="utf-8") == picture, PUBLISH
+
+
+def test_every_command_answers_a_question() -> None:
+    text = (ROOT / "docs" / "reference" / "which-command.md").read_text(encoding="utf-8")
     table = re.findall(r"^\| ((?:`[a-z]+`(?:, )?)+) \|", text, re.MULTILINE)
     named = {name for cell in table for name in re.findall(r"`([a-z]+)`", cell)}
     assert named == set(COMMANDS) - {"models"}

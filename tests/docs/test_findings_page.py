@@ -94,20 +94,23 @@ def test_the_files_of_the_tests_are_those_that_were_run(entries: list[Entry]) ->
     }
 
 
-def test_the_front_page_has_the_findings_of_their_page(pages: dict[Path, str]) -> None:
-    """The same titles, in the same order, as many steps in the newest release, and tests of each."""
-    front = pages[ROOT / "README.md"]
+def test_the_index_has_the_findings_of_their_page(pages: dict[Path, str]) -> None:
+    """Numbers in the same order, as many steps in the newest release, and tests, a report and a picture of each."""
+    folder = publish.FINDINGS.parent / "findings"
     own = pages[publish.FINDINGS]
     told = [line for line in own.splitlines() if re.match(r"## \d", line)]
-    rows = [line for line in front.splitlines() if line.startswith("| [") and "docs/findings.md#" in line]
-    assert len(rows) == len(told) == 6
+    rows = [line.split(" | ") for line in pages[folder / "README.md"].splitlines() if re.match(r"\| \d", line)]
+    assert [row[0] for row in rows] == [f"| {number}" for number in range(1, 7)] and len(told) == 6
     for row, title in zip(rows, told, strict=True):
-        name = title.split(". ", 1)[1]
-        assert row.startswith(f"| [{name}](docs/findings.md#")
         below = own[own.index(f"| [{title[3:]}]") :].split("\n\n")[0].splitlines()
         newest = next(line for line in below if "4.4" in line.split(" | ")[1]).split(" | ")[3]
-        assert re.search(rf"4.4: {newest}$", row.split(" | ")[2])
-    assert [row.split(" | ")[-1] for row in rows].count("- |") == 0
+        assert re.search(rf"4.4: {newest}$", row[4])
+        assert 3 <= len(row[1][1:].split("]")[0].split()) <= 4
+        claim = row[2][1:].split("]")[0]
+        assert {folder / f"{claim}.md", folder / f"{claim}.svg"} <= pages.keys()
+        assert f"[picture]({claim}.svg)" in row[5]
+        assert (folder / f"{claim}.svg").read_text(encoding="utf-8") == pages[folder / f"{claim}.svg"]
+    assert [row[-1] for row in rows].count("- |") == 0
     assert len([path for path in pages if path.suffix == ".java"]) == 10
 
 
@@ -116,13 +119,17 @@ def test_the_speed_is_the_one_that_was_measured() -> None:
         "core, 5 brokers: 1,989,040 distinct, 13,687,571 generated (...)\n\n"
         "| checker              | median s | min s |\n|---|---|---|\n"
         "| reassure, 1 thread   | 0.239 | 0.231 |\n| reassure, whole command | 0.412 | 0.4 |\n"
+        "| reassure, whole command, empty cache | 0.710 | 0.693 |\n"
         "| TLC, 2 workers       | 32.480 | 32.480 |\n\n"
         "| model | configuration |\n|---|---|\n| core | 4 |\n"
     )
     text = front_page.speed(measured)
-    assert "(1,989,040 states, 13,687,571 steps)" in text
-    assert "| reassure, 1 thread | reassure, whole command | TLC, 2 workers |\n|---|---|---|\n" in text
-    assert "| 0.24 s | 0.41 s | 32.48 s |" in text
+    assert text.splitlines()[:3] == [
+        "| `core`, 5 brokers: 1,989,040 states | reassure | TLC |",
+        "|---|---|---|",
+        "| whole run, on two cores | 0.41 s | 32.48 s |",
+    ]
+    assert text.endswith("with an empty cache reassure takes 0.71 s.")
 
 
 def test_the_matrix_has_a_row_for_each_reading_of_kafka(entries: list[Entry]) -> None:

@@ -46,6 +46,7 @@ def _report(headline: Headline, cases: list[Case], record: FindingsRecord, measu
         + (", with eligible leader replicas (`eligible.leader.replicas.version=1`)." if headline.needs_elr else "."),
         headline.breaks,
         f"**Steps**, in {last.release} ({findings.setting_of(last)}):",
+        f"![{headline.title}]({headline.claim}.svg)",
         "\n".join(findings.story_of(last)),
         f"**Expected.** {_expected(headline)}",
         f"**Observed.** {_observed(measured)}",

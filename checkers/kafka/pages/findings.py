@@ -229,30 +229,16 @@ def markdown(
 ) -> str:
     """The page. folder: where it will be, for its links. record: else as `recorded` reads it."""
     record = recorded() if record is None else record
-    numbered = _numbered(found, headlines)
-    rows = [row for number, several in numbered for row in _rows(number, several, record)]
+    of_page = numbered(found, headlines)
+    rows = [row for number, several in of_page for row in _rows(number, several, record)]
     parts = [HEAD.format(by=BY, newest_code=NEWEST_CODE, unreported=UNREPORTED).rstrip(), table(COLUMNS, rows)]
     if section := measurements.section(measurements.measured()):
         parts.append(section)
-    parts += [_section(number, several, folder, record) for number, several in numbered]
+    parts += [_section(number, several, folder, record) for number, several in of_page]
     return "\n\n".join(parts) + "\n"
 
 
-def front_table(found: list[Entry], root: Path) -> str:
-    """The findings in short, with links from the front page. root: of the checkout."""
-    record = recorded()
-    rows = []
-    for number, several in _numbered(found, HEADLINES):
-        headline, broken = several[0].headline, [c for c in several if c.counts]
-        if broken:
-            title = f"[{headline.title}](docs/findings.md#{_anchor(number, headline)})"
-            run = f"[{headline.claim}]({relative(broken[-1].path)})"
-            tests = ", ".join(f"[{name[:-5]}](docs/findings/{name})" for name, _ in tests_of(several, record)) or "-"
-            rows.append((title, "yes" if headline.needs_elr else "no", _by_release(broken), run, tests))
-    return table(("what happens", "needs ELR", "steps from replicas in sync, by release", "run", "failing tests"), rows)
-
-
-def _numbered(found: list[Entry], headlines: tuple[Headline, ...]) -> list[tuple[int, list[Case]]]:
+def numbered(found: list[Entry], headlines: tuple[Headline, ...] = HEADLINES) -> list[tuple[int, list[Case]]]:
     """The cases of each finding, with its number on the page."""
     return list(enumerate((list(group) for _, group in groupby(cases(found, headlines), lambda c: c.headline)), 1))
 
@@ -260,14 +246,14 @@ def _numbered(found: list[Entry], headlines: tuple[Headline, ...]) -> list[tuple
 def told_runs(found: list[Entry]) -> list[tuple[str, str, str, Path]]:
     """The run that each finding is told by, in the newest release that has it: name, claim, title and file."""
     runs = []
-    for number, several in _numbered(found, HEADLINES):
+    for number, several in numbered(found):
         if broken := [case for case in several if case.counts]:
             headline = broken[-1].headline
             runs.append((f"finding-{number}", headline.claim, headline.title, broken[-1].path))
     return runs
 
 
-def _by_release(broken: list[Case]) -> str:
+def by_release(broken: list[Case]) -> str:
     """The number of steps, releases with as many together."""
     groups: list[tuple[int, list[str]]] = []
     for case in broken:
@@ -298,7 +284,7 @@ def _rows(number: int, several: list[Case], record: FindingsRecord) -> list[list
         else:
             groups.append((cells, [case]))
     rows: list[list[str]] = []
-    title = f"[{number}. {headline.title}](#{_anchor(number, headline)})"
+    title = f"[{number}. {headline.title}](#{anchor(number, headline)})"
     promise = f"{headline.promise} ({headline.source})" if headline.source else headline.promise
     for (elr, steps, file, verdict, fixed), cases in groups:
         word = f"[{verdict}](findings/{file})" if file else verdict
@@ -332,7 +318,7 @@ def _steps(case: Case) -> str:
     return "none" if case.answer.verdict is ReadingVerdict.HOLDS else case.answer.verdict.words
 
 
-def _anchor(number: int, headline: Headline) -> str:
+def anchor(number: int, headline: Headline) -> str:
     text = f"{number}. {headline.title}".lower()
     return "".join(c for c in text if c.isalnum() or c in " -").replace(" ", "-")
 

@@ -1,0 +1,59 @@
+"""The index of the findings: number, short name, claim, steps by release, run, picture and tests of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reassure.checkers.kafka.pages import findings
+from reassure.checkers.ledger.markdown import BY, table
+from reassure.checkers.ledger.pages import relative
+from reassure.checkers.ledger.verdicts import Entry
+
+SHORT = {
+    "K21": "lost after completion",
+    "K20": "lost after cancellation",
+    "K23": "taken back, never ends",
+    "K24": "registration stops the controller",
+    "K14": "removal not stopped",
+    "K18": "MinISR keeps it offline",
+}
+"""A name of three or four words, by the claim of the finding."""
+HEAD = f"""# Findings: which is which
+
+{BY}. A finding has a number, a short name and the number of its claim. A K-number, such as K21, is a claim
+about KRaft's reassignment: one promise of Kafka's documents with its verdicts ([all
+claims](../../models/kraft/claims/README.md)).
+
+*Steps*: of the shortest run that begins with every replica in sync, by release. *ELR*: whether the finding
+needs eligible leader replicas (KIP-966): not production-ready in 3.9, off by default in 4.0, on by default in
+later releases. 4.1.1 and 4.1.2 behave like 4.2.
+"""
+TAIL = """Each run was executed by that release's `ReplicationControlManager`; `reassure kafka replay` repeats it. The
+tests are methods of Kafka's own `ReplicationControlManagerTest`. One assumption is ours: a removed broker
+deletes its log. [Findings](../findings.md) explains the causes and has [the measurements on real
+brokers](../findings.md#measured-on-real-brokers); [claims by release](../claims-by-release.md) lists every
+other promise and its verdict. Searching Kafka's classes directly, with no model, found [five
+more](../how-to/kafka.md#runs-found-in-the-classes-themselves). `reassure kafka cluster` with a run [repeats it
+on real brokers](../how-to/kafka-cluster.md) in two minutes.
+"""
+
+
+def index_page(found: list[Entry]) -> str:
+    """The page, for the folder of the reports."""
+    record, rows = findings.recorded(), []
+    for number, several in findings.numbered(found):
+        headline, broken = several[0].headline, [case for case in several if case.counts]
+        if broken:
+            title = f"[{SHORT[headline.claim]}](../findings.md#{findings.anchor(number, headline)})"
+            links = f"[run](../../{relative(broken[-1].path)}), [picture]({headline.claim}.svg)"
+            tests = ", ".join(f"[{name[:-5]}]({name})" for name, _ in findings.tests_of(several, record)) or "-"
+            report = f"[{headline.claim}]({headline.claim}.md)"
+            needs = "yes" if headline.needs_elr else "no"
+            rows.append((str(number), title, report, needs, findings.by_release(broken), links, tests))
+    columns = ("number", "short name", "claim, report", "ELR", "steps", "run", "failing tests")
+    return f"{HEAD}\n{table(columns, rows)}\n\n{TAIL}"
+
+
+def runs_shown(found: list[Entry]) -> dict[str, Path]:
+    """The run of each finding in the newest release that has it, by its claim."""
+    return {claim: path for _, claim, _, path in findings.told_runs(found)}
