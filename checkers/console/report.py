@@ -60,12 +60,16 @@ def report(
         f"{k}={f'any number from {free[k]}' if k in free else v}" for k, v in result.identity.config.items()
     )
     console.print(f"{result.model} ({config}) {by}", style="bold")
+    told = None if full and stories is None else STORIES if stories is None else stories
+    if console.is_terminal:
+        _stories(result, bound, console, told)
     _properties(result, console, full)
     _covers(result, console, full)
     _why_unreached(result, bound, console)
     _actions(result, console)
     _numbers(result, console)
-    _stories(result, bound, console, None if full and stories is None else STORIES if stories is None else stories)
+    if not console.is_terminal:
+        _stories(result, bound, console, told)
     console.verdicts[result.exit()] = result.verdict
     console.again = result.repro
 

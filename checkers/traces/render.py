@@ -211,10 +211,13 @@ def moves(trace: Trace) -> list[tuple[TraceStep, Any, Any]]:
 
 
 def tell(trace: Trace, bound: BoundModel, console: Console, earlier: Sequence[Trace] = ()) -> None:
-    """The story as text, coloured if the console is. earlier: told already; their beginnings are not repeated."""
+    """The story as text, coloured if the console is; in a terminal with a blank line between steps.
+
+    earlier: told already; their beginnings are not repeated.
+    """
     console.print(heading(trace), style="bold")
     for line in ending(trace, bound):
-        console.print("  " + line, style="italic")
+        console.print("  " + line, style="bold")
     shared, same = _common_beginning(trace, earlier)
     console.print(f"  0. {call(trace.steps[0])}", style="cyan")
     if shared is None:
@@ -226,6 +229,8 @@ def tell(trace: Trace, bound: BoundModel, console: Console, earlier: Sequence[Tr
     for i, (step, before, after) in enumerate(moves(trace), 1):
         if i <= same:
             continue
+        if console.is_terminal:
+            console.print()
         did = Text(f"  {i}. ", style="cyan")
         did.append(f"{step.actor}: ", style="bold cyan")
         did.append(call(step), style="cyan")
@@ -235,7 +240,10 @@ def tell(trace: Trace, bound: BoundModel, console: Console, earlier: Sequence[Tr
             console.print(_row(change))
         if not changed:
             console.print("       nothing changes", style="dim")
-    for line in reasons_of_all(trace, bound):
+    because = reasons_of_all(trace, bound)
+    if because and console.is_terminal:
+        console.print()
+    for line in because:
         console.print("  " + line, style="bold red")
 
 
@@ -259,14 +267,14 @@ def _named(trace: Trace) -> str:
 
 
 def _row(change: Change) -> Text:
-    """A change as a coloured line."""
+    """A change as a line: what was is dim, what is bold. Red is for what is violated."""
     row = Text(f"       {change.field}: ")
     if not change.old or not change.new:
-        sign, text, style = ("-", change.old, "red") if change.old else ("+", change.new, "green")
+        sign, text, style = ("-", change.old, "dim") if change.old else ("+", change.new, "bold")
         return row.append(f"{sign} {text}", style=style)
-    row.append(change.old, style="red")
+    row.append(change.old, style="dim")
     row.append(" -> ")
-    return row.append(change.new, style="green")
+    return row.append(change.new, style="bold")
 
 
 def tell_astray(name: str, states: Sequence[Any], bound: BoundModel, console: Console) -> None:

@@ -101,6 +101,26 @@ def test_a_terminal_shows_a_part_of_a_long_list(
         assert f" and {more} more (--full lists them)" in joined
 
 
+def test_in_a_terminal_the_story_is_before_the_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a blank line before each step; red is what is violated alone. In a pipe the tables are first, as ever."""
+    file = model_file(tmp_path, counter(1, (2,), 1))
+    plain = said(capsys, "check", str(file))[1]
+    assert plain.index("\nproperties") < plain.index("below_2 is violated after 2 steps")
+    assert "       n: 0 -> 1\n  2. counter: add()\n" in plain
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    out = said(capsys, "check", str(file))[1]
+    lines = re.sub("\x1b\\[[0-9;]*m", "", out)
+    assert lines.index("below_2 is violated after 2 steps") < lines.index("\nproperties") < lines.index("actions")
+    assert "       n: 0 -> 1\n\n  2. counter: add()\n       n: 1 -> 2\n\n  false: s.n < 2\n" in lines
+    assert "n: \x1b[2m0\x1b[0m -> \x1b[1m1\x1b[0m\n" in out
+    red = [re.sub("\x1b\\[[0-9;]*m", "", part) for part in re.findall("\x1b\\[1;31m.*?\x1b\\[0m", out)]
+    assert red == ["  false: s.n < 2", "    s.n = 2", "violated", "safety-violation (exit code 12)"]
+
+
 def test_a_rate_is_of_a_search_that_took_a_tenth_of_a_second() -> None:
     spent = {"load": 0.0, "compile": 0.25, "search": 0.1, "report": 0.0}
     stats = SearchStatistics(generated=5_000, seconds=spent, bytes_per_state=8, memory=12 << 20, workers=2)
