@@ -62,6 +62,7 @@ def test_what_python_does_not_read_is_refused_in_one_line(
 
 def test_a_payload_that_nests_is_no_metadata_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "dump.txt"
-    path.write_text('| offset: 0 CreateTime: 1 payload: {"type":' + NESTED + "}\n")
+    batch = "baseOffset: 0 lastOffset: 0 count: 1\n"
+    path.write_text(batch + '| offset: 0 CreateTime: 1 payload: {"type":' + NESTED + "}\n")
     code, _, err = said(capsys, "audit", str(path))
-    assert (code, err.count("\n"), "line 1: a payload that is" in err) == (64, 1, True)
+    assert (code, err.count("\n"), "line 2: a payload that is" in err) == (64, 1, True)

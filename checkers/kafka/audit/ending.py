@@ -80,7 +80,7 @@ def ending_of(history: ClusterHistory, time: int, rules: Iterable[str], min_isr:
         throttled_topics=_configured(history, TOPIC, THROTTLED_REPLICAS),
         throttled_brokers=_configured(history, BROKER, THROTTLED_RATES),
         assumed_min_isr=sorted(t for t in history.topics.values() if history.min_isr(t) is None),
-    )  # fmt: skip
+    )
     for key, p in history.partitions.items():
         if key[0] not in history.topics or not history.share.has(*key):
             continue

@@ -229,7 +229,7 @@ def markdown(
 ) -> str:
     """The page. folder: where it will be, for its links. record: else as `recorded` reads it."""
     record = recorded() if record is None else record
-    of_page = numbered(found, headlines)
+    of_page = numbered_findings(found, headlines)
     rows = [row for number, several in of_page for row in _rows(number, several, record)]
     parts = [HEAD.format(by=BY, newest_code=NEWEST_CODE, unreported=UNREPORTED).rstrip(), table(COLUMNS, rows)]
     if section := measurements.section(measurements.measured()):
@@ -238,7 +238,7 @@ def markdown(
     return "\n\n".join(parts) + "\n"
 
 
-def numbered(found: list[Entry], headlines: tuple[Headline, ...] = HEADLINES) -> list[tuple[int, list[Case]]]:
+def numbered_findings(found: list[Entry], headlines: tuple[Headline, ...] = HEADLINES) -> list[tuple[int, list[Case]]]:
     """The cases of each finding, with its number on the page."""
     return list(enumerate((list(group) for _, group in groupby(cases(found, headlines), lambda c: c.headline)), 1))
 
@@ -246,14 +246,14 @@ def numbered(found: list[Entry], headlines: tuple[Headline, ...] = HEADLINES) ->
 def told_runs(found: list[Entry]) -> list[tuple[str, str, str, Path]]:
     """The run that each finding is told by, in the newest release that has it: name, claim, title and file."""
     runs = []
-    for number, several in numbered(found):
+    for number, several in numbered_findings(found):
         if broken := [case for case in several if case.counts]:
             headline = broken[-1].headline
             runs.append((f"finding-{number}", headline.claim, headline.title, broken[-1].path))
     return runs
 
 
-def by_release(broken: list[Case]) -> str:
+def steps_by_release(broken: list[Case]) -> str:
     """The number of steps, releases with as many together."""
     groups: list[tuple[int, list[str]]] = []
     for case in broken:

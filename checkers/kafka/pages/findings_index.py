@@ -41,7 +41,7 @@ on real brokers](../how-to/kafka-cluster.md) in two minutes.
 def index_page(found: list[Entry]) -> str:
     """The page, for the folder of the reports."""
     record, rows = findings.recorded(), []
-    for number, several in findings.numbered(found):
+    for number, several in findings.numbered_findings(found):
         headline, broken = several[0].headline, [case for case in several if case.counts]
         if broken:
             title = f"[{SHORT[headline.claim]}](../findings.md#{findings.anchor(number, headline)})"
@@ -49,7 +49,7 @@ def index_page(found: list[Entry]) -> str:
             tests = ", ".join(f"[{name[:-5]}]({name})" for name, _ in findings.tests_of(several, record)) or "-"
             report = f"[{headline.claim}]({headline.claim}.md)"
             needs = "yes" if headline.needs_elr else "no"
-            rows.append((str(number), title, report, needs, findings.by_release(broken), links, tests))
+            rows.append((str(number), title, report, needs, findings.steps_by_release(broken), links, tests))
     columns = ("number", "short name", "claim, report", "ELR", "steps", "run", "failing tests")
     return f"{HEAD}\n{table(columns, rows)}\n\n{TAIL}"
 

@@ -71,9 +71,14 @@ class MoveRules:
         return done
 
     def of_move(
-        self, state: PresentState, target: tuple[int, ...], faults: Mapping[int, str], least: int | None,
-        unclean: bool | None, elr: bool | None,
-    ) -> tuple[Course, ...]:  # fmt: skip
+        self,
+        state: PresentState,
+        target: tuple[int, ...],
+        faults: Mapping[int, str],
+        least: int | None,
+        unclean: bool | None,
+        elr: bool | None,
+    ) -> tuple[Course, ...]:
         """The courses of a move, one for each different outcome. faults: of brokers. least: MinISR of partition 0."""
         p = state.partition
         named = {b for b in (p.leader, p.last_known_leader) if b is not None}
@@ -88,9 +93,15 @@ class MoveRules:
         return tuple(_with_names(course, back) for course in self.courses[case])
 
     def _courses(
-        self, p: Partition, target: tuple[Broker, ...], faults: tuple[tuple[int, str], ...], gone: Brokers,
-        least: int | None, unclean: bool | None, elr: bool | None,
-    ) -> list[Course]:  # fmt: skip
+        self,
+        p: Partition,
+        target: tuple[Broker, ...],
+        faults: tuple[tuple[int, str], ...],
+        gone: Brokers,
+        least: int | None,
+        unclean: bool | None,
+        elr: bool | None,
+    ) -> list[Course]:
         rules = self.rules
         leasts = tuple(range(1, len(p.replicas) + len(target) + 1)) if least is None else (least,)
         elrs, losses = (False, True) if elr is None else (elr,), (False, True) if unclean is None else (unclean,)
@@ -115,9 +126,15 @@ class MoveRules:
         return courses
 
     def _run(
-        self, p: Partition, target: tuple[Broker, ...], faults: dict[int, str], gone: Brokers, min_isr: int,
-        unclean: bool, w: Any,
-    ) -> tuple[tuple[CourseStep, ...], str]:  # fmt: skip
+        self,
+        p: Partition,
+        target: tuple[Broker, ...],
+        faults: dict[int, str],
+        gone: Brokers,
+        min_isr: int,
+        unclean: bool,
+        w: Any,
+    ) -> tuple[tuple[CourseStep, ...], str]:
         """The states after the request, and what the move waits for; "" if it ends."""
         rules, added_before = self.rules, p.adding
         usual = rules.Election.UNCLEAN if unclean else rules.Election.ONLINE
@@ -156,9 +173,11 @@ def _called(broker: Broker) -> str:
 
 def _step(p: Partition) -> CourseStep:
     return CourseStep(
-        tuple(map(int, p.replicas)), frozenset(map(int, p.isr)), None if p.leader is None else int(p.leader),
+        tuple(map(int, p.replicas)),
+        frozenset(map(int, p.isr)),
+        None if p.leader is None else int(p.leader),
         tuple(int(b) for b in p.replicas if b in p.adding),
-    )  # fmt: skip
+    )
 
 
 def _renamed(p: Partition, small: Mapping[int, Broker]) -> Partition:
@@ -168,11 +187,17 @@ def _renamed(p: Partition, small: Mapping[int, Broker]) -> Partition:
         return frozenset(small[int(b)] for b in some)
 
     return replace(
-        p, replicas=tuple(small[int(b)] for b in p.replicas), isr=all_of(p.isr), elr=all_of(p.elr),
-        adding=all_of(p.adding), removing=all_of(p.removing), leader=None if p.leader is None else small[int(p.leader)],
-        last_known_leader=None if p.last_known_leader is None else small[int(p.last_known_leader)], leader_epoch=0,
+        p,
+        replicas=tuple(small[int(b)] for b in p.replicas),
+        isr=all_of(p.isr),
+        elr=all_of(p.elr),
+        adding=all_of(p.adding),
+        removing=all_of(p.removing),
+        leader=None if p.leader is None else small[int(p.leader)],
+        last_known_leader=None if p.last_known_leader is None else small[int(p.last_known_leader)],
+        leader_epoch=0,
         partition_epoch=0,
-    )  # fmt: skip
+    )
 
 
 def _with_names(course: Course, back: Mapping[int, int]) -> Course:
@@ -182,9 +207,11 @@ def _with_names(course: Course, back: Mapping[int, int]) -> Course:
         text = text.replace(f"<{small}>", str(back[small]))
     steps = tuple(
         CourseStep(
-            tuple(back[b] for b in s.replicas), frozenset(back[b] for b in s.isr),
-            None if s.leader is None else back[s.leader], tuple(back[b] for b in s.adding),
+            tuple(back[b] for b in s.replicas),
+            frozenset(back[b] for b in s.isr),
+            None if s.leader is None else back[s.leader],
+            tuple(back[b] for b in s.adding),
         )
         for s in course.steps
-    )  # fmt: skip
+    )
     return replace(course, steps=steps, blocked=text)

@@ -55,19 +55,35 @@ def brokers(ids: Iterable[int]) -> Brokers:
 def in_sync(replicas: tuple[int, ...]) -> Partition:
     """All replicas in sync, and the preferred leader leads."""
     return Partition(
-        tuple(Broker(b) for b in replicas), brokers(replicas), NOBODY, NOBODY, NOBODY, Broker(replicas[0]), 0, 0, False,
+        tuple(Broker(b) for b in replicas),
+        brokers(replicas),
+        NOBODY,
+        NOBODY,
+        NOBODY,
+        Broker(replicas[0]),
+        0,
+        0,
+        False,
         None,
-    )  # fmt: skip
+    )
 
 
 def from_description(p: DescribedPartition) -> PresentState:
     """A partition by `kafka-topics --describe`. Who could lead and does not is gone: Kafka elects at once."""
     last = p.last_known[0] if p.last_known else None
     partition = Partition(
-        tuple(Broker(b) for b in p.replicas), brokers(p.isr), brokers(p.elr or ()), brokers(p.adding),
-        brokers(p.removing), None if p.leader is None else Broker(p.leader), 0, 0, False,
-        None if last is None or last < 0 else Broker(last), last == -1,
-    )  # fmt: skip
+        tuple(Broker(b) for b in p.replicas),
+        brokers(p.isr),
+        brokers(p.elr or ()),
+        brokers(p.adding),
+        brokers(p.removing),
+        None if p.leader is None else Broker(p.leader),
+        0,
+        0,
+        False,
+        None if last is None or last < 0 else Broker(last),
+        last == -1,
+    )
     gone = p.isr | (p.elr or frozenset()) if p.leader is None else frozenset()
     return PresentState(partition, bool(p.elr), gone | p.offline, p.observers)
 

@@ -63,9 +63,13 @@ class Ways:
         zero = len(self.current.get((p[0], 0), before))
         least = cluster.least(p[0])
         courses = self.rules.of_move(
-            state, target, cluster.faults, None if least is None else min(least, zero), cluster.allows_unclean(p[0]),
+            state,
+            target,
+            cluster.faults,
+            None if least is None else min(least, zero),
+            cluster.allows_unclean(p[0]),
             True if state.elr else cluster.elr,
-        )  # fmt: skip
+        )
         several = len(courses) > 1
         return [
             Way(_path_of(before, state, target, c), c.blocked, c.words if several else "", ends_open=ends_open)

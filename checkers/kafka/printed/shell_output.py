@@ -142,9 +142,16 @@ def described(text: str) -> Described | None:
         elr = frozenset(columns["Elr"]) if "Elr" in columns else None
         sets = [frozenset(columns.get(n, ())) for n in ("Adding Replicas", "Removing Replicas", "Observers", "Offline")]
         state = DescribedPartition(
-            tuple(_ids(replicas)), None if leader in ("none", "-1") else int(leader), frozenset(_ids(in_sync)),
-            sets[0], sets[1], elr, tuple(columns.get("LastKnownElr", ())), sets[2], sets[3],
-        )  # fmt: skip
+            tuple(_ids(replicas)),
+            None if leader in ("none", "-1") else int(leader),
+            frozenset(_ids(in_sync)),
+            sets[0],
+            sets[1],
+            elr,
+            tuple(columns.get("LastKnownElr", ())),
+            sets[2],
+            sets[3],
+        )
         old = found.partitions.setdefault((topic, int(number)), state)
         if old.replicas != state.replicas:
             raise ValueError(f"{topic}-{number} is described twice, with other replicas")

@@ -30,46 +30,60 @@ RELEASES = "3.9, 4.3"
 DESCRIBE = "kafka-topics --describe"
 FORMATS = (
     ToolFormat(
-        "kafka-topics", "--describe", re.compile(r"^[ \t]*Topic:[ \t]*\S+[ \t]", re.M),
+        "kafka-topics",
+        "--describe",
+        re.compile(r"^[ \t]*Topic:[ \t]*\S+[ \t]", re.M),
         "replicas, leader, ISR, ELR, what is under way; of lines with Configs MinISR and unclean election",
     ),
     ToolFormat(
-        "kafka-reassign-partitions", "--list",
+        "kafka-reassign-partitions",
+        "--list",
         re.compile(r"^(Current partition reassignments:|No partition reassignments found\.)", re.M),
         "replicas, targets of the reassignments under way",
     ),
     ToolFormat(
-        "kafka-reassign-partitions", "--generate",
+        "kafka-reassign-partitions",
+        "--generate",
         re.compile(r"^Proposed partition reassignment configuration", re.M),
         "the current and the proposed assignment",
     ),
     ToolFormat(
-        "kafka-reassign-partitions", "--execute",
+        "kafka-reassign-partitions",
+        "--execute",
         re.compile(r"^Current partition replica assignment", re.M),
         "the assignment before",
     ),
     ToolFormat(
-        "kafka-reassign-partitions", "--verify",
+        "kafka-reassign-partitions",
+        "--verify",
         re.compile(r"^(Status of partition reassignment:|Reassignment of partition \S+ is )", re.M),
         instead="it has no replicas: take the output of kafka-reassign-partitions --list",
     ),
     ToolFormat(
-        "kafka-dump-log", "--cluster-metadata-decoder", re.compile(r"^(Dumping |baseOffset: )", re.M),
+        "kafka-dump-log",
+        "--cluster-metadata-decoder",
+        re.compile(r"^(Dumping |baseOffset: )", re.M),
         "brokers, racks, configurations, partitions; also with --skip-record-metadata",
     ),
     ToolFormat(
-        "kafka-configs", "--describe", re.compile(r"^(Dynamic c|C|All c)onfigs for ", re.M),
+        "kafka-configs",
+        "--describe",
+        re.compile(r"^(Dynamic c|C|All c)onfigs for ", re.M),
         instead="it has no partitions: write MinISR into the cluster's file",
     ),
     ToolFormat(
-        "kafka-metadata-quorum", "describe", re.compile(r"^(ClusterId:|(NodeId|ReplicaId)\t)", re.M),
+        "kafka-metadata-quorum",
+        "describe",
+        re.compile(r"^(ClusterId:|(NodeId|ReplicaId)\t)", re.M),
         instead=f"it has no partitions: take the output of {DESCRIBE}, or a metadata log",
     ),
     ToolFormat(
-        "kcat", "-L", re.compile(r"^Metadata for .*\(from broker ", re.M),
+        "kcat",
+        "-L",
+        re.compile(r"^Metadata for .*\(from broker ", re.M),
         instead=f"take the output of {DESCRIBE}",
     ),
-)  # fmt: skip
+)
 """Of text. One before another is looked for first."""
 
 

@@ -190,7 +190,7 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
     "plan": (
         ["--cluster={0}.cluster", "--current={0}.current", "--proposed={0}.proposed", "--protocol=batching",
          "--replicas=1", "--partitions=2", "--leaders=1", "--size=1G", "--throttle=50M"],
-        {"generate", "replication_factor", "brokers", "ignore_racks", "start_index", "running"},
+        {"generate", "replication_factor", "brokers", "ignore_racks", "start_index", "running", "release", "min_isr"},
     ),
 }  # fmt: skip
 WITHOUT_A_COMMAND_AGAIN = {

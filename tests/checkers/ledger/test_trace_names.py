@@ -53,7 +53,7 @@ def key(model: str, name: str = "safe", **config: object) -> TraceKey:
         ([key("batch_not_awaited", batch=3)], ("mutants", "batch_not_awaited", 0)),
         ([key("no_such_model")], ("no_such_model", "safe", 0)),
     ],
-)  # fmt: skip
+)
 def test_the_place_of_a_run(keys: list[TraceKey], place: tuple[str, str, int]) -> None:
     assert tuple(trace_place(keys, USES)) == place
     assert tuple(trace_place(keys[::-1], USES)) == place

@@ -39,9 +39,13 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, int]]:
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_every_level_is_looked_at_once(
-    jobs: int, symmetry: str, looked_at: list[tuple[int, int, int]], context: Any, tmp_path: Path,
+    jobs: int,
+    symmetry: str,
+    looked_at: list[tuple[int, int, int]],
+    context: Any,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     """For all that is violated together, by one job for a large level."""
     monkeypatch.setattr(distributed_search, "OWNER_STATES", 1 if jobs else 50_000)
     model, options = model_file(tmp_path), {"symmetry": symmetry, "witness": True}

@@ -85,13 +85,17 @@ def test_the_end_of_a_log_without_trouble(shares: int, tmp_path: Path) -> None:
 def test_what_the_end_of_a_log_has(shares: int, tmp_path: Path) -> None:
     """A request since its last change; who does not lead; too few in sync; a broker that is gone; throttles left."""
     end = end_of(
-        tmp_path, BEGUN, change(1, isr=[1]), change(0, isr=[2], leader=-1),
+        tmp_path,
+        BEGUN,
+        change(1, isr=[1]),
+        change(0, isr=[2], leader=-1),
         ("UnregisterBroker", {"brokerId": 3, "brokerEpoch": 1}),
         config(2, "other", "leader.replication.throttled.replicas"),
         config(2, "t", "follower.replication.throttled.replicas"),
         config(4, "2", "leader.replication.throttled.rate"),
-        ("BrokerRegistrationChange", {"brokerId": 2, "inControlledShutdown": 1}), shares=shares,
-    )  # fmt: skip
+        ("BrokerRegistrationChange", {"brokerId": 2, "inControlledShutdown": 1}),
+        shares=shares,
+    )
     assert end.under_way == [UnderWay("t", 1, (1, 3), 9, 9000, "waits for broker 3 (not registered)")]
     assert end.leaderless == ["t-0"]
     assert end.below_min_isr == ["t-0: 1 of 2", "t-1: 1 of 2"]

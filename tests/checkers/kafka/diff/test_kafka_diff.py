@@ -265,7 +265,7 @@ def test_the_last_state_of_a_run_is_a_beginning(capsys: pytest.CaptureFixture[st
     """Brokers and MinISR are those of the run; two steps from its end the builds differ."""
     for version in ("4.2.0", "4.3.0"):
         class_path(version)
-    run = str(committed_file("kraft_kafka", "leads_where_it_was_asked_to"))
+    run = str(committed_file("kraft_kafka", "leads_where_it_was_asked_to", brokers=2))
     words = ["kafka", "diff", "4.2.0", "4.3.0", "--from", run, "--configuration", "fixed", "--stories", "0"]
     assert main([*words, "--depth", "2"]) == Exit.EXPECTATION.value
     out = capsys.readouterr().out

@@ -25,9 +25,14 @@ Answer = tuple[int, str, str]
 
 
 def planned(
-    capsys: pytest.CaptureFixture[str], folder: str, monkeypatch: pytest.MonkeyPatch, *more: str,
-    cluster: str = "cluster.json", current: str = "describe.txt", proposed: str = "proposed.json",
-) -> Answer:  # fmt: skip
+    capsys: pytest.CaptureFixture[str],
+    folder: str,
+    monkeypatch: pytest.MonkeyPatch,
+    *more: str,
+    cluster: str = "cluster.json",
+    current: str = "describe.txt",
+    proposed: str = "proposed.json",
+) -> Answer:
     monkeypatch.chdir(CASES / folder)
     return said(capsys, "plan", f"--cluster={cluster}", f"--current={current}", f"--proposed={proposed}", *more)
 
@@ -144,9 +149,14 @@ HEAD = "Topic: orders\tTopicId: x\tPartitionCount: 1\tReplicationFactor: 3\tConf
 
 
 def told(
-    capsys: pytest.CaptureFixture[str], folder: Path, state: Sequence[str], target: list[int], release: str = "",
-    more: str = "", columns: str = "",
-) -> tuple[int, list[str]]:  # fmt: skip
+    capsys: pytest.CaptureFixture[str],
+    folder: Path,
+    state: Sequence[str],
+    target: list[int],
+    release: str = "",
+    more: str = "",
+    columns: str = "",
+) -> tuple[int, list[str]]:
     """The exit code, and the lines about the end of a move from a state: leader, replicas, ISR, ELR."""
     description, proposed = folder / "d.txt", folder / "p.json"
     description.write_text(HEAD.format(more) + LINE.format(*state).rstrip("\n") + columns)
@@ -173,18 +183,33 @@ WAITS = "orders-0, stage 1: waits for broker 2 (out of sync)"
         (("1", "1,2,3", "1", ""), [2, 4, 5], "4.4", 0, ["holds"]),
         (("1", "1,2,3", "1", ""), [2, 4, 5], "4.2", 13, [VIOLATED, WAITS]),
         (("2", "1,2,3", "1,2,3", ""), [1, 4, 3], "", 0, ["holds"]),  # a leader that is not preferred
-        (("none", "1,2,3", "", ""), [1, 2, 4], "4.4", 13,
-         [VIOLATED, "orders-0, stage 1: nobody leads and ISR and ELR are empty: nobody may lead"]),
-        (("-1", "1,2,3", "1", ""), [4, 5, 6], "3.9", 13,
-         [VIOLATED, "orders-0, stage 1: nobody leads: waits for broker 1 (of the ISR)"]),
+        (
+            ("none", "1,2,3", "", ""),
+            [1, 2, 4],
+            "4.4",
+            13,
+            [VIOLATED, "orders-0, stage 1: nobody leads and ISR and ELR are empty: nobody may lead"],
+        ),
+        (
+            ("-1", "1,2,3", "1", ""),
+            [4, 5, 6],
+            "3.9",
+            13,
+            [VIOLATED, "orders-0, stage 1: nobody leads: waits for broker 1 (of the ISR)"],
+        ),
         # the order alone needs nobody
         (("1", "1,2,3", "1", ""), [1, 3, 2], "", 0, ["holds"]),
     ],
-)  # fmt: skip
+)
 def test_the_state_decides_where_a_move_ends(
-    state: Sequence[str], target: list[int], release: str, code: int, lines: list[str], tmp_path: Path,
+    state: Sequence[str],
+    target: list[int],
+    release: str,
+    code: int,
+    lines: list[str],
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     assert told(capsys, tmp_path, state, target, release) == (code, lines)
 
 
@@ -255,22 +280,41 @@ CONFIGURED = ("Config", {"resourceType": 2, "resourceName": "orders", "name": "m
     ("records", "code", "lines"),
     [
         ([CONFIGURED], 0, ["holds"]),
-        ([CONFIGURED, ("BrokerRegistrationChange", {"brokerId": 4, "inControlledShutdown": 1})], 13,
-         [VIOLATED, "orders-0, stage 1: waits for broker 4 (in controlled shutdown)"]),
-        ([CONFIGURED, ("FenceBroker", {"id": 4, "epoch": 1})], 13,
-         [VIOLATED, "orders-0, stage 1: waits for broker 4 (fenced)"]),
+        (
+            [CONFIGURED, ("BrokerRegistrationChange", {"brokerId": 4, "inControlledShutdown": 1})],
+            13,
+            [VIOLATED, "orders-0, stage 1: waits for broker 4 (in controlled shutdown)"],
+        ),
+        (
+            [CONFIGURED, ("FenceBroker", {"id": 4, "epoch": 1})],
+            13,
+            [VIOLATED, "orders-0, stage 1: waits for broker 4 (fenced)"],
+        ),
         ([CONFIGURED, ("FenceBroker", {"id": 4, "epoch": 1}), ("UnfenceBroker", {"id": 4, "epoch": 1})], 0, ["holds"]),
-        ([CONFIGURED, ("FeatureLevel", {"name": "metadata.version", "featureLevel": 30}),
-          ("PartitionChange", {"partitionId": 0, "topicId": "T", "isr": [1, 3]})], 0, ["holds"]),
-        ([CONFIGURED, ("PartitionChange", {"partitionId": 0, "topicId": "T", "isr": [1, 3]})], 5,
-         ["not decided", "orders-0: Kafka 3.9 to 4.2: waits for broker 2 (out of sync); Kafka 4.3, 4.4: holds"]),
+        (
+            [
+                CONFIGURED,
+                ("FeatureLevel", {"name": "metadata.version", "featureLevel": 30}),
+                ("PartitionChange", {"partitionId": 0, "topicId": "T", "isr": [1, 3]}),
+            ],
+            0,
+            ["holds"],
+        ),
+        (
+            [CONFIGURED, ("PartitionChange", {"partitionId": 0, "topicId": "T", "isr": [1, 3]})],
+            5,
+            ["not decided", "orders-0: Kafka 3.9 to 4.2: waits for broker 2 (out of sync); Kafka 4.3, 4.4: holds"],
+        ),
         ([], 5, ["holds"]),  # MinISR of orders is in no record
     ],
-)  # fmt: skip
+)
 def test_a_log_says_who_can_catch_up(
-    records: list[tuple[str, dict[str, object]]], code: int, lines: list[str], tmp_path: Path,
+    records: list[tuple[str, dict[str, object]]],
+    code: int,
+    lines: list[str],
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     log, proposed = of_log(tmp_path, *records), tmp_path / "p.json"
     proposed.write_text(json.dumps({"partitions": [{"topic": "orders", "partition": 0, "replicas": [1, 2, 4]}]}))
     got, out, _ = said(capsys, "plan", f"--cluster={log}", f"--current={log}", f"--proposed={proposed}")
@@ -279,8 +323,10 @@ def test_a_log_says_who_can_catch_up(
 
 def test_a_replica_on_a_broker_that_is_not_registered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The partition is there, so the cluster is read; a target on such a broker is refused, as Kafka does."""
-    gone = [("UnregisterBroker", {"brokerId": 3, "brokerEpoch": 1}),
-            ("PartitionChange", {"partitionId": 0, "topicId": "T", "isr": [1, 2]})]  # fmt: skip
+    gone = [
+        ("UnregisterBroker", {"brokerId": 3, "brokerEpoch": 1}),
+        ("PartitionChange", {"partitionId": 0, "topicId": "T", "isr": [1, 2]}),
+    ]
     log, proposed = of_log(tmp_path, CONFIGURED, *gone), tmp_path / "p.json"
     words = [f"--cluster={log}", f"--current={log}", f"--proposed={proposed}"]
     proposed.write_text(json.dumps({"partitions": [{"topic": "orders", "partition": 0, "replicas": [1, 2, 4]}]}))

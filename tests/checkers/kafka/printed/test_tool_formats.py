@@ -119,17 +119,26 @@ HEAD = {"brokers": [{"id": b} for b in (1, 2, 3, 4)]}
         ('{"proposals":[]}', 64, "is JSON of Cruise Control: take the output of kafka-reassign-partitions --generate"),
         (json.dumps(HEAD), 64, "is JSON of a cluster's file of reassure plan: take it for --cluster"),
         ("Metadata for all topics (from broker 1: b:9092/1):\n", 64, "is output of kcat -L: take the output of kafka-"),
-        ("Status of partition reassignment:\nReassignment of partition orders-0 is completed.\n", 64,
-         "is output of kafka-reassign-partitions --verify: it has no replicas: take the output of kafka-reass"),
-        ("Dynamic configs for topic orders are:\n  min.insync.replicas=2\n", 64,
-         "is output of kafka-configs --describe: it has no partitions"),
-        ("Topic: t\tPartitionCount: 1\tConfigs: \n", 64,
-         "is output of kafka-topics --describe: it has no partition that can be read"),
+        (
+            "Status of partition reassignment:\nReassignment of partition orders-0 is completed.\n",
+            64,
+            "is output of kafka-reassign-partitions --verify: it has no replicas: take the output of kafka-reass",
+        ),
+        (
+            "Dynamic configs for topic orders are:\n  min.insync.replicas=2\n",
+            64,
+            "is output of kafka-configs --describe: it has no partitions",
+        ),
+        (
+            "Topic: t\tPartitionCount: 1\tConfigs: \n",
+            64,
+            "is output of kafka-topics --describe: it has no partition that can be read",
+        ),
         ("Reassignment in progress\n", 64, "is not JSON: it begins with 'Reassignment'; what is read: Kafka's reassi"),
         ("", 64, "is not JSON: it begins with nothing; what is read"),
         ("No partition reassignments found.\n", 6, "no reassignment is under way"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_assignment_is_refused(
     text: str, code: int, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
