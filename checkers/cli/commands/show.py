@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reassure.checkers.console.arguments import note
-from reassure.checkers.console.files import STANDARD_OUTPUT, read_trace
+from reassure.checkers.console.files import STANDARD_OUTPUT, itf_without_model, read_trace
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.terminal import Console
@@ -62,6 +62,12 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         raise Failure(Exit.USAGE, f"--out is for a format other than text: add --format {_format_of(args.out)}")
     if args.value and args.format != "text":
         raise Failure(Exit.USAGE, f"--value is for --format text, not {args.format}")
+    if args.model is None and (foreign := itf_without_model(args.trace)) is not None:
+        if args.format != "text" or args.value:
+            raise Failure(Exit.USAGE, f"{args.trace} does not name its model; give --model, or --format text alone")
+        for line in foreign:
+            console.print(line)
+        return Exit.OK
     trace, bound, changed = read_trace(args.trace, args.model)
     note(changed)
     code = _still(trace, bound, str(args.trace))
