@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from reassure.checkers.traces.format_value import natural
@@ -14,7 +15,7 @@ BARE = re.compile(r"(?!-?\d+$|(?:yes|no|none)$)[\w.:/-]+")
 """Texts that are printed without quotation marks; another one could be taken for another value, or for several."""
 
 
-def story(data: dict[str, Any], name: str) -> list[str]:
+def story(data: Mapping[str, Any], name: str) -> list[str]:
     """The lines of the story. `TraceError` if a value is not ITF's. name: of the file."""
     names, states = data["vars"], data["states"]
     if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
