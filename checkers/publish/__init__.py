@@ -12,6 +12,7 @@ import io
 from pathlib import Path
 
 from reassure.checkers.analyses.mutants import record as mutant_record
+from reassure.checkers.console.trace_files import SUFFIX
 from reassure.checkers.kafka.pages import (
     broker_page,
     bug_reports,
@@ -36,9 +37,11 @@ from reassure.spec import claims
 from reassure.spec.claims import statements
 
 ROOT = Path(__file__).resolve().parents[2]
-PICTURES = {"hasty": "README.md"}
+PICTURES = {"hasty": "README.md", "voting": "docs/tutorial/6-your-own-protocol.md"}
 """The models whose violation a page has a picture of: the page that shows the model."""
 COUNTEREXAMPLES = ROOT / "counterexamples"
+PICTURED_TRACES = {"lasso": "core_liveness/a_pending_reassignment_ends"}
+"""Pictures of the project's own traces on pages, by name: the traces."""
 FINDINGS = ROOT / "docs" / "findings.md"
 BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
 STATEMENTS = FINDINGS.with_name("statements.md")
@@ -90,6 +93,10 @@ def pictures(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
     made = {
         ROOT / "docs" / "images" / f"{model}.svg": trace_pictures.picture_on_page(ROOT / page, f"{model}.py", ROOT)
         for model, page in PICTURES.items()
+    }
+    made |= {
+        ROOT / "docs" / "images" / f"{name}.svg": trace_pictures.picture_of_file(COUNTEREXAMPLES / f"{trace}{SUFFIX}")
+        for name, trace in PICTURED_TRACES.items()
     }
     runs = findings_index.runs_shown(ledger_entries)
     return made | {
