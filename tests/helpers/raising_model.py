@@ -34,12 +34,7 @@ def crash(s: State, node: Node) -> State:
 
 MODEL = Model.of(__name__, state=State, config=Config{options})
 """
-ACTION = """
-@action(who="node")
-def commit(s: State, k: Node) -> State:
-    require(k not in s.alive or s.n > 0)
-    return replace(s, n=1 if min(s.alive) == k else 2)
-
+CLAIMS = """
 @invariant
 def two_are_alive(s: State) -> bool:
     return len(s.alive) >= 2
@@ -47,7 +42,16 @@ def two_are_alive(s: State) -> bool:
 @invariant
 def one_is_alive(s: State) -> bool:
     return len(s.alive) >= 1
-
+"""
+ACTION = (
+    """
+@action(who="node")
+def commit(s: State, k: Node) -> State:
+    require(k not in s.alive or s.n > 0)
+    return replace(s, n=1 if min(s.alive) == k else 2)
+"""
+    + CLAIMS
+    + """
 @step_property
 def not_two(before: State, after: State) -> bool:
     return after.n != 2
@@ -56,15 +60,10 @@ def not_two(before: State, after: State) -> bool:
 def never(s: State) -> bool:
     return s.n < 3
 """
-VIOLATED = """
-@invariant
-def two_are_alive(s: State) -> bool:
-    return len(s.alive) >= 2
-
-@invariant
-def one_is_alive(s: State) -> bool:
-    return len(s.alive) >= 1
-
+)
+VIOLATED = (
+    CLAIMS
+    + """
 @step_property
 def the_last_stays(before: State, after: State) -> bool:
     return after.alive != NOBODY
@@ -73,6 +72,7 @@ def the_last_stays(before: State, after: State) -> bool:
 def lonely(s: State) -> bool:
     return len(s.alive) == 1
 """
+)
 
 
 def written(folder: Path, text: str, options: str = "", name: str = "raising") -> str:
