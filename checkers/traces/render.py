@@ -187,8 +187,9 @@ def promise(doc: str) -> str:
 
     One property can stand for several claims, and a run is known by the number of one of them.
     """
-    paragraph = CLAIMS.sub("", doc.split("\n\n")[0])
-    return paragraph[:1].upper() + paragraph[1:]
+    whole = doc.split("\n\n")[0]
+    paragraph = CLAIMS.sub("", whole)
+    return whole if paragraph == whole else paragraph[:1].upper() + paragraph[1:]  # an expression stays as it is
 
 
 def reasons_of_all(trace: Trace, bound: BoundModel) -> list[str]:

@@ -149,7 +149,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         write_atomically(path, text.format(name=name))
     write_atomically(gate, checks)
     console.print(f"{model}: the model\n{test}: its test\n{gate}: an entry")
-    for command in (f"reassure check {model}", f"pytest {test}", f"reassure gate {gate}"):
+    for command in (f"reassure check {model}", f"python -m pytest {test}", f"reassure gate {gate}"):
         console.print(f"  {command}", style="cyan")
     return Exit.OK
 

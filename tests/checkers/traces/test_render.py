@@ -60,6 +60,7 @@ def test_heading(meta: dict[str, Any], states: int, said: str) -> None:
         ("K2a: a part of it.", "A part of it."),
         ("B9, of controllers with one flag.", "B9, of controllers with one flag."),
         ("Otherwise K12 is broken.", "Otherwise K12 is broken."),
+        ("len(s.using) == 0", "len(s.using) == 0"),
         ("", ""),
     ],
 )
