@@ -33,10 +33,9 @@ def trace_file(named: Path, folder: Path | None = None) -> Path:
     short_names = _short_names(traces)
     if name in short_names:
         return traces / short_names[name]
-    by_case = {known.lower(): known for known in short_names}
-    near = [by_case[each] for each in difflib.get_close_matches(name.lower(), by_case, n=SHOWN)]
-    folder_of = name.partition("/")[0]
-    near = near or [known for known in short_names if known.partition("/")[0] == folder_of][:SHOWN]
+    folder_of, by_case = name.partition("/")[0], {known.lower(): known for known in short_names}
+    near = [known for known in short_names if known.partition("/")[0] == folder_of][:SHOWN]
+    near = near or [by_case[each] for each in difflib.get_close_matches(name.lower(), by_case, n=SHOWN)]
     meant = f"; the nearest are {', '.join(near)}" if near else did_you_mean(named)
     raise Failure(Exit.USAGE, f"{named}: No such file or directory, and no trace has this name{meant}")
 

@@ -98,10 +98,9 @@ def pictures(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
         ROOT / "docs" / "images" / f"{name}.svg": trace_pictures.picture_of_file(COUNTEREXAMPLES / f"{trace}{SUFFIX}")
         for name, trace in PICTURED_TRACES.items()
     }
-    runs = findings_index.runs_shown(ledger_entries)
     return made | {
         FINDINGS.parent / "findings" / f"{claim}.svg": trace_pictures.picture_of_file(path)
-        for claim, path in runs.items()
+        for _, claim, _, path in findings.told_runs(ledger_entries)
     }
 
 

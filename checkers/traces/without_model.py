@@ -22,6 +22,9 @@ def story(data: Mapping[str, Any], name: str) -> list[str]:
         raise TraceError(f"{name}: `vars` is to list names")
     rows: list[dict[str, str]] = []
     for number, state in enumerate(states):
+        if not isinstance(state, dict) or (lacking := [each for each in names if each not in state]):
+            what = f"has no value of {lacking[0]}" if isinstance(state, dict) else "is not an object"
+            raise TraceError(f"{name}: state {number} {what}")
         try:
             rows.append({each: _text(state[each]) for each in names})
         except (*WRONG, RecursionError) as error:
@@ -58,7 +61,7 @@ def _text(data: Any) -> str:
         return tag if empty else f"{tag}({_text(data['value'])})"
     if len(data) == 1 and next(iter(data)).startswith("#"):
         ((kind, inner),) = data.items()
-        if kind == "#bigint" and re.fullmatch(r"-?\d+", inner):
+        if kind == "#bigint" and isinstance(inner, str) and re.fullmatch(r"-?\d+", inner):
             return str(int(inner))
         if kind == "#tup" and isinstance(inner, list):
             return _text(inner)

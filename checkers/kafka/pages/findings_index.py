@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from reassure.checkers.kafka.pages import findings
 from reassure.checkers.ledger.markdown import BY, table
 from reassure.checkers.ledger.pages import relative
@@ -52,8 +50,3 @@ def index_page(found: list[Entry]) -> str:
             rows.append((str(number), title, report, needs, findings.steps_by_release(broken), links, tests))
     columns = ("number", "short name", "claim, report", "ELR", "steps", "run", "failing tests")
     return f"{HEAD}\n{table(columns, rows)}\n\n{TAIL}"
-
-
-def runs_shown(found: list[Entry]) -> dict[str, Path]:
-    """The run of each finding in the newest release that has it, by its claim."""
-    return {claim: path for _, claim, _, path in findings.told_runs(found)}

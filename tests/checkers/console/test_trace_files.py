@@ -39,6 +39,7 @@ def test_a_path_is_itself(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     ("name", "near"),
     [
         ("k21/4.2", "; the nearest are K21/4.3, K21/3.9, K21"),
+        ("K21/9.9", "; the nearest are K21, K21/3.9, K21/4.3"),
         ("finding-9", "; the nearest are finding-1"),
         ("die_hard/deadlock", "; the nearest are die_hard/goal_not_reached"),
         ("zzz", ""),

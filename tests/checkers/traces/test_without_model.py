@@ -46,3 +46,12 @@ def test_a_wrong_value(value: str, tmp_path: Path, capsys: pytest.CaptureFixture
     path.write_text(f'{{"vars": ["x"], "states": [{{"x": {value}}}]}}')
     code, out, err = said(capsys, "show", str(path))
     assert (code, out, "state 0 is wrong" in err) == (64, "", True), err
+
+
+@pytest.mark.parametrize(
+    ("state", "says"), [("5", "state 0 is not an object"), ('{"y": 1}', "state 0 has no value of x")]
+)
+def test_a_wrong_state(state: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.itf.json"
+    path.write_text(f'{{"vars": ["x"], "states": [{state}]}}')
+    assert said(capsys, "show", str(path)) == (64, "", f"reassure: {path}: {says}\n")
