@@ -12,7 +12,7 @@ import hashlib
 import json
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -97,15 +97,11 @@ class TraceStore:
         self.traces[key] = {**data, "#meta": meta}
 
     def files(self) -> list[StoredTrace]:
-        """One file for each run, in the order of their names."""
-        by_run: dict[str, dict[TraceKey, Itf]] = defaultdict(dict)
-        for key, data in self.traces.items():
-            by_run[_run(data, key.method)][key] = data
+        """One file for each run that is shown, in the order of their names."""
         by_place: dict[tuple[str, str], list[tuple[int, int, str, dict[TraceKey, Itf]]]] = defaultdict(list)
-        for run, violations in by_run.items():
+        for run, violations in self._shown_runs():
             folder, label, place = trace_place(violations, self.uses)
-            states = len(next(iter(violations.values()))["states"])
-            by_place[folder, label].append((place, states, run, violations))
+            by_place[folder, label].append((place, _states(violations), run, violations))
         files: dict[str, StoredTrace] = {}
         for folder, label in sorted(by_place):
             names = (f"{folder}/{label}{f'-{n}' if n > 1 else ''}{SUFFIX}" for n in count(1))
@@ -113,6 +109,20 @@ class TraceStore:
                 name = next(name for name in names if name not in files)
                 files[name] = _file(name, violations)
         return [files[name] for name in sorted(files)]
+
+    def _shown_runs(self) -> Iterator[tuple[str, dict[TraceKey, Itf]]]:
+        """Runs that claims use; of the others, those that are the shortest of a model's for one of their properties."""
+        by_run: dict[str, dict[TraceKey, Itf]] = defaultdict(dict)
+        for key, data in self.traces.items():
+            by_run[_run(data, key.method)][key] = data
+        shown: set[tuple[str, str, str]] = set()
+        for run, violations in sorted(by_run.items(), key=lambda each: (_states(each[1]), each[0])):
+            about = {(key.model, key.method, key.property) for key in violations}
+            used = any(key in self.uses for key in violations)
+            if used or about - shown:
+                yield run, violations
+            if not used:
+                shown |= about
 
     def write(self, folder: Path, seals: dict[str, str] | None = None) -> list[Path]:
         """Writes the files that are not there as they should be, and removes the others; the paths of both.
@@ -188,6 +198,11 @@ def _run(data: Itf, method: str) -> str:
     """Equal for equal runs of a model, whatever they violate under whichever configuration."""
     meta = {key: value for key, value in data["#meta"].items() if key not in OF_A_VIOLATION}
     return json.dumps([method, {**data, "#meta": meta}], sort_keys=True)
+
+
+def _states(violations: Mapping[TraceKey, Itf]) -> int:
+    """The number of states of the run that shows them."""
+    return len(next(iter(violations.values()))["states"])
 
 
 @dataclass

@@ -33,14 +33,14 @@ HEAD = f"""# Counterexamples
 Each line is a run that violates a claim, an ITF file. Every command takes its name: `reassure show finding-1` prints
 it, `reassure replay K21` executes it in plain Python, `reassure kafka replay K21/4.3` on Kafka's own classes. `K21`
 alone is the first run of the claim, or that of the finding. The file says under which settings,
-and by the rules of which releases, it is a run of its model, and what it violates there.
-Runs that no claim needs are of [{PROTOCOLS[FIRST][0]}]({OF_FIRST}) and of [other models]({BY_MODEL}).
+and by the rules of which releases, it is a run of its model, and what it violates there. Of the runs that no claim
+needs, the shortest of each property are of [{PROTOCOLS[FIRST][0]}]({OF_FIRST}) and of [other models]({BY_MODEL}).
 [Which mistakes the properties notice](mutants.md) is about mutants.
 """
 HEAD_BY_MODEL = f"""# Runs that no claim needs
 
 {BY}. [All counterexamples](README.md). A command takes the heading and the
-name: `reassure show core_liveness/a_pending_reassignment_ends`."""
+name: `reassure show core_liveness/a_pending_reassignment_ends`. For each property of a model, the shortest is here."""
 
 
 FindingRun = tuple[str, str, str, Path]

@@ -36,7 +36,7 @@ from tests.helpers.ledger_entries import ledger_entries
 ROOT = Path(__file__).parents[2]
 PUBLISH = "run `python -m reassure.checkers.publish`"
 TRACES = sorted((ROOT / "counterexamples").rglob("*.itf.json"))
-MOST_FILES = 1_790
+MOST_FILES = 1_740
 """In git. This number may only become smaller: 1,700 are wanted, and 1,090 are Python."""
 RUN = (
     "die_hard",

@@ -11,6 +11,7 @@ import pytest
 
 from reassure.checkers.api import check, load
 from reassure.checkers.cli.main import main
+from reassure.checkers.ledger.trace_names import TraceUse
 from reassure.checkers.ledger.trace_store import TraceStore, is_sealed, paths, trace_files
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.traces.shown_by_trace import every_property
@@ -64,20 +65,23 @@ def test_what_is_read_is_what_was_written(store: TraceStore, tmp_path: Path) -> 
     assert [file.text for file in TraceStore.read(tmp_path).files()] == [file.text for file in store.files()]
 
 
-def test_a_release_that_does_something_else_has_a_file_of_its_own(store: TraceStore, tmp_path: Path) -> None:
+def test_a_longer_run_of_a_release_has_a_file_if_a_claim_uses_it(store: TraceStore, tmp_path: Path) -> None:
     assert len(store.write(tmp_path)) == 2 and store.write(tmp_path) == []
     (newest,) = (
         key for key in store.traces if key.property == "rolling_back_ends" and '"release": "4.4"' in key.config
     )
     longer = json.loads(json.dumps(store.traces[newest]))
     longer["states"].append(longer["states"][-1])
-    TraceStore({**store.traces, newest: longer}).write(tmp_path)
-    runs = {path.name: itf(path) for path in trace_files(tmp_path)[1:]}
-    of_4_3, of_4_4 = runs["rolling_back_ends.itf.json"], runs["rolling_back_ends-2.itf.json"]
-    assert [data["#meta"]["config"]["release"] for data in (of_4_3, of_4_4)] == ["4.3", "4.4"]
-    assert len(of_4_4["states"]) == len(of_4_3["states"]) + 1
-    TraceStore({key: data for key, data in store.traces.items() if key != newest}).write(tmp_path)
-    assert [path.name for path in trace_files(tmp_path)[1:]] == ["rolling_back_ends.itf.json"]
+    traces = {**store.traces, newest: longer}
+    assert [file.name for file in TraceStore(traces).files()] == [file.name for file in store.files()]
+    use = TraceUse(False, 1, ("K", 23), 0, "K23", "as released")
+    TraceStore(traces, {newest: [use]}).write(tmp_path)
+    claimed, _, of_4_3 = map(itf, trace_files(tmp_path))
+    assert [path.parent.name for path in trace_files(tmp_path)] == ["K23", "kraft_kafka", "kraft_kafka"]
+    assert [data["#meta"]["config"]["release"] for data in (of_4_3, claimed)] == ["4.3", "4.4"]
+    assert len(claimed["states"]) == len(of_4_3["states"]) + 1
+    TraceStore({key: data for key, data in traces.items() if key != newest}).write(tmp_path)
+    assert [path.parent.name for path in trace_files(tmp_path)] == ["kraft_kafka", "kraft_kafka"]
     assert itf(trace_files(tmp_path)[1]) == of_4_3
 
 
