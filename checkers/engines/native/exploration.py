@@ -91,10 +91,11 @@ class LevelSearch(Protocol):
     def begin(self, rows: list[tuple[int, ...]]) -> None:
         """Takes the initial states."""
 
-    def levels(self, look: Callable[[int], None]) -> Iterator[int]:
+    def levels(self, look: Callable[[int], None], last: int | None = None) -> Iterator[int]:
         """Expands one level after the other; yields the number of each (from 1) before it is expanded.
 
-        look: called now and then with the number of states of the level that are left; raises to end the search.
+        Levels up to `last` that hit nothing new may be expanded in one go. look: called now and then with the number
+        of states of the level that are left; raises to end the search.
         """
 
     def leave_off(self) -> None:
@@ -228,7 +229,7 @@ def explore(
     search: LevelSearch,
     limits: Limits,
     look: Callable[[int], None] = lambda left: None,
-    until: Callable[[], Stop | None] = lambda: None,
+    until: Callable[[], Stop | None] | None = None,
 ) -> Exploration:
     """Searches from the initial states to the end, or to a limit.
 
@@ -250,13 +251,13 @@ def explore(
 
     with Ending() as ending:
         search.begin(start.rows)
-        for level in search.levels(look_at_all):
+        for level in search.levels(look_at_all, limits.depth if until is None else 0):
             reserve()
             if search.hits.violated(kernel.model, limits.fail_fast):
                 stopped = FAILED_FAST
             elif limits.depth is not None and level > limits.depth:
                 stopped = depth_reached(limits.depth)
-            elif (reason := until()) is not None:
+            elif until is not None and (reason := until()) is not None:
                 stopped = reason
                 break
             else:

@@ -17,7 +17,12 @@ from reassure.checkers.engines.native.kernels import search_loop, state_table
 from reassure.checkers.engines.native.kernels.growing_table import SIZES as TABLE_SIZES
 from reassure.checkers.engines.native.kernels.growing_table import GrowingTable, TableSizes
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
-from reassure.checkers.engines.native.kernels.search_loop import SliceArguments, search_slice
+from reassure.checkers.engines.native.kernels.search_loop import (
+    LevelsArguments,
+    SliceArguments,
+    search_levels,
+    search_slice,
+)
 from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG, home_of, insert, settle
 from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.checkers.engines.native.translator.language import Words, wrap
@@ -50,6 +55,10 @@ class SearchSizes:
     """At least, where several threads are at work."""
     small: int = 512
     """Levels with fewer states are expanded by one thread."""
+    levels: int = 1 << 14
+    """Small levels that are expanded in one call, at most."""
+    states: int = 1 << 16
+    """States after which such a call returns, so that somebody looks at the clock."""
 
 
 SIZES = SearchSizes()
@@ -84,6 +93,8 @@ class Worker:
         self.chunk = WordRows.zeros(max(1 << 12, 4 * rows), words)
         """New states are appended here, up to row `end`; those of this level begin at row `start`."""
         self.start = self.end = 0
+        self.before = 0
+        """Where the level before, if it lies in this chunk as a whole, begins."""
         self.fresh = 0
         """New states of this level."""
         self.raised = False
@@ -124,6 +135,7 @@ class Worker:
     def close_level(self) -> list[WordRows]:
         """The new states of the level that ends."""
         parts = self.new_states()
+        self.before = self.end if self.parts else self.start
         self.parts, self.start, self.fresh = [], self.end, 0
         return parts
 
@@ -139,6 +151,13 @@ class FirstHits:
         for w in workers:
             self.note_words(level, w.claims)
             w.forget_claims()
+
+    def known(self, words: int) -> memoryview:
+        """The claims that were hit, by word and bit."""
+        known = zeros(words)
+        for number, bit in self.levels:
+            known[number] |= 1 << bit
+        return known
 
     def note_words(self, level: int, claims: Iterable[int]) -> None:
         """Takes over claims, by word and bit."""
@@ -160,6 +179,42 @@ def _nothing(left: int) -> None:
     """Lets a search go on."""
 
 
+class Levels:
+    """By level: its states, in parts. A small level in one part is kept as its two ends in a chunk."""
+
+    def __init__(self) -> None:
+        self._levels: list[list[WordRows] | tuple[WordRows, int, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._levels)
+
+    def __getitem__(self, number: int) -> list[WordRows]:
+        level = self._levels[number]
+        if isinstance(level, list):
+            return level
+        chunk, low, high = level
+        return [chunk[low:high]]
+
+    def __iter__(self) -> Iterator[list[WordRows]]:
+        return map(self.__getitem__, range(len(self)))
+
+    def append(self, parts: list[WordRows]) -> None:
+        """Adds a level."""
+        self._levels.append(parts)
+
+    def append_all(self, chunk: WordRows, low: int, ends: Iterable[int]) -> None:
+        """Adds levels that lie one after the other in a chunk, the first from row `low` on."""
+        for end in ends:
+            self._levels.append((chunk, low, end))
+            low = end
+
+    def pop(self) -> list[WordRows]:
+        """Removes the last level; its states."""
+        last = self[-1]
+        self._levels.pop()
+        return last
+
+
 class Search:
     """One search: table, levels, counts."""
 
@@ -170,8 +225,7 @@ class Search:
         self.kernel, self.limit, self.sizes = kernel, MemoryLimit.of(memory_limit), sizes
         self.table = GrowingTable(kernel.words, self.limit.bytes, sizes.table)
         self.workers = [Worker(kernel) for _ in range(workers)]
-        self.found: list[list[WordRows]] = []
-        """By level: its states, in parts."""
+        self.found = Levels()
         self.beyond: list[WordRows] = []
         """A level that was found and is not to be expanded."""
         self.raised_on: int | None = None
@@ -244,7 +298,7 @@ class Search:
             self.chunk_bytes += worker.chunk.nbytes
             worker.parts.append(worker.chunk[worker.start : worker.end])
             worker.chunk = WordRows.zeros(size, self.words)
-            worker.end = worker.start = 0
+            worker.end = worker.start = worker.before = 0
         return len(worker.chunk) - worker.end - spare
 
     def release_table(self) -> None:
@@ -269,12 +323,13 @@ class Search:
         self.found.append([first])
         self.known = len(first)
 
-    def levels(self, stop: Callable[[int], None] = _nothing) -> Iterator[int]:
+    def levels(self, stop: Callable[[int], None] = _nothing, last: int | None = None) -> Iterator[int]:
         """Expands one level after the other; yields the number of each (from 1) before it is expanded.
 
-        Ends when every reachable state was visited, or after a level with a state in which the model raises; the
-        caller may end it before. stop: called now and then with the number of states of the level that are left;
-        raises to end the search. What the levels hit is in `hits`.
+        Several small levels may be expanded at a time, up to level `last`, and up to the first one that hits a claim
+        that no other has hit. Ends when every reachable state was visited, or after a level with a state in which the
+        model raises; the caller may end it before. stop: called now and then with the number of states of the level
+        that are left; raises to end the search. What the levels hit is in `hits`.
         """
 
         def noting(left: int) -> None:
@@ -285,6 +340,11 @@ class Search:
             while True:
                 number = len(self.found)
                 yield number
+                if self._expand_small(number, last):
+                    noting(left := self.workers[0].start - self.workers[0].before)
+                    if not left or self.raised_on is not None:
+                        return
+                    continue
                 level = Level(self, noting)
                 self.unexpanded = level.left
                 pool = threads if len(self.workers) > 1 and level.left >= self.sizes.small else None
@@ -297,6 +357,36 @@ class Search:
                 self.unexpanded = 0
                 if not level.finish(pool) or self.raised_on is not None:
                     return
+
+    def _expand_small(self, number: int, last: int | None) -> bool:
+        """Expands level `number` and those after it in one call, as long as they are small; False if there are none."""
+        worker, sizes, low = self.workers[0], self.sizes, self.workers[0].before
+        most = sizes.levels if last is None else min(sizes.levels, last + 1 - number)
+        size = worker.start - low
+        if most < 1 or size > sizes.small or size != sum(map(len, self.found[-1])):
+            return False
+        a, spare, first = worker.arguments, worker.spare, worker.start
+        fits = self.reserve(min(max(size * 4, 256), self.table.slots // 8) + spare) - spare
+        room = min(self.room_in(worker), fits)
+        if first != worker.start:  # there is a new chunk
+            return False
+        by_tag, ends = zeros(len(self._new_by_tag)), zeros(most)
+        levels = LevelsArguments(
+            a.model, self.table.array, self.table.slots, worker.chunk.memory, low, first, room, a.successors, a.batch,
+            worker.tally, worker.claims, self.hits.known(len(worker.claims)), by_tag, ends, most, sizes.small,
+            sizes.states, self.kernel.shape.max_successors,
+        )  # fmt: skip
+        if not (expanded := self.kernel.run(search_levels, self.words, levels)):
+            return False
+        self.found.append_all(worker.chunk, first, ends[: expanded - (levels.low == levels.end)])
+        worker.before, worker.start, worker.end = levels.low, levels.end, levels.end
+        self.known += levels.end - first
+        self._count_new(by_tag)
+        self.hits.note(number + expanded - 1, [worker])
+        worker.note_raised()
+        if worker.raised:
+            self.raised_on = number + expanded - 1
+        return True
 
     def begin(self, rows: list[tuple[int, ...]]) -> None:
         """Takes the initial states. Raises `OutOfMemory` if the tables alone are too large."""
@@ -329,7 +419,10 @@ class Search:
 
         pieces = list(slices(parts, self.sizes.slice))
         for by_tag in pool.map(settled, pieces) if pool is not None else map(settled, pieces):
-            self._new_by_tag = [known + new for known, new in zip(self._new_by_tag, by_tag, strict=True)]
+            self._count_new(by_tag)
+
+    def _count_new(self, by_tag: memoryview) -> None:
+        self._new_by_tag = [known + new for known, new in zip(self._new_by_tag, by_tag, strict=True)]
 
 
 def as_arrays(parts: Iterable[WordRows]) -> list[Rows]:

@@ -96,7 +96,7 @@ class DistributedRun:
         self.depth = len(self.commits) - 1
         self.connect()
 
-    def levels(self, look: Callable[[int], None]) -> Iterator[int]:
+    def levels(self, look: Callable[[int], None], last: int | None = None) -> Iterator[int]:
         """Finds and commits one level after the other; as `LevelSearch` says."""
         while True:
             yield len(self.commits)

@@ -14,11 +14,13 @@ from reassure.checkers.engines.native.kernels.state_table import (
     home_of,
     insert,
     is_in_first_line,
+    settle,
     skip_others,
     tag_of,
     words_at,
     write_state,
 )
+from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.checkers.engines.native.translator.language import Static, Words, kernel, load, prefetch
 
 
@@ -91,6 +93,42 @@ def keep_new(
     return end
 
 
+@dataclass
+class LevelsArguments:
+    """Small levels that lie in `found`, one after the other, and that one thread expands in one call."""
+
+    model: ModelCode
+    table: Words
+    slots: int
+    found: Words
+    low: int
+    """The first state of the level to expand."""
+    end: int
+    """The number of states that `found` has: where that level ends."""
+    room: int
+    """States that `found` and the table have room for."""
+    successors: Words
+    """Room for `BATCH` rows and the successors of one state."""
+    batch: Words
+    """Room for two words for each of these rows."""
+    tally: Words
+    claims: Words
+    """Claims over states, then over steps, that were hit."""
+    known: Words
+    """Claims of which no hit is news."""
+    by_tag: Words
+    """New states, by the tag that they had."""
+    ends: Words
+    """The end of each level that was found."""
+    levels: int
+    """Levels that may be expanded."""
+    small: int
+    """States that a level has at most."""
+    states: int
+    """States after which the call returns."""
+    max_successors: int
+
+
 @kernel
 def search_slice(words: Static, a: SliceArguments) -> None:
     """Expands states a.low..a.high-1. Ends early, with a.low the next state, before a batch that might not fit."""
@@ -116,4 +154,48 @@ def search_slice(words: Static, a: SliceArguments) -> None:
     a.end = end
 
 
-EXPORTED = (search_slice,)
+@kernel
+def is_news(claims: Words, known: Words, count: int) -> bool:
+    """Whether a claim is hit that was not hit before."""
+    for k in range(count):
+        if claims[k] | known[k] != known[k]:
+            return True
+    return False
+
+
+@kernel
+def search_levels(words: Static, a: LevelsArguments) -> int:
+    """Expands whole levels until one is large or might not fit, or hits something new; how many were expanded.
+
+    The last one found, from a.low to a.end, is not expanded; it is empty when every reachable state was visited.
+    """
+    model, table, slots, found, claims, tally = a.model, a.table, a.slots, a.found, a.claims, a.tally
+    low, high = a.low, a.end
+    fits, enough = high + a.room, low + a.states
+    expanded = 0
+    state_claims = claims[0]
+    while expanded < a.levels and low < high and low < enough and high - low <= a.small:
+        if (high - low) * a.max_successors > fits - high:
+            break
+        end = high
+        n = 0
+        for i in range(low, high):
+            n, hit = follow(words, model, found, i, a.successors, n, tally)
+            state_claims |= hit
+            if n >= BATCH or i + 1 == high:
+                note_steps(words, model, a.successors, n, claims)
+                end = keep_new(words, table, slots, a.successors, model.row_words, n, found, end, a.batch)
+                n = 0
+        settle(words, table, slots, found, high, end, a.batch, a.by_tag)
+        claims[0] = state_claims
+        a.ends[expanded] = end
+        expanded += 1
+        low, high = high, end
+        if tally[ERROR] != 0 or is_news(claims, a.known, 1 + model.step_words):
+            break
+    a.low = low
+    a.end = high
+    return expanded
+
+
+EXPORTED = (search_slice, search_levels)

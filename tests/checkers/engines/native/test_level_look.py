@@ -71,7 +71,7 @@ def test_the_smallest_states(
     for level, parts in enumerate(search.found, 1):
         rows = [
             tuple(row)
-            for after in search.found[level : level + 1]
+            for after in ([search.found[level]] if level < len(search.found) else [])
             for part in as_arrays(after)
             for row in part.tolist()
         ]
