@@ -13,6 +13,7 @@ from reassure.checkers.kafka.builds.patched_build import (
     PatchedBuild,
     make_build,
     read_patch,
+    repository_diff,
     sources,
 )
 from reassure.checkers.kafka.controller.releases import release
@@ -52,6 +53,13 @@ SUBCOMMANDS = {
                 Path,
                 output=True,
             ),
+            Option(
+                "--diff FILE",
+                "write the PATCHes as one unified diff, which `git apply` takes in a checkout of the release; - is "
+                "standard output; without --out nothing is built",
+                Path,
+                output=True,
+            ),
         ),
     )
 }
@@ -61,14 +69,15 @@ def run_build(args: argparse.Namespace, console: Console) -> Exit:
     """Makes the build, or writes the patches; exit code 153 if a patch does not fit or javac refuses it,
     12 if a test of Kafka's own fails."""
     kafka = release(args.release)
-    if args.as_patch is not None:
+    if args.as_patch is not None or args.diff is not None:
         release_sources = sources(kafka)
-        text = "".join(str(read_patch(path, release_sources)) for path in args.patches)
-        if args.as_patch == Path("-"):
-            sys.stdout.write(text)
-        else:
-            write_atomically(args.as_patch, text)
-        return Exit.OK
+        patches = [read_patch(path, release_sources) for path in args.patches]
+        if args.as_patch is not None:
+            _write(args.as_patch, "".join(map(str, patches)))
+        if args.diff is not None:
+            _write(args.diff, repository_diff(patches, release_sources))
+        if args.as_patch is not None or args.out is None:
+            return Exit.OK
     if args.out is None:
         raise UsageFailure("--out DIR names the folder of the build")
     build = make_build(args.patches, kafka, args.out)
@@ -78,6 +87,14 @@ def run_build(args: argparse.Namespace, console: Console) -> Exit:
         f"class{'es' * (len(build.classes) != 1)} compiled; the build is in {build.folder}"
     )
     return _own_tests(build, console) if args.own_tests else Exit.OK
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes a text to a file, or to standard output."""
+    if path == Path("-"):
+        sys.stdout.write(text)
+    else:
+        write_atomically(path, text)
 
 
 def _own_tests(build: PatchedBuild, console: Console) -> Exit:

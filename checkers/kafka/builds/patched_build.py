@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reassure.checkers.kafka.builds.source_patch import Hunk, SourcePatch, applied, digest, hunks_of, parsed
-from reassure.checkers.kafka.builds.unified_diff import file_diffs, is_unified_diff, patched
+from reassure.checkers.kafka.builds.unified_diff import file_diffs, is_unified_diff, patched, written_diff
 from reassure.checkers.kafka.controller import class_path
 from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, compiled, fetch, tool
 from reassure.checkers.kafka.controller.releases import CONTROLLER, Release
@@ -35,6 +35,10 @@ CONSTANT = re.compile(r'\b([A-Z][A-Z0-9_]*)\s*=(?!=)\s*((?:"(?:[^"\\\n]|\\.)*"|[
 """Of Java; a field by any other name is none in Kafka's style."""
 SOURCES = "sources"
 """The folder of the changed sources, in that of the build."""
+IN_REPOSITORY = "metadata/src/main/java"
+"""The folder of `kafka-metadata` in Kafka's repository, whose sources its jar holds."""
+GENERATED = "THIS CODE IS AUTOMATICALLY GENERATED"
+"""Stands in sources that Kafka's build writes: they are in the jar and not in the repository."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +165,17 @@ def edited_texts(patches: Sequence[SourcePatch], release_sources: ReleaseSources
         if not all(h.covers == (1, 1) and h.digest == digest([]) for h in of_file):  # a new file
             _must_be_there(name, release_sources)
     return {name: applied(of_file, release_sources.text(name), name) for name, of_file in hunks.items()}
+
+
+def repository_diff(patches: Sequence[SourcePatch], release_sources: ReleaseSources) -> str:
+    """The patches as one unified diff of a checkout of Kafka's repository; `SystemFailure` where one does not fit."""
+    parts = []
+    for name, text in sorted(edited_texts(patches, release_sources).items()):
+        original = release_sources.text(name)
+        if GENERATED in original:
+            raise SystemFailure(f"{name} is written by Kafka's build: a checkout has no such file to change")
+        parts.append(written_diff(original, text, f"{IN_REPOSITORY}/{name}"))
+    return "".join(parts)
 
 
 # -- builds --------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Unified diffs (`diff -u`, `git diff`) of Kafka's sources: read, and applied to the text of a release.
+"""Unified diffs (`diff -u`, `git diff`) of Kafka's sources: read, applied to the text of a release, and written.
 
 A diff may be of another commit than the release: a hunk is applied at the place nearest to its line numbers where its
 old lines stand.
@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from difflib import unified_diff
 
 from reassure.checkers.machine.exit_codes import SystemFailure, UsageFailure
 
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 NOWHERE = "/dev/null"
+NO_LINE_END = "\\ No newline at end of file"
 SIGNATURE = "--"
 """Git ends a patch by mail with this line, and its version below."""
 
@@ -118,3 +120,18 @@ def _place(lines: list[str], hunk: DiffHunk, at: int, near: int) -> int | None:
     starts = range(at, len(lines) - len(hunk.old) + 1)
     fitting = [start for start in starts if lines[start : start + len(hunk.old)] == hunk.old]
     return min(fitting, key=lambda start: abs(start - near), default=None)
+
+
+# -- writing -------------------------------------------------------------------------------------------------------
+
+
+def written_diff(old: str, new: str, path: str) -> str:
+    """A change of one file as `git apply` and `patch -p1` take it; path: in the repository. An empty `old`: a new file.
+
+    Lines end at line feeds alone, as for these programs.
+    """
+    lines, new_lines = (re.findall(r"[^\n]*\n|[^\n]+$", text) for text in (old, new))
+    names = (f"a/{path}" if old else NOWHERE, f"b/{path}")
+    header = f"diff --git a/{path} b/{path}\n" + ("" if old else "new file mode 100644\n")
+    diff = unified_diff(lines, new_lines, *names)
+    return header + "".join(line if line.endswith("\n") else f"{line}\n{NO_LINE_END}\n" for line in diff)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import subprocess
 import zipfile
 from pathlib import Path
 
@@ -78,6 +79,34 @@ def test_a_patch_is_printed_without_kafkas_text(tmp_path: Path, capsys: pytest.C
     assert main(["kafka", "build", str(new), "--as-patch", str(tmp_path / "p")]) == 0
     assert (tmp_path / "p").read_text().splitlines() == printed
     assert read_patch(tmp_path / "p", kafka_sources("4.3.1")) == read_patch(diff, kafka_sources("4.3.1"))
+
+
+def test_a_diff_of_patches_is_taken_by_git_in_a_folder_laid_out_as_the_repository(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release_sources = kafka_sources("4.3.1")
+    fixes = sorted(FIXES.glob("fix-*.patch"))
+    diff, checkout = tmp_path / "fixes.diff", tmp_path / "kafka"
+    assert main(["kafka", "build", *map(str, fixes), "--diff", str(diff)]) == 0
+    texts = module.edited_texts([read_patch(path, release_sources) for path in fixes], release_sources)
+    for name in texts:
+        (checkout / module.IN_REPOSITORY / name).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / module.IN_REPOSITORY / name).write_text(release_sources.text(name))
+    ran = subprocess.run(["git", "apply", str(diff)], cwd=checkout, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert {name: (checkout / module.IN_REPOSITORY / name).read_text() for name in texts} == texts
+    assert read_patch(diff, release_sources).files.keys() == texts.keys()
+    capsys.readouterr()
+    assert main(["kafka", "build", *map(str, fixes), "--diff", "-"]) == 0
+    assert capsys.readouterr().out == diff.read_text()
+
+
+def test_a_file_that_kafkas_build_writes_has_no_diff(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "org/apache/kafka/common/metadata/TopicRecord.java"
+    path = tmp_path / "TopicRecord.java"
+    path.write_text(kafka_sources("4.3.1").text(name).replace("class", "/* changed */ class", 1))
+    assert main(["kafka", "build", str(path), "--diff", "-"]) == 153
+    assert f"{name} is written by Kafka's build" in capsys.readouterr().err
 
 
 def test_two_changes_of_one_file_in_a_diff_are_both_made(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from difflib import unified_diff
+from pathlib import Path
 
 import pytest
 
-from reassure.checkers.kafka.builds.unified_diff import file_diffs, is_unified_diff, patched
+from reassure.checkers.kafka.builds.unified_diff import file_diffs, is_unified_diff, patched, written_diff
 from reassure.checkers.machine.exit_codes import Exit, Failure
 
 OLD = [f"line {n}" for n in range(1, 21)]
@@ -81,3 +83,27 @@ def test_what_is_no_change_of_text_is_refused(text: str, message: str) -> None:
     with pytest.raises(Failure, match=f"^{message}") as refused:
         file_diffs(text, "d")
     assert refused.value.code is Exit.USAGE
+
+
+@pytest.mark.parametrize("tool", [["git", "apply"], ["patch", "-p1", "-s", "-i"]])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (TEXT, "\n".join(NEW) + "\n"),
+        (TEXT, TEXT + "one more\n"),
+        ("", TEXT),
+        ("a\nb", "a\nc"),
+        ("a\nb\n", "a\nb"),
+        ("a\x0cb\nc\n", "a\x0cb\nd\n"),
+    ],
+    ids=["changed", "longer", "new", "no line end", "a line end less", "a form feed"],
+)
+def test_a_written_diff_is_applied_by_the_tools(tool: list[str], old: str, new: str, tmp_path: Path) -> None:
+    file, diff = tmp_path / "metadata" / "A.java", tmp_path / "d.diff"
+    file.parent.mkdir()
+    if old:
+        file.write_text(old)
+    diff.write_text(written_diff(old, new, "metadata/A.java"))
+    ran = subprocess.run([*tool, str(diff)], cwd=tmp_path, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout + ran.stderr) == (0, "")
+    assert file.read_text() == new
