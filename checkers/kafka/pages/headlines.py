@@ -87,8 +87,10 @@ HEADLINES = (
         "move of two replicas and four brokers.",
         "`PartitionReassignmentRevert` removes the broker from replicas and ISR; the ELR that the change builder then "
         "computes contains it. A cancellation is refused only if none of the original replicas is in sync.",
-        promise="This min ISR requirement is also enforced when the reassignment is canceled.",
-        source=KIP_966,
+        promise="The AlterPartitionReassignments will not change the ELR. [...] upon completion, the ELR only contains "
+        "replicas in the final replica set",
+        source=f"{KIP_966}, which also refuses a cancellation below MinISR: no release does so, and it needs a report "
+        "of its own",
         introduced="PR 10753 (2021), before ELR, and PR 14312 (KAFKA-15581), which did not adapt it.",
         helps="Nothing brings the records back once the other replicas have truncated.",
         needs_elr=True,
