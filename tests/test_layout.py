@@ -30,7 +30,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "check.py": ("machine", "request", "traces", "engines"),
     "api.py": ("machine", "request", "traces", "check.py"),
     "pictures": ("machine", "request", "traces"),
-    "console": ("machine", "request", "traces", "check.py"),
+    "console": ("machine", "request", "traces", "check.py", "pictures"),
     "gate": ("machine", "request", "traces", "engines", "pictures", "console", "check.py"),
     "report": ("machine", "request", "traces", "console"),
     "analyses": ("machine", "request", "encoding", "traces", "engines", "check.py", "pictures", "console", "report"),

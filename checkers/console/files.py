@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import shlex
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from reassure.checkers.console.commands import options_of
-from reassure.checkers.console.trace_files import trace_file
+from reassure.checkers.console.trace_files import picture_beside, trace_file
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.missing_file import did_you_mean
 from reassure.checkers.machine.terminal import Console
@@ -66,10 +67,17 @@ def remove_empty(folders: list[Path]) -> None:
             folder.rmdir()
 
 
-def name_traces(paths: list[str], console: Console) -> None:
-    """Prints where traces were written to."""
+def name_traces(paths: list[str], console: Console, source: str = "", pictures: Iterable[str] = ()) -> None:
+    """Prints where traces were written to, with the pictures beside them, and the command that shows each one.
+
+    source: the name or path that the model was asked for by; a model of one's own has to be named again.
+    """
+    own = [f"--model={source}"] if source and source not in names() else []
     for path in paths:
         console.print(f"trace: {path}", style="dim")
+        if (picture := picture_beside(path)) in pictures:
+            console.print(f"picture: {picture}", style="dim")
+        console.print(f"  {shlex.join(['reassure', 'show', path, *own])}", style="dim")
 
 
 PreparedModels = dict[tuple[str, ...], tuple[BoundModel, str]]

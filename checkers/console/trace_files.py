@@ -40,6 +40,11 @@ def trace_file(named: Path, folder: Path | None = None) -> Path:
     raise Failure(Exit.USAGE, f"{named}: No such file or directory, and no trace has this name{meant}")
 
 
+def picture_beside(trace: str) -> str:
+    """The file of a trace's picture: it lies beside the trace and has its name, with `.svg` for `.itf.json`."""
+    return trace.removesuffix(SUFFIX) + ".svg"
+
+
 def is_short_name(name: str) -> bool:
     """Whether one of the project's traces has this name."""
     return name in _short_names(project_traces())

@@ -91,7 +91,7 @@ class AnalysisReport:
         files = [row.write(folder) if folder is not None and row.write is not None else None for row in self.rows]
         write_record(args.json, self.record(files))
         self.print_to(console, stories=not args.quiet)
-        name_traces([file for file in files if file is not None], console)
+        name_traces([file for file in files if file is not None], console, self.identity.source)
         return self.exit
 
     def record(self, files: Sequence[str | None]) -> dict[str, Any]:

@@ -13,12 +13,13 @@ class PremiseRecord(TypedDict):
 
 
 class PropertyRecord(TypedDict):
-    """One property. trace: the file of its counterexample."""
+    """One property. trace: the file of its counterexample; picture: the file of the picture of it."""
 
     name: str
     kind: str
     status: str
     trace: str | None
+    picture: NotRequired[str]
     depth: int | None
     error: NotRequired[str]
     premise: NotRequired[PremiseRecord]

@@ -107,10 +107,23 @@ def common(what: str) -> tuple[Option, ...]:
     return tuple(of_property if option is PROPERTY else option for option in COMMON)
 
 
+def _drawn(options: tuple[Option, ...]) -> tuple[Option, ...]:
+    """The options, of a command that draws the traces which it writes."""
+    told = (
+        "write each counterexample as an ITF file in this folder, and its picture beside it, a file .svg, unless "
+        "--quiet is given (default: not written)"
+    )
+    return tuple(replace(option, help=told) if option is TRACE_DIR else option for option in options)
+
+
 SEED = Option("--seed N", "seed of the walks; the same seed gives the same walks (default: 0)", seed, 0, always=True)
 TRACE = Option("TRACE", "an ITF file, or the short name of a counterexample, such as K21", Path)
 OUT = Option("--out FILE", "write to this file (default: standard output)", Path, output=True)
-OF_TRACE = Option("--model MODEL", "the model to use (default: the one that the trace names)")
+OF_TRACE = Option(
+    "--model MODEL",
+    "the model to use (default: the one that the trace names, if it comes with this program or the gate file of the "
+    "working folder names it)",
+)
 
 MASTER = Option(
     "--master URL", f"Spark: {SparkOptions.master} (default), spark://..., yarn, k8s://... ; or the variable MASTER"
@@ -123,7 +136,7 @@ OF_SPARK = ("master", "partitions", "out", "resume", "no_data", "fingerprints", 
 """The names of all options for Spark alone, of whatever command."""
 
 WALKS = SimulationOptions()
-SEARCH = (*COMMON, WORKERS, STORIES, FULL, FAIL_FAST, WITNESS)
+SEARCH = (*_drawn(COMMON), WORKERS, STORIES, FULL, FAIL_FAST, WITNESS)
 
 CHECK = (
     MODEL, SET, PROPERTY,
@@ -178,7 +191,7 @@ SIMULATE = (
 )
 """The options of `simulate`."""
 PROVE = (
-    *common("prove only these properties of states and steps; of covers, look for these by random walks"),
+    *_drawn(common("prove only these properties of states and steps; of covers, look for these by random walks")),
     Option(
         "--method",
         "how to prove; auto: induction, bounded search, then induction with lemmas (default: auto)",

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         path = answer.result.identity.write_trace(args.trace_dir, name, answer.trace, answer.bound, "find")
     write_record(args.json, _record(answer, path))
     _report(answer, console, stories=not args.quiet)
-    name_traces([path] if path else [], console)
+    name_traces([path] if path else [], console, answer.result.identity.source)
     return answer.exit
 
 
