@@ -56,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
         console.last_line_only = QUIET in options_of(args.command) and args.quiet
         console.judges = args.command not in PRINT_WHAT_IS_ASKED_FOR
         args.found = command.run(args, console)
-        console.conclude(args.found, args.repro)
+        console.conclude(args.found, args.again)
         sys.stdout.flush()
         return int(args.found.value)
     except KeyboardInterrupt:

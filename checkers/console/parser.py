@@ -62,6 +62,7 @@ def parse(words: list[str], into: argparse.Namespace) -> CommandModule:
         raise Failure(Exit.USAGE, f"unrecognized arguments: {' '.join(unknown)} (see reassure {meant} --help)")
     into.command = meant
     into.repro = repro(into.command, options_of(into.command), vars(into))
+    into.again = repro(into.command, options_of(into.command), vars(into), as_given=True)
     return command(name)
 
 

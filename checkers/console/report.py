@@ -71,7 +71,8 @@ def report(
     if not console.is_terminal:
         _stories(result, bound, console, told)
     console.verdicts[result.exit()] = result.verdict
-    console.again = result.repro
+    if result.search is not None and result.search.cluster:
+        console.again = result.repro  # of a run that is kept, the command that goes on from it
 
 
 def _stories(result: CheckResult, bound: BoundModel, console: Console, most: int | None) -> None:

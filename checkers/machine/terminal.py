@@ -89,7 +89,7 @@ class Console(rich.console.Console):
         self.verdicts: dict[Exit, str] = {}
         """Verdicts that say more than those of `VERDICTS`, by exit code."""
         self.again = ""
-        """The command that repeats the run, where it is another than the one that was given."""
+        """The command that repeats the run, where another one does so than the one that was given."""
         self.breaks_lines = self.is_terminal and (self.file.isatty() or "COLUMNS" in os.environ)
 
     def print(self, *objects: Any, style: str | Style | None = None, **settings: Any) -> None:

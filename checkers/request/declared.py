@@ -13,6 +13,8 @@ from typing import Any
 
 SECRET = "(?i)secret|password|token|access[._]?key"
 """Settings whose values are not printed, as Spark has it."""
+OF_THE_REPORT = frozenset({"stories", "full", "show", "format"})
+"""Outputs that say how much of the report is printed, and how."""
 
 
 @dataclass(frozen=True)
@@ -112,16 +114,17 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def repro(command: str, options: Iterable[Option], values: Mapping[str, Any]) -> str:
+def repro(command: str, options: Iterable[Option], values: Mapping[str, Any], as_given: bool = False) -> str:
     """The command that repeats a run: its options with these values, but for defaults and for outputs.
 
-    An output that must be given is its placeholder, `--out=DIR`.
+    An output that must be given is its placeholder, `--out=DIR`. as_given: for the reader who gave the options: with
+    those of `OF_THE_REPORT`, and without any default.
     """
     words = ["reassure", *command.split()]
     for option in sorted(options, key=lambda o: (bool(o.flag), o.place)):
         value = values.get(option.name, option.initial)
-        if option.output:
+        if option.output and not (as_given and option.name in OF_THE_REPORT):
             words += option.words(option.metavar) if option.required and not option.group else []
-        elif value is not None and (option.always or value != option.initial):
+        elif value is not None and ((option.always and not as_given) or value != option.initial):
             words += option.words(value)
     return shlex.join(words)

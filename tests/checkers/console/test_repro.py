@@ -277,3 +277,30 @@ def test_the_traces_of_the_command_again_are_the_same(tmp_path: Path, capsys: py
         said(capsys, *again)
         written = {path.name: path.read_text() for path in first.iterdir()}
         assert written and written == {path.name: path.read_text() for path in second.iterdir()}
+
+
+AGAIN = [
+    ("check", "die_hard", "--engine=native"),
+    ("check", "die_hard", "--engine=reference", "--stories=1", "--full"),
+    ("check", "die_hard", "--property=goal_not_reached", "--depth=3", "--witness", "--accept-clipping"),
+    ("simulate", "die_hard", "--walks=3", "--seed=0", "--stories=0"),
+    ("prove", "die_hard", "--method=bmc", "--depth=2", "--full"),
+]
+"""Commands that print a report; each is repeated with the options that are given, and without one at its default."""
+DEFAULTS = {"--engine=native", "--seed=0"}
+
+
+@pytest.mark.parametrize("words", AGAIN)
+def test_the_last_line_repeats_what_was_given(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files are left out: the reader has them. The record names what an option is at by default too."""
+    record = tmp_path / "record.json"
+    _, out, _ = said(capsys, *words, f"--json={record}", "--workers=1" if words[0] != "prove" else f"--json={record}")
+    last = out.splitlines()[-1]
+    assert last.startswith("again: ")
+    assert Counter(shlex.split(last.removeprefix("again: "))) == Counter(["reassure", *words]) - Counter(DEFAULTS)
+    again = said(capsys, *shlex.split(last)[2:])[1]
+    assert again.splitlines()[-1] == last
+    repro = json.loads(record.read_text())["repro"]
+    assert words[0] != "check" or "--engine=" in repro

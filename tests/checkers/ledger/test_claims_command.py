@@ -30,7 +30,7 @@ def test_nothing_is_run_without_refresh(toys: Path, capsys: pytest.CaptureFixtur
     assert main(["claims", "--full"]) == 15
     out = capsys.readouterr().out
     assert "a search: not run  die_hard\n        goal_not_reached\n        never run" in out
-    assert out.endswith("2 claims: 2 not run\n\nexpectation-mismatch (exit code 15)\nagain: reassure claims\n")
+    assert out.endswith("2 claims: 2 not run\n\nexpectation-mismatch (exit code 15)\nagain: reassure claims --full\n")
     assert not (toys / "ledger.json").exists()
 
 
@@ -47,7 +47,8 @@ def test_refresh_runs_what_is_due_and_nothing_twice(toys: Path, capsys: pytest.C
     assert "trace: traces/K1/a-search.itf.json" in out
     assert "verified: all of 56 states, 8 levels" in out
     assert "proved, however many steps are taken\n" in out
-    assert out.endswith("2 claims: 1 proved, 1 refuted\n\npass (exit code 0)\nagain: reassure claims --refresh\n")
+    ending = "pass (exit code 0)\nagain: reassure claims --full --refresh\n"
+    assert out.endswith(f"2 claims: 1 proved, 1 refuted\n\n{ending}")
     assert [p.relative_to(toys).as_posix() for p in (toys / "traces").rglob("*.json")] == [
         "traces/K1/a-search.itf.json"
     ]
