@@ -11,7 +11,7 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.machine.stop import StopReason
-from reassure.checkers.machine.terminal import Console, counted, first_few
+from reassure.checkers.machine.terminal import Console, beyond_bounds, counted, first_few, ways_out
 from reassure.checkers.request.engine_results import CoverResult, ProofSummary, SearchStatistics
 from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus, bound_of, in_a_list, in_words
 from reassure.checkers.traces.format_value import as_python
@@ -70,6 +70,7 @@ def report(
     _numbers(result, console)
     if not console.is_terminal:
         _stories(result, bound, console, told)
+    _ways_out(result, console)
     console.verdicts[result.exit()] = result.verdict
     if result.search is not None and result.search.cluster:
         console.again = result.repro  # of a run that is kept, the command that goes on from it
@@ -339,6 +340,16 @@ def _numbers(result: CheckResult, console: Console) -> None:
     width = console.width - 1 if console.breaks_lines else sys.maxsize
     console.print(",\n".join(filled(quantities(s, bool(cluster)), ", ", width)), style="dim")
     console.print(f"stopped because {result.stopped_because}")
+
+
+def _ways_out(result: CheckResult, console: Console) -> None:
+    """What a reader can do about steps that leave a bound which the model does not declare."""
+    if not result.stats.undeclared or result.accept_clipping:
+        return
+    if not result.proof:
+        console.print(beyond_bounds(result.stats.undeclared), style="yellow")
+    for line in ways_out("--accept-clipping"):
+        console.print(line)
 
 
 def quantities(stats: SearchStatistics, cluster: bool) -> list[str]:

@@ -66,6 +66,17 @@ def beyond_bounds(steps: int) -> str:
     return f"{counted(steps, 'step')} {verb} a bound that the model does not declare: answers are within the bounds"
 
 
+def ways_out(option: str = "") -> list[str]:
+    """Lines on what a reader can do about such steps. option: of the command, by which they are accepted."""
+    meant = " or ".join(text for text in ("declared=True, as in Range(0, 6, declared=True),", option) if text)
+    return [
+        "one of these decides it:",
+        "  a guard (require) in the action, so that no step leaves the bound",
+        "  a wider bound (Range, MaxLen, MaxSize)",
+        f"  {meant} if the bound is meant",
+    ]
+
+
 def print_error(text: str) -> None:
     """Prints a text to standard error; lines are broken between words in a terminal and nowhere else."""
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from reassure.checkers.analyses.fairness.analysis import FairnessAnalysis, Need, PropertyNeeds, Suggestion
 from reassure.checkers.machine.exit_codes import Exit
-from reassure.checkers.machine.terminal import beyond_bounds, counted
+from reassure.checkers.machine.terminal import beyond_bounds, counted, ways_out
 from reassure.checkers.report.analysis_report import AnalysisReport, Row, Tone, signed
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.fairness import as_data, repeats
@@ -61,6 +61,7 @@ def fairness_report(
     remarks = [] if analysis.complete else [(f"stopped because {analysis.stopped.text}", Tone.PLAIN)]
     if analysis.undeclared:
         remarks.append(("\n" * len(remarks) + beyond_bounds(analysis.undeclared), Tone.OPEN))
+        remarks += [(line, Tone.PLAIN) for line in ways_out()]
     return AnalysisReport(
         identity,
         exit_of(analysis),

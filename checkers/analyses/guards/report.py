@@ -6,7 +6,7 @@ from reassure.checkers.analyses.guards.analysis import Guard, GuardAnalysis
 from reassure.checkers.console.report import report_classes
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.stop import Stop, StopReason
-from reassure.checkers.machine.terminal import beyond_bounds, counted
+from reassure.checkers.machine.terminal import beyond_bounds, counted, ways_out
 from reassure.checkers.report.analysis_report import AnalysisReport, Row, Tone, signed, tally
 from reassure.checkers.request.result import RAISES, PropertyResult, PropertyStatus
 from reassure.checkers.request.run_identity import RunIdentity
@@ -32,6 +32,7 @@ def guards_report(identity: RunIdentity, bound: BoundModel, analysis: GuardAnaly
         (f"not evaluated, since they are about whole runs: {', '.join(temporal)}" if temporal else "", Tone.PLAIN),
         ("" if analysis.complete else f"stopped because {analysis.stopped.text}", Tone.PLAIN),
         (beyond_bounds(undeclared) if undeclared else "", Tone.OPEN),
+        *((line, Tone.PLAIN) for line in (ways_out() if undeclared else ())),
     ]
     return AnalysisReport(
         identity,
