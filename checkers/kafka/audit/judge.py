@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from reassure.checkers.kafka.audit.cluster_history import NO_BUMP_FROM, RECOVERY_FROM, PartitionChange
@@ -19,7 +19,7 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.model_loader import function
 from reassure.spec.kafka import partition_properties as properties
 from reassure.spec.kafka import shared_properties as shared
-from reassure.spec.kafka.partition import Broker, Brokers, Partition, Watched, members, reassigning
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Watched, members, reassigning
 from reassure.spec.kafka.shared_properties import Copies
 from reassure.spec.language.vocabulary import Property
 
@@ -27,6 +27,7 @@ RULES = "kraft.log_rules"
 NO_RELEASE = "no release makes this change"
 REQUESTED = ("a reassignment", "a cancellation")
 NO_LIMIT = 64
+EITHER = (False, True)
 
 STATE_PROMISES: tuple[Property, ...] = (
     properties.leader_is_in_sync,
@@ -72,6 +73,24 @@ class Audit:
     """By release: changes that it does not make."""
 
 
+Case = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
+"""A change: the registrations before and after it (`_Numbers.shape`), and the fields of `Surroundings`."""
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """What is said of a change. by: the releases that make it; cause: if there is one kind of explanation.
+
+    target: of the reassignment from then on; broken_by_step, broken: the promises that the step and the state break.
+    """
+
+    by: frozenset[str]
+    cause: str | None
+    target: Brokers
+    broken_by_step: tuple[str, ...]
+    broken: frozenset[str]
+
+
 class ChangeJudge:
     """Judges the changes of a log, in its order."""
 
@@ -88,7 +107,9 @@ class ChangeJudge:
         self.releases = [r.value for r in rules.PUBLISHED]
         if release is not None and release not in self.releases:
             raise Failure(Exit.USAGE, f"--release {release}: it is one of {', '.join(self.releases)}, or such as 4.1.2")
-        self.explanations_of: dict[Any, Any] = {}
+        self.explanations_of: dict[Case, Any] = {}
+        self.verdicts_of: dict[Case, dict[tuple[int, Brokers], _Verdict]] = {}
+        """Of each case by MinISR and the target of the reassignment: alike changes are judged once."""
         self.target_of: dict[tuple[str, int], Brokers] = {}
         self.broken: dict[tuple[str, int], frozenset[str]] = {}
         self.audit = Audit(not_by=Counter(dict.fromkeys(self.releases, 0)))
@@ -101,119 +122,153 @@ class ChangeJudge:
 
     def _judge(self, change: PartitionChange) -> None:
         key = change.topic, change.partition
-        add = partial(self._add, change)
+        least = self._least(change)
         if change.before is None:
             self.audit.created += 1
-            target = members(change.after) - change.after.removing
-            self.target_of[key] = target
-        else:
-            self.audit.changes += 1
-            explanations = self._explanations(change)
-            by = {release for one in explanations for release in one.releases}
-            for release in self.releases:
-                self.audit.not_by[release] += release not in by
-            if not by:
-                add("rule", NO_RELEASE)
-            elif self.release is not None and self.release not in by:
-                add("rule", f"{self.release} does not make this change; {', '.join(sorted(by))} would")
-            names = {one.name for one in explanations}
-            if len(names) == 1:
-                self.audit.causes[names.pop()] += 1
-            before = self._copies(change, change.before, self.target_of[key])
-            requests = [one for one in explanations if one.name in REQUESTED]
-            if requests and all(one.name in REQUESTED for one in explanations):
-                self.target_of[key] = requests[0].target
-            after = self._copies(change, change.after, self.target_of[key])
-            for name, holds in STEP_PROMISES.items():
-                if not holds(before, after):
-                    add("promise", name)
-        self._states(change, key)
-
-    def _states(self, change: PartitionChange, key: tuple[str, int]) -> None:
-        """Promises about the partition as it is now: told where they begin to be broken."""
-        least = self._least(change)
-        watched = Watched(change.after, least, bool(change.unclean), 0, self.target_of[key])
-        broken = frozenset(p.name for p in STATE_PROMISES if not p.function(watched))
-        for name in sorted(broken - self.broken.get(key, frozenset())):
+            self.target_of[key] = members(change.after) - change.after.removing
+            self._states(change, key, _broken(change.after, least, bool(change.unclean), self.target_of[key]))
+            return
+        self.audit.changes += 1
+        numbers = _Numbers(change.before, change.after, self.target_of[key])
+        case = self._case(change, change.before, numbers)
+        verdicts = self.verdicts_of.setdefault(case, {})
+        about = least, numbers.all_of(self.target_of[key])
+        if about not in verdicts:
+            verdicts[about] = self._verdict(change, change.before, case, numbers, *about)
+        verdict = verdicts[about]
+        if len(verdict.by) < len(self.releases):
+            self.audit.not_by.update(release for release in self.releases if release not in verdict.by)
+        if not verdict.by:
+            self._add(change, "rule", NO_RELEASE)
+        elif self.release is not None and self.release not in verdict.by:
+            would = ", ".join(sorted(verdict.by))
+            self._add(change, "rule", f"{self.release} does not make this change; {would} would")
+        if verdict.cause is not None:
+            self.audit.causes[verdict.cause] += 1
+        if verdict.target != about[1]:
+            self.target_of[key] = numbers.own(verdict.target)
+        for name in verdict.broken_by_step:
             self._add(change, "promise", name)
-        self.broken[key] = broken
+        self._states(change, key, verdict.broken)
+
+    def _verdict(
+        self, change: PartitionChange, start: Partition, case: Case, numbers: _Numbers, least: int, target: Brokers
+    ) -> _Verdict:
+        """The verdict on a change, by the explanations of its case. target: of the reassignment before it."""
+        before, after = numbers.partition(start, start), numbers.partition(change.after, start)
+        if case not in self.explanations_of:
+            self.explanations_of[case] = self.explain(before, after, self.surroundings(*case[2]))
+        explanations = self.explanations_of[case]
+        names = {one.name for one in explanations}
+        requests = [one for one in explanations if one.name in REQUESTED]
+        asked = requests[0].target if requests and len(requests) == len(explanations) else target
+        unclean = bool(change.unclean)
+        copies = _copies(before, least, unclean, target), _copies(after, least, unclean, asked)
+        return _Verdict(
+            frozenset(release for one in explanations for release in one.releases),
+            names.pop() if len(names) == 1 else None,
+            asked,
+            tuple(name for name, holds in STEP_PROMISES.items() if not holds(*copies)),
+            _broken(after, least, unclean, asked),
+        )
+
+    def _states(self, change: PartitionChange, key: tuple[str, int], broken: frozenset[str]) -> None:
+        """Promises about the partition as it is now: told where they begin to be broken."""
+        if broken or key in self.broken:
+            for name in sorted(broken - self.broken.get(key, frozenset())):
+                self._add(change, "promise", name)
+            self.broken[key] = broken
 
     def _least(self, change: PartitionChange) -> int:
         """The effective MinISR, as the promises have it."""
         configured = self.min_isr if change.min_isr is None else change.min_isr
         return min([configured, *change.replicas_of_zero[-1:]])
 
-    def _copies(self, change: PartitionChange, p: Partition, target: Brokers) -> Copies:
-        return Copies(
-            replicas=p.replicas, isr=p.isr, leader=p.leader, min_isr=self._least(change), wanted=target,
-            moving=reassigning(p), whole=members(p), loss_allowed=bool(change.unclean), leaving=frozenset(),
-            down=frozenset(), load=0, limit=NO_LIMIT,
-        )  # fmt: skip
-
     def _add(self, change: PartitionChange, kind: str, name: str) -> None:
         self.audit.findings.append(
             Finding(change.offset, change.timestamp, change.topic, change.partition, kind, name, described(change))
         )
 
-    # -- rules ---------------------------------------------------------------------------------------------------
-
-    def _explanations(self, change: PartitionChange) -> Any:
-        """The causes by which releases make a change, with the brokers' own numbers. Alike changes are judged once."""
-        before = change.before
-        assert before is not None
-        numbers = sorted(_brokers_of(before) | _brokers_of(change.after))
-        small = {number: Broker(i) for i, number in enumerate(numbers, 1)}
-        surroundings = self._surroundings(change, small)
-        case = _renamed(before, small, before), _renamed(change.after, small, before), surroundings
-        if case not in self.explanations_of:
-            self.explanations_of[case] = self.explain(*case)
-        back = {new: Broker(old) for old, new in small.items()}
-        return [
-            one if one.target is None else replace(one, target=frozenset(back[b] for b in one.target))
-            for one in self.explanations_of[case]
-        ]
-
-    def _surroundings(self, change: PartitionChange, small: dict[int, Broker]) -> Any:
-        def among(ids: frozenset[int]) -> Brokers:
-            return frozenset(new for b, new in small.items() if b in ids)
-
-        assert change.before is not None
-        most = max(len(change.before.replicas), len(change.after.replicas)) + 1
+    def _case(self, change: PartitionChange, before: Partition, numbers: _Numbers) -> Case:
+        """The change with small numbers of brokers, and what the log tells of the cluster then."""
+        most = max(len(before.replicas), len(change.after.replicas)) + 1
         if change.min_isr is None:
             min_isrs = tuple(range(1, most + 1))
         else:
             counts = change.replicas_of_zero or (change.min_isr,)
             min_isrs = tuple(sorted({min(change.min_isr, most, count) for count in counts}))
-        level = change.metadata_version
-        return self.surroundings(
-            registered=among(change.registered), active=among(change.active), leaving=among(change.events.leaving),
-            restarted=among(change.events.restarted), coming=among(change.events.coming), min_isrs=min_isrs,
-            unclean=(False, True) if change.unclean is None else (change.unclean,),
-            elr=(False, True) if change.elr is None else (change.elr,),
-            recovery=level is None or level >= RECOVERY_FROM,
-            bump_on_shrink=level is not None and level < NO_BUMP_FROM, directories=change.directories,
+        level, events, among = change.metadata_version, change.events, numbers.among
+        surroundings = (
+            among(change.registered), among(change.active), among(events.leaving), among(events.restarted),
+            among(events.coming), min_isrs, EITHER if change.unclean is None else (change.unclean,),
+            EITHER if change.elr is None else (change.elr,), level is None or level >= RECOVERY_FROM,
+            level is not None and level < NO_BUMP_FROM, change.directories,
         )  # fmt: skip
+        return numbers.shape(before, before), numbers.shape(change.after, before), surroundings
+
+
+class _Numbers:
+    """Small numbers of brokers, in their order: those that two registrations name, and behind them those of a target.
+
+    Rules read the order of the first; of the promises, which name the target, none reads an order.
+    """
+
+    def __init__(self, before: Partition, after: Partition, target: Brokers) -> None:
+        named = _brokers_of(before) | _brokers_of(after)
+        self.small: dict[Any, Broker] = {number: _small(i) for i, number in enumerate(sorted(named), 1)}
+        self.named = frozenset(named)
+        for number in sorted(target - named):
+            self.small[number] = _small(len(self.small) + 1)
+
+    def all_of(self, brokers: Brokers) -> Brokers:
+        """A set of brokers that have small numbers."""
+        return frozenset(map(self.small.__getitem__, brokers)) if brokers else brokers
+
+    def among(self, ids: frozenset[int]) -> Brokers:
+        """Those of a set that the registrations name."""
+        return frozenset(map(self.small.__getitem__, self.named & ids)) if ids else NOBODY
+
+    def own(self, brokers: Brokers) -> Brokers:
+        """A set of small numbers as the log has them."""
+        numbers = {new: Broker(old) for old, new in self.small.items()}
+        return frozenset(numbers[b] for b in brokers)
+
+    def shape(self, p: Partition, start: Partition) -> tuple[Any, ...]:
+        """The fields of `partition(p, start)`, in their order: made much faster than that is."""
+        small, all_of = self.small, self.all_of
+        leader, last = p.leader, p.last_known_leader
+        return (
+            tuple(map(small.__getitem__, p.replicas)), all_of(p.isr), all_of(p.elr), all_of(p.adding),
+            all_of(p.removing), None if leader is None else small[leader], p.leader_epoch - start.leader_epoch,
+            p.partition_epoch - start.partition_epoch, p.recovering, None if last is None else small[last],
+            p.last_known_is_nobody,
+        )  # fmt: skip
+
+    def partition(self, p: Partition, start: Partition) -> Partition:
+        """A partition with small numbers of brokers, and epochs counted from those of another."""
+        return Partition(*self.shape(p, start))
 
 
 def _brokers_of(p: Partition) -> set[int]:
-    named = {b for b in (p.leader, p.last_known_leader) if b is not None}
-    return {int(b) for b in members(p) | p.isr | p.elr | p.adding | p.removing | named}
+    named = {*p.replicas, *p.isr, *p.elr, *p.adding, *p.removing, p.leader, p.last_known_leader}
+    named.discard(None)
+    return named
 
 
-def _renamed(p: Partition, small: dict[int, Broker], start: Partition) -> Partition:
-    """A partition with brokers numbered in their order, and epochs counted from those of another."""
+_small = cache(Broker)
 
-    def some(broker: Broker | None) -> Broker | None:
-        return None if broker is None else small[int(broker)]
 
-    def all_of(brokers: Brokers) -> Brokers:
-        return frozenset(small[int(b)] for b in brokers)
+def _broken(p: Partition, least: int, unclean: bool, target: Brokers) -> frozenset[str]:
+    """The promises of states that a partition breaks. least: MinISR."""
+    watched = Watched(p, least, unclean, 0, target)
+    return frozenset(promise.name for promise in STATE_PROMISES if not promise.function(watched))
 
-    return replace(
-        p, replicas=tuple(small[int(b)] for b in p.replicas), isr=all_of(p.isr), elr=all_of(p.elr),
-        adding=all_of(p.adding), removing=all_of(p.removing), leader=some(p.leader),
-        last_known_leader=some(p.last_known_leader), leader_epoch=p.leader_epoch - start.leader_epoch,
-        partition_epoch=p.partition_epoch - start.partition_epoch,
+
+def _copies(p: Partition, least: int, unclean: bool, target: Brokers) -> Copies:
+    """A partition as the promises of steps have it. least: MinISR."""
+    return Copies(
+        replicas=p.replicas, isr=p.isr, leader=p.leader, min_isr=least, wanted=target, moving=reassigning(p),
+        whole=members(p), loss_allowed=unclean, leaving=NOBODY, down=NOBODY, load=0, limit=NO_LIMIT,
     )  # fmt: skip
 
 
