@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from reassure.checkers.kafka.audit.metadata_records import OTHERS, UNCHANGED_LEADER, UNCHANGED_RECOVERY, MetadataRecord
 from reassure.checkers.kafka.audit.share import WHOLE, PartitionShare
-from reassure.spec.kafka.partition import Broker, Brokers, Partition, reassigning
+from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, reassigning
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 ELR_FEATURE, METADATA_VERSION = "eligible.leader.replicas.version", "metadata.version"
@@ -309,6 +310,8 @@ def _events(batch: list[MetadataRecord]) -> BatchEvents:
     leaving, restarted, coming = set(), set(), set()
     for record in batch:
         data, kind = record.data, record.kind
+        if "Broker" not in kind:
+            continue
         if kind in ("RegisterBroker", "UnregisterBroker"):
             leaving.add(data["brokerId"])
             restarted.add(data["brokerId"])
@@ -322,12 +325,15 @@ def _events(batch: list[MetadataRecord]) -> BatchEvents:
     return BatchEvents(frozenset(leaving), frozenset(restarted), frozenset(coming))
 
 
+_broker = cache(Broker)
+
+
 def _set(ids: list[int] | None) -> Brokers:
-    return frozenset(Broker(n) for n in ids or ())
+    return frozenset(map(_broker, ids)) if ids else NOBODY
 
 
 def _leader(number: int) -> Broker | None:
-    return None if number < 0 else Broker(number)
+    return None if number < 0 else _broker(number)
 
 
 def _last_known(ids: list[int] | None) -> dict[str, Any]:
@@ -338,7 +344,7 @@ def _last_known(ids: list[int] | None) -> dict[str, Any]:
 
 def _created(data: dict[str, Any]) -> Partition:
     return Partition(
-        replicas=tuple(Broker(n) for n in data["replicas"]), isr=_set(data["isr"]),
+        replicas=tuple(map(_broker, data["replicas"])), isr=_set(data["isr"]),
         elr=_set(data.get("eligibleLeaderReplicas")), adding=_set(data["addingReplicas"]),
         removing=_set(data["removingReplicas"]), leader=_leader(data["leader"]), leader_epoch=data["leaderEpoch"],
         partition_epoch=data["partitionEpoch"], recovering=data.get("leaderRecoveryState", 0) == 1,
@@ -354,7 +360,7 @@ def _changed(before: Partition, data: dict[str, Any]) -> Partition:
         if data.get(key) is not None:
             changed[name] = _set(data[key])
     if data.get("replicas") is not None:
-        changed["replicas"] = tuple(Broker(n) for n in data["replicas"])
+        changed["replicas"] = tuple(map(_broker, data["replicas"]))
     if data["leader"] != UNCHANGED_LEADER:
         changed |= {"leader": _leader(data["leader"]), "leader_epoch": before.leader_epoch + 1}
     if data["leaderRecoveryState"] != UNCHANGED_RECOVERY:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from reassure.checkers.kafka.audit.batch_order import BatchOrder
@@ -23,7 +24,8 @@ OF_PARTITION = re.compile(
     r'\{"type":"PARTITION_(?:CHANGE_)?RECORD","version":\d+,"data":\{"partitionId":(\d+),"topicId":"([\w-]+)"'
 )
 """How the payload of a record of a partition begins."""
-UNREAD = re.compile(r"^(?:\|? ?offset: \d+ .*|\|? ?)payload: ?Error at")
+UNREADABLE = "Error at"
+UNREAD = re.compile(rf"^(?:\|? ?offset: \d+ .*|\|? ?)payload: ?{UNREADABLE}")
 CONTROL = re.compile(
     r" (?:LeaderChange|SnapshotHeader|SnapshotFooter|KRaftVersion|KRaftVoters|controlType|endTxnMarker)\b"
 )
@@ -76,7 +78,8 @@ def read_dump(
             continue
         if line.startswith("baseOffset:"):
             raise MalformedRecord(f"line {number}: the head of a batch, of which the offsets cannot be read")
-        told, bare = OFFSET.match(line), BARE_RECORD.match(line)
+        told = OFFSET.match(line)
+        bare = BARE_RECORD.match(line) if told is None else None
         if batch is None and (told or bare):
             raise MalformedRecord(f"line {number}: {NO_HEAD}")
         if batch is None:
@@ -101,11 +104,11 @@ def read_dump(
         except MalformedRecord as error:
             raise MalformedRecord(f"line {number}: {error}") from None
         batch.seen = offset
-        if UNREAD.match(line) is not None:
+        if UNREADABLE in line and UNREAD.match(line) is not None:
             raise MalformedRecord(f"line {number}: the tool could not read this record; one of a newer release can")
         if told is None and batch.control:
             pass
-        elif CONTROL.search(line) is not None and "payload:" not in line:
+        elif "payload:" not in line and CONTROL.search(line) is not None:
             order.has_header |= HEADER in line
             order.has_footer |= FOOTER in line
         elif told is None:
@@ -139,6 +142,7 @@ def _record(text: str, time: int | None, number: int, offset: int, batch: int, s
     return MetadataRecord(offset, time, batch, kind, version, fields)
 
 
+@cache
 def _kind(name: str) -> str:
     """The kind of a record by its type as it is printed, as in REGISTER_BROKER_RECORD; "" of one that tells nothing of
     partitions or brokers."""
@@ -153,17 +157,23 @@ def _filled(schema: Schema, version: Any, data: dict[str, Any]) -> dict[str, Any
     """The fields of a record; a tagged field with its default is not printed."""
     if type(version) is not int or not 0 <= version <= schema.newest:
         raise MalformedRecord(f"{schema.name} of version {version}: versions 0 to {schema.newest} are known")
-    fields = schema.fields
-    if unknown := data.keys() - {f.name for f in fields}:
+    by_name, defaults, required = _of_schema(schema.name)
+    if unknown := data.keys() - by_name.keys():
         raise MalformedRecord(f"{schema.name} has no field {min(unknown)}")
-    values = {f.name: data.get(f.name, f.default) for f in fields}
-    missing = [f.name for f in fields if f.tag is None and f.first == 0 and f.name not in data]
-    if missing:
-        raise KeyError(f"{', '.join(missing)} is missing")
-    for f in fields:
-        if f.name in data and not _fits(data[f.name], f):
-            raise MalformedRecord(f"{f.name} is {json.dumps(data[f.name])}")
-    return values
+    if not required <= data.keys():
+        raise KeyError(f"{', '.join(name for name in by_name if name in required - data.keys())} is missing")
+    if not all(_fits(value, by_name[name]) for name, value in data.items()):
+        name = next(name for name in by_name if name in data and not _fits(data[name], by_name[name]))
+        raise MalformedRecord(f"{name} is {json.dumps(data[name])}")
+    return defaults | data
+
+
+@cache
+def _of_schema(name: str) -> tuple[dict[str, WireField], dict[str, Any], frozenset[str]]:
+    """The fields of a record's schema by name, their defaults, and the names of those that every dump prints."""
+    fields = SCHEMAS[KINDS[name]].fields
+    required = frozenset(f.name for f in fields if f.tag is None and f.first == 0)
+    return {f.name: f for f in fields}, {f.name: f.default for f in fields}, required
 
 
 def _fits(value: Any, f: WireField) -> bool:
