@@ -14,6 +14,7 @@ from typing import Any
 
 from reassure.checkers.pictures.bands import Band, Bands, bands_of
 from reassure.checkers.pictures.lifelines import Json, picture
+from reassure.checkers.traces.render import filled
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
@@ -25,8 +26,8 @@ TEXT_LETTER = 6.7
 GUTTER = 34
 """Letters of a line of the story, left of the lifelines."""
 LEFT, INDENT, PAD = 18.0, 24.0, 10.0
-BAND, BAR, ROLE, GAP = 9.5, 7.0, 18.0, 13.0
-NARROWEST = 440.0
+BAND, BAR, ROLE, GAP = 12.0, 7.0, 18.0, 13.0
+NARROWEST = 452.0
 LABEL = 20
 """Most letters of a label that stands upright above a band."""
 TINTS = ("#3b73b9", "#2a8f80", "#b07d12", "#8a5cb8", "#5b7f2b", "#a65a86")
@@ -348,14 +349,26 @@ class _Sheet:
         return y
 
     def _foot(self, width: float, y: float) -> float:
-        """What the picture does not show."""
+        """What is what in the picture, and what it does not show."""
         alike = [f"{name} always equals {same}" for name, same in self.bands.alike.items()]
         names = {"not drawn as bands": self.bands.crowded, "folded": sorted(self.bands.folded)}
         lists = [f"{title}: {', '.join(each)}" for title, each in names.items() if each]
-        for line in _sentences("; ".join([*alike, *lists]), width):
+        for line in [*self._legend(width), *_sentences("; ".join([*alike, *lists]), width)]:
             self._text(LEFT, y + 10, line, "s q")
             y += LINE
         return y + PAD
+
+    def _legend(self, width: float) -> list[str]:
+        """The meaning of each kind of mark that the picture has, in lines that break between marks."""
+        steps = [self.data["steps"][number] for number in self.kept]
+        marks = {
+            "● acts": any(step["lifeline"] in self.at for step in steps),
+            "○ is named by a parameter": any(named["lifeline"] in self.at for step in steps for named in step["names"]),
+            "▌ the field holds it": bool(self.bands.drawn),
+            "→ a message (dashed: under way)": bool(self.data["messages"]),
+        }
+        texts = [text for text, is_there in marks.items() if is_there]
+        return filled(texts, "   ", int((width - LEFT - 3 * PAD) / TEXT_LETTER))
 
     def _text(self, x: float, y: float, text: str, style: str, title: str = "") -> None:
         kind = f' class="{style}"' if style else ""

@@ -225,8 +225,9 @@ def tell(trace: Trace, bound: BoundModel, console: Console, earlier: Sequence[Tr
         for name, value in in_short(trace.states[0]):
             console.print(f"       {name} = {value}", style="dim")
     else:
-        steps = "" if same == 0 else f", with step{'s' * (same > 1)} 1{f' to {same}' * (same > 1)}"
-        console.print(f"       as in {_named(shared)}{steps}", style="dim")
+        first = ("the initial state is that", "the initial state and step 1 are those")
+        begins = first[same] if same < len(first) else f"the initial state and steps 1 to {same} are those"
+        console.print(f"       {begins} of {_named(shared)}", style="dim")
     for i, (step, before, after) in enumerate(moves(trace), 1):
         if i <= same:
             continue
@@ -264,7 +265,8 @@ def _common_beginning(trace: Trace, earlier: Sequence[Trace]) -> tuple[Trace | N
 
 
 def _named(trace: Trace) -> str:
-    return str(trace.meta.get("property", "the trace above"))
+    name = trace.meta.get("property")
+    return f"{name}, above" if name else "the trace above"
 
 
 def _row(change: Change) -> Text:

@@ -195,37 +195,38 @@ def test_show_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 SMALL = """\
-<svg xmlns="http://www.w3.org/2000/svg" width="434" height="287"
- viewBox="0 0 434 287" style="max-width:100%;height:auto" role="img">
+<svg xmlns="http://www.w3.org/2000/svg" width="446.2" height="303"
+ viewBox="0 0 446.2 303" style="max-width:100%;height:auto" role="img">
 <title>tiny: all_up is violated after 1 step</title>
-<rect class="g" width="434" height="287"/>
+<rect class="g" width="446.2" height="303"/>
 <text x="18" y="26" class="s t">tiny: all_up is violated after 1 step</text>
-<text class="u h" transform="translate(371.5 77)rotate(-90)"><title>fate</title>fate</text>
-<text x="382.5" y="48" class="s h"><title>node 1</title>n1</text>
-<text class="u" transform="translate(396.5 77)rotate(-90)"><title>up</title>up</text>
-<text x="405" y="48" class="s h"><title>node 2</title>n2</text>
-<text class="u" transform="translate(419 77)rotate(-90)"><title>up</title>up</text>
-<line class="l" x1="18" y1="81" x2="424" y2="81"/>
-<line class="l" x1="18" y1="105" x2="424" y2="105"/>
-<line class="l" x1="367.5" y1="81" x2="367.5" y2="145"/>
-<line class="l" x1="385.5" y1="81" x2="385.5" y2="145"/>
-<line class="l" x1="408" y1="81" x2="408" y2="145"/>
-<rect class="b0" x="390.5" y="82" width="7" height="62" rx="2"><title>node 1: up</title></rect>
-<rect class="b0" x="413" y="82" width="7" height="22" rx="2"><title>node 2: up</title></rect>
+<text class="u h" transform="translate(378.8 77)rotate(-90)"><title>fate</title>fate</text>
+<text x="389.8" y="48" class="s h"><title>node 1</title>n1</text>
+<text class="u" transform="translate(403.8 77)rotate(-90)"><title>up</title>up</text>
+<text x="414.8" y="48" class="s h"><title>node 2</title>n2</text>
+<text class="u" transform="translate(428.8 77)rotate(-90)"><title>up</title>up</text>
+<line class="l" x1="18" y1="81" x2="436.2" y2="81"/>
+<line class="l" x1="18" y1="105" x2="436.2" y2="105"/>
+<line class="l" x1="374.8" y1="81" x2="374.8" y2="145"/>
+<line class="l" x1="392.8" y1="81" x2="392.8" y2="145"/>
+<line class="l" x1="417.8" y1="81" x2="417.8" y2="145"/>
+<rect class="b0" x="397.8" y="82" width="7" height="62" rx="2"><title>node 1: up</title></rect>
+<rect class="b0" x="422.8" y="82" width="7" height="22" rx="2"><title>node 2: up</title></rect>
 <text x="18" y="98" class="q">0</text>
 <text x="42" y="98">start()</text>
 <text x="18" y="122" class="q">1</text>
 <text x="42" y="122"><tspan class="h">fate:</tspan> crash(node=2)</text>
 <text x="42" y="138" class="q">up {1, 2} → {1}</text>
-<circle class="ring" cx="408" cy="119" r="5"><title>node</title></circle>
-<circle class="dot" cx="367.5" cy="119" r="5"><title>fate</title></circle>
-<rect class="box" x="18" y="157" width="406" height="94" rx="4"/>
+<circle class="ring" cx="417.8" cy="119" r="5"><title>node</title></circle>
+<circle class="dot" cx="374.8" cy="119" r="5"><title>fate</title></circle>
+<rect class="box" x="18" y="157" width="418.2" height="94" rx="4"/>
 <text x="28" y="177" class="s h bad">violated: all_up</text>
 <text x="28" y="193" class="s">Otherwise &lt;nobody&gt; &amp; &quot;no one&quot; answers.</text>
 <text x="28" y="209">false: s.up == every(Node, c)</text>
 <text x="28" y="225">  s.up = {1}</text>
 <text x="28" y="241">  every(Node, c) = {1, 2}</text>
-<text x="18" y="271" class="s q">folded: n</text>
+<text x="18" y="271" class="s q">● acts   ○ is named by a parameter   ▌ the field holds it</text>
+<text x="18" y="287" class="s q">folded: n</text>
 </svg>
 """
 READ = [
@@ -261,4 +262,6 @@ READ = [
     "Otherwise nobody counts.",
     "false: s.count < 1",
     "  s.count = 1",
+    "● acts   ○ is named by a parameter   ▌ the field holds it",
+    "→ a message (dashed: under way)",
 ]

@@ -357,18 +357,18 @@ def test_a_common_beginning_is_told_once(told: tuple[Trace, BoundModel]) -> None
     story.tell(trace, bound, Console(file=out, width=200), [first])
     assert out.getvalue().splitlines()[3:7] == [
         "  0. zero()",
-        "       as in first, with steps 1 to 2",
+        "       the initial state and steps 1 to 2 are those of first, above",
         "  3. counter: add()",
         "       n: 0 -> 1",
     ]
     again = StringIO()
     story.tell(trace, bound, Console(file=again, width=200), [trace])
-    assert "       as in claim, with steps 1 to 2" in again.getvalue().splitlines()
+    assert "       the initial state and steps 1 to 2 are those of claim, above" in again.getvalue().splitlines()
     assert "  3. counter: add()" in again.getvalue().splitlines()
     start = Trace(trace.states[:1], trace.steps[:1], {"model": "m", "property": "start"})
     other = StringIO()
     story.tell(trace, bound, Console(file=other, width=200), [start])
-    assert other.getvalue().splitlines()[4:6] == ["       as in start", "  1. chief of all: rest()"]
+    assert other.getvalue().splitlines()[4:6] == ["       the initial state is that of start, above", "  1. chief of all: rest()"]
 
 
 def test_only_so_many_stories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
