@@ -23,6 +23,8 @@ LETTER, LINE = 7.25, 16.0
 """Width and height of a letter of the monospaced text, in pixels at natural size."""
 TEXT_LETTER = 6.7
 """Mean width of a letter of the other text."""
+HEAD_LETTER = 8.0
+"""Most of what a letter of a head takes, which is bold."""
 GUTTER = 34
 """Letters of a line of the story, left of the lifelines."""
 LEFT, INDENT, PAD = 18.0, 24.0, 10.0
@@ -160,7 +162,7 @@ class _Sheet:
             if not bands:
                 self._upright(_short(line["label"]), x + 4, low - 4, line["label"], "u h")
             else:
-                fits = len(line["label"]) * 7.6 <= _width(bands)
+                fits = len(line["label"]) * HEAD_LETTER + PAD <= _width(bands)
                 name = line["label"] if fits else _initials(line["label"])
                 self._text(x - 3, y + 11, name, "s h", line["label"] if not fits else "")
             for number, band in enumerate(bands):

@@ -42,6 +42,10 @@ PICTURES = {"hasty": "README.md", "voting": "docs/tutorial/6-your-own-protocol.m
 COUNTEREXAMPLES = ROOT / "counterexamples"
 PICTURED_TRACES = {"lasso": "core_liveness/a_pending_reassignment_ends"}
 """Pictures of the project's own traces on pages, by name: the traces."""
+COVERS = {"two_phase_commit": ("two_phase_commit", "managers=2", "everybody_commits")}
+"""Pictures of how a cover is reached, by name: the model, its setting, the cover."""
+STATES = {"states": ("two_phase_commit", "managers=1")}
+"""Pictures of every state, by name: the model and its setting."""
 FINDINGS = ROOT / "docs" / "findings.md"
 BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
 STATEMENTS = FINDINGS.with_name("statements.md")
@@ -89,16 +93,13 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
 
 
 def pictures(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
-    """The pictures of the front page, of the tutorial and of each finding."""
-    made = {
-        ROOT / "docs" / "images" / f"{model}.svg": trace_pictures.picture_on_page(ROOT / page, f"{model}.py", ROOT)
-        for model, page in PICTURES.items()
-    }
-    made |= {
-        ROOT / "docs" / "images" / f"{name}.svg": trace_pictures.picture_of_file(COUNTEREXAMPLES / f"{trace}{SUFFIX}")
-        for name, trace in PICTURED_TRACES.items()
-    }
-    return made | {
+    """The pictures of the front page, of the tutorial, of the gallery and of each finding."""
+    images = {m: trace_pictures.picture_on_page(ROOT / page, f"{m}.py", ROOT) for m, page in PICTURES.items()}
+    for name, trace in PICTURED_TRACES.items():
+        images[name] = trace_pictures.picture_of_file(COUNTEREXAMPLES / f"{trace}{SUFFIX}")
+    images |= {name: trace_pictures.picture_of_cover(*of) for name, of in COVERS.items()}
+    images |= {name: trace_pictures.picture_of_states(*of) for name, of in STATES.items()}
+    return {ROOT / "docs" / "images" / f"{name}.svg": image for name, image in images.items()} | {
         FINDINGS.parent / "findings" / f"{claim}.svg": trace_pictures.picture_of_file(path)
         for _, claim, _, path in findings.told_runs(ledger_entries)
     }

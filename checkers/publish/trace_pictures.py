@@ -1,4 +1,4 @@
-"""Pictures of traces that pages show, as `reassure show` writes them: of a file, and of a change that a page makes."""
+"""Pictures that pages show, as commands write them: of a trace, of a change on a page, of a cover, of all states."""
 
 from __future__ import annotations
 
@@ -23,3 +23,20 @@ def picture_on_page(page: Path, model: str, root: Path) -> str:
         sessions.output(["check", model, "--trace-dir", "violations", "--quiet"])
         (path,) = (folder / "violations").iterdir()
         return picture_of_file(path, model)
+
+
+def picture_of_cover(model: str, setting: str, cover: str) -> str:
+    """The picture of the run by which a cover is reached, as `check --witness` draws it. setting: KEY=VALUE."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["check", model, f"--set={setting}", f"--property={cover}", "--witness", f"--trace-dir={folder}"]
+        sessions.output(words)
+        (path,) = Path(folder).glob("*.svg")
+        return path.read_text(encoding="utf-8")
+
+
+def picture_of_states(model: str, setting: str) -> str:
+    """The picture of every state of a model, as `reassure graph` writes it. setting: KEY=VALUE."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "states.svg"
+        sessions.output(["graph", model, f"--set={setting}", f"--out={out}"])
+        return out.read_text(encoding="utf-8")
