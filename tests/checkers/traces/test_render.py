@@ -368,7 +368,10 @@ def test_a_common_beginning_is_told_once(told: tuple[Trace, BoundModel]) -> None
     start = Trace(trace.states[:1], trace.steps[:1], {"model": "m", "property": "start"})
     other = StringIO()
     story.tell(trace, bound, Console(file=other, width=200), [start])
-    assert other.getvalue().splitlines()[4:6] == ["       the initial state is that of start, above", "  1. chief of all: rest()"]
+    assert other.getvalue().splitlines()[4:6] == [
+        "       the initial state is that of start, above",
+        "  1. chief of all: rest()",
+    ]
 
 
 def test_only_so_many_stories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
