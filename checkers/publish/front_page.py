@@ -45,6 +45,6 @@ def speed(measured: str) -> str:
     return (
         f"| `core`, 5 brokers: {counts[1]} states | {' | '.join(shown)} |\n|---|{'---|' * len(shown)}\n"
         f"| whole run | {times} |\n\n"
-        "Every tool checks [`core`](models/examples/core.md), which moves one partition; reassure has it compiled in its "
-        f"cache\n({empty}). The times are medians of one session ([how they were taken]({MEASURED.as_posix()}))."
+        "Every tool checks [`core`](models/examples/core.md), which moves one partition; reassure has it compiled in "
+        f"its cache\n({empty}). The times are medians of one session ([how they were taken]({MEASURED.as_posix()}))."
     )
