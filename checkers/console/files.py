@@ -18,7 +18,7 @@ from reassure.checkers.request.declared import Option
 from reassure.checkers.request.model_loader import names
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.traces.shown_by_trace import of_each_configuration
-from reassure.checkers.traces.without_model import story
+from reassure.checkers.traces.without_model import ForeignTrace, foreign_trace
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceError, from_itf, read_itf
 
@@ -88,12 +88,12 @@ ReadTrace = tuple[Trace, BoundModel, str]
 """A trace with the model it is of (or another one, given by name), and a note if that has changed."""
 
 
-def itf_without_model(path: Path) -> list[str] | None:
-    """The story of an ITF file that names no model; None for one that does. `Failure` if it is wrong."""
+def itf_without_model(path: Path) -> ForeignTrace | None:
+    """The trace of an ITF file that names no model; None for one that does. `Failure` if it is wrong."""
     path = trace_file(path)
     try:
         data = read_itf(path)
-        return None if {"model", "model_file"} & set(data["#meta"]) else story(data, str(path))
+        return None if {"model", "model_file"} & set(data["#meta"]) else foreign_trace(data, str(path))
     except TraceError as error:
         raise Failure(Exit.USAGE, f"{error}{did_you_mean(path)}") from None
 

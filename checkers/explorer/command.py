@@ -10,18 +10,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from reassure.checkers.console.arguments import search_options
+from reassure.checkers.console.files import itf_without_model
 from reassure.checkers.console.trace_files import trace_file
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
+from reassure.checkers.pictures.html_page import foreign_page
 from reassure.checkers.request.argument_types import positive
 from reassure.checkers.request.declared import Option, pairs
 from reassure.checkers.request.model_loader import config_values
 from reassure.checkers.request.prepare import prepare
 from reassure.checkers.request.shared_options import BUDGET, MEMORY, MODEL, SET, WORKERS
 from reassure.checkers.traces.named_path import follow, from_text, named_path, to_text
+from reassure.checkers.traces.without_model import NOT_CHECKED
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import TraceError, from_itf, read_itf
 
@@ -38,7 +41,7 @@ OPTIONS = (
     Option(
         "--out FILE",
         "write the explorer as one HTML file that opens without a server: with the trace, and every step of at most "
-        "50,000 states",
+        "50,000 states; of an ITF file in place of MODEL that names no model, its steps",
         Path,
         output=True,
     ),
@@ -58,6 +61,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     from reassure.checkers.explorer.session import ExplorerSession
     from reassure.checkers.explorer.tokens import token_of
 
+    if args.out and Path(args.model).suffix == ".json" and not args.trace and not args.at:
+        return _write_foreign(args, console)
     source = ModelSource(args.model, args.set)
     bound = source.loaded().bound
     begin = _begin(args, bound)
@@ -93,6 +98,18 @@ def _write(args: argparse.Namespace, begin: str, console: Console) -> Exit:
         text, what = one_file(prepare(args.model, args.set), path, options, progress)
     write_atomically(args.out, text)
     console.print(f"{args.out}: {what}; {len(text.encode()) / 2**20:.1f} MiB")
+    return Exit.OK
+
+
+def _write_foreign(args: argparse.Namespace, console: Console) -> Exit:
+    """Writes the page of another tool's trace, which has no model to explore."""
+    trace = itf_without_model(Path(args.model))
+    if trace is None:
+        raise Failure(Exit.USAGE, f"{args.model} is a trace: give its model, and --trace {args.model}")
+    if args.set:
+        raise Failure(Exit.USAGE, f"--set is for a model, and {args.model} names none")
+    write_atomically(args.out, foreign_page(trace))
+    console.print(f"{args.out}: {trace.title}; {NOT_CHECKED}")
     return Exit.OK
 
 

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from reassure.checkers.pictures.lifelines import Json, picture
+from reassure.checkers.traces.without_model import NOT_CHECKED, ForeignTrace
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
@@ -82,6 +83,18 @@ def html_page(trace: Trace, bound: BoundModel) -> str:
     )
 
 
+def foreign_page(trace: ForeignTrace) -> str:
+    """The page of a trace of another tool, without a model: its steps, opened, and no picture."""
+    steps: list[Json] = [{"number": 0, "actor": "", "call": "first state", "changes": [], "state": trace.first.items()}]
+    for number, step in enumerate(trace.steps, 1):
+        call = f"step {number}" if step.back_to is None else f"back to state {step.back_to}"
+        changes = [{"field": path, "old": old, "new": new} for path, old, new in step.changes]
+        steps.append({"number": number, "actor": "", "call": call, "changes": changes, "state": ()})
+    notes = [{"text": trace.ending, "lines": []}] if trace.ending else []
+    steps_of_it = story({"steps": steps, "notes": notes}, Markup("The steps"), opened=True)
+    return page(trace.title, [f'<p class="text">{NOT_CHECKED}</p>', *steps_of_it])
+
+
 class Markup(str):
     """Text that is HTML already."""
 
@@ -151,9 +164,9 @@ def introduction(data: Json) -> list[str]:
     return parts
 
 
-def story(data: Json, summary: Markup, before: Iterable[str] = ()) -> list[str]:
+def story(data: Json, summary: Markup, before: Iterable[str] = (), opened: bool = False) -> list[str]:
     """The steps as a list that can be read without the script, and printed; it opens at the summary."""
-    parts = [f'<details class="story"><summary>{summary}</summary>', *before, '<ol start="0">']
+    parts = [f'<details class="story"{" open" * opened}><summary>{summary}</summary>', *before, '<ol start="0">']
     for step in data["steps"]:
         who = f"<strong>{escape(step['actor'])}</strong>: " if step["actor"] else ""
         lines = [_change(c) for c in step["changes"]] or ["nothing changes"]

@@ -12,7 +12,7 @@ from reassure.checkers.console.files import STANDARD_OUTPUT, itf_without_model, 
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.pictures.html_page import html_page
+from reassure.checkers.pictures.html_page import foreign_page, html_page
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.pictures.mermaid import mermaid
 from reassure.checkers.pictures.svg import svg
@@ -63,9 +63,14 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.value and args.format != "text":
         raise Failure(Exit.USAGE, f"--value is for --format text, not {args.format}")
     if args.model is None and (foreign := itf_without_model(args.trace)) is not None:
-        if args.format != "text" or args.value:
-            raise Failure(Exit.USAGE, f"{args.trace} does not name its model; give --model, or --format text alone")
-        for line in foreign:
+        if args.format not in ("text", "html") or args.value:
+            raise Failure(
+                Exit.USAGE, f"{args.trace} does not name its model; give --model, or --format text or html alone"
+            )
+        if args.format == "html":
+            _write(args, foreign_page(foreign), console)
+            return Exit.OK
+        for line in foreign.lines():
             console.print(line)
         return Exit.OK
     trace, bound, changed = read_trace(args.trace, args.model)
@@ -79,12 +84,17 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         return code
     text = FORMATS[args.format](trace, bound)
     args.found = code
+    _write(args, text, console)
+    return code
+
+
+def _write(args: argparse.Namespace, text: str, console: Console) -> None:
+    """Writes a text to the file that was given, else to standard output."""
     if args.out is None or args.out == STANDARD_OUTPUT:
         sys.stdout.write(text)
     else:
         write_atomically(args.out, text)
         console.print(f"{args.format}: {args.out}", style="dim")
-    return code
 
 
 def _still(trace: Trace, bound: BoundModel, name: str) -> Exit:

@@ -20,7 +20,7 @@ no model: nothing is checked
        last = none
        who = {{}}
   1.
-       held: {{bob: 0}} -> {{bob: -3}}
+       held[bob]: 0 -> -3
        last: none -> Paid((by bob, ok yes))
        who: {{}} -> {{[1, "2"], bob}}
   2.
@@ -36,6 +36,55 @@ def test_a_story(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path.write_text(QUINT)
     assert said(capsys, "show", str(path)) == (0, STORY.format(path), "")
     assert said(capsys, "show", str(path), "--format=steps")[0] == 64
+
+
+APALACHE = """{"#meta": {"format": "ITF", "varTypes": {"paid": "(Int -> { by: Str, ok: Bool })"}}, "params": [],
+"vars": ["paid", "left"], "states": [
+{"#meta": {"index": 0}, "left": {"#bigint": "2"}, "paid": {"#map": [[{"#bigint": "10"}, {"by": "<b>", "ok": false}],
+ [{"#bigint": "9"}, {"by": "bob", "ok": true}]]}},
+{"#meta": {"index": 1}, "left": {"#bigint": "2"}, "paid": {"#map": [[{"#bigint": "9"}, {"by": "eve", "ok": true}],
+ [{"#bigint": "11"}, {"by": "eve", "ok": true}]]}}]}"""
+KEY_BY_KEY = """\
+  0.
+       paid = {9: (by bob, ok yes), 10: (by "<b>", ok no)}
+       left = 2
+  1.
+       paid[9].by: bob -> eve
+       paid[10]: - (by "<b>", ok no)
+       paid[11]: + (by eve, ok yes)
+"""
+
+
+def test_a_map_is_told_key_by_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A trace as Apalache writes it: records in a map of which one key goes and another comes."""
+    path = tmp_path / "x.itf.json"
+    path.write_text(APALACHE)
+    assert said(capsys, "show", str(path)) == (0, f"{path}: 1 step\nno model: nothing is checked\n{KEY_BY_KEY}", "")
+
+
+def test_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By `show` and by `explore`, the same: the steps, opened, and what they change; values of others are no markup."""
+    path, page, other = tmp_path / "x.itf.json", tmp_path / "x.html", tmp_path / "y.html"
+    path.write_text(APALACHE)
+    assert said(capsys, "show", str(path), "--format=html", f"--out={page}")[0] == 0
+    code, out, err = said(capsys, "explore", str(path), f"--out={other}")
+    assert (code, out, err) == (0, f"{other}: {path}: 1 step; no model: nothing is checked\n", "")
+    text = page.read_text()
+    assert text == other.read_text() and '<details class="story" open>' in text
+    assert "<li>paid[9].by: bob → eve</li><li>paid[10]: - (by &quot;&lt;b&gt;&quot;, ok no)</li>" in text
+    assert "<b>" not in text and "script>" not in text
+    assert said(capsys, "explore", str(path), f"--out={other}", "--set=a=1")[0] == 64
+    looped = tmp_path / "bank.itf.json"
+    looped.write_text(QUINT)
+    assert said(capsys, "explore", str(looped), f"--out={other}")[0] == 0
+    assert "<code>back to state 1</code>" in other.read_text() and "repeats for ever</strong>" in other.read_text()
+
+
+def test_a_trace_that_names_its_model_is_explored_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.itf.json"
+    path.write_text(APALACHE.replace('"format"', '"model": "core", "format"'))
+    code, _, err = said(capsys, "explore", str(path), f"--out={tmp_path / 'x.html'}")
+    assert (code, f"is a trace: give its model, and --trace {path}" in err) == (64, True)
 
 
 @pytest.mark.parametrize(
