@@ -29,6 +29,7 @@ from reassure.checkers.kafka.plan.report import plan_record, report_plan
 from reassure.checkers.kafka.plan.stages import PROTOCOLS, UNLIMITED, PlanLimits
 from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Stop, StopReason
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.argument_types import ids, positive, size, whole
@@ -195,7 +196,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         if topics_of is not None:
             cluster.add_settings(topics_of.min_isr, topics_of.unclean)
     try:
-        judged = judge(cluster, current, wanted, protocol, limits, running, present)
+        with Progress() as progress:
+            judged = judge(cluster, current, wanted, protocol, limits, running, present, progress)
     except Failure as error:
         if error.code is Exit.NOTHING and disks:
             raise Failure(error.code, f"{error} but log directories: moves between disks are not judged") from None

@@ -20,6 +20,7 @@ from reassure.checkers.kafka.plan.promises import ENDS, OF_MIN_ISR, RACK_PROMISE
 from reassure.checkers.kafka.plan.stages import Batch, Path, PlanLimits, batches, copies
 from reassure.checkers.kafka.plan.ways import Way, Ways
 from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.progress import Progress
 
 
 @dataclass
@@ -75,12 +76,13 @@ class JudgedPlan:
 def judge(
     cluster: ClusterFile, current: Assignment, proposed: Assignment, protocol: str, limits: PlanLimits,
     running: Mapping[Partition, tuple[int, ...]] = MappingProxyType({}), present: Present | None = None,
+    progress: Progress | None = None,
 ) -> JudgedPlan:  # fmt: skip
     """Everything about a plan on top of the targets that are running; `Failure` if it moves nothing that there is.
 
     present: what the files say of the state of partitions; without it all replicas are taken to be in sync.
     """
-    present = present or Present()
+    present, progress = present or Present(), progress or Progress(quiet=True)
     proposed = {**running, **proposed}
     strange = [p for p in proposed if p not in current]
     if strange:
@@ -91,7 +93,10 @@ def judge(
     moves = {p: t for p, t in proposed.items() if current[p] != t or running.get(p, t) != t}
     if not moves:
         raise Failure(Exit.NOTHING, "the proposal changes nothing")
-    courses = {p: ways.of(p, target) for p, target in moves.items()}
+    courses = {}
+    for number, (partition, target) in enumerate(moves.items()):
+        progress.proof(f"calculating the moves: {number:,} of {len(moves):,} partitions")
+        courses[partition] = ways.of(partition, target)
     paths = {p: some[0].path for p, some in courses.items()}
     replaced = {p: t for p, t in running.items() if p in paths and t not in (current[p], proposed[p])}
     concerned = {b for path in paths.values() for stage in path for b in stage.replicas}
@@ -109,7 +114,8 @@ def judge(
         assumed_in_sync=sum(p not in present.states for p in paths),
         assumed_min_isr=sorted({t for t, _ in paths if cluster.takes_default and t not in cluster.topics}),
     )
-    for partition, path in paths.items():
+    for number, (partition, path) in enumerate(paths.items()):
+        progress.proof(f"judging the moves: {number:,} of {len(paths):,} partitions")
         _judge_move(judged, cluster, partition, courses[partition], proposed[partition])
         _judge_cordoned(judged, cluster, partition, path, proposed[partition])
     _judge_limits(judged, cluster, limits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import time
 from pathlib import Path
@@ -16,6 +17,7 @@ from reassure.checkers.kafka.plan.kafka_json import Assignment, read_assignment,
 from reassure.checkers.kafka.plan.propose import propose
 from reassure.checkers.kafka.plan.report import lasting
 from reassure.checkers.kafka.plan.stages import PlanLimits
+from reassure.checkers.machine.progress import Progress
 from tests.helpers.plan_inputs import SIX
 
 CLUSTER: dict[str, Any] = {
@@ -338,3 +340,29 @@ def test_ten_thousand_partitions_take_seconds() -> None:
     )
     assert time.monotonic() - began < 30
     assert (judged.moved, len(judged.paths)) == (30_000, 10_000)
+
+
+class _Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_told_by_partitions() -> None:
+    """On a terminal, in a line that changes; `quiet` tells nothing."""
+    current: Assignment = {("t", 0): (1, 2), ("t", 1): (2, 3)}
+    wanted: Assignment = {("t", 0): (1, 3), ("t", 1): (2, 1)}
+    cluster = ClusterFile(dict.fromkeys((1, 2, 3)))
+    told = {}
+    for quiet in (False, True):
+        terminal = _Terminal()
+        progress = Progress(terminal, quiet)
+        progress.next = progress.wait = 0
+        judge(cluster, current, wanted, "kraft", PlanLimits(), progress=progress)
+        told[quiet] = [line.rpartition(" | ")[0] for line in terminal.getvalue().split("\r\x1b[2K")[1:]]
+    of = "the moves: {} of 2 partitions"
+    assert told == {
+        False: [f"{what} {of.format(number)}" for what in ("calculating", "judging") for number in (0, 1)],
+        True: [],
+    }
