@@ -250,9 +250,8 @@ class _Numbers:
 
 
 def _brokers_of(p: Partition) -> set[int]:
-    named = {*p.replicas, *p.isr, *p.elr, *p.adding, *p.removing, p.leader, p.last_known_leader}
-    named.discard(None)
-    return named
+    named: set[int] = {*p.replicas, *p.isr, *p.elr, *p.adding, *p.removing}
+    return named | {broker for broker in (p.leader, p.last_known_leader) if broker is not None}
 
 
 _small = cache(Broker)
