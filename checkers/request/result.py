@@ -104,11 +104,9 @@ class PropertyResult:
         """Whether it is about whole runs."""
         return self.kind in TEMPORAL
 
-    def record(self, trace: str | None, picture: str | None = None) -> PropertyRecord:
-        """Its part of the run record; trace, picture: the files of its counterexample."""
+    def record(self, trace: str | None) -> PropertyRecord:
+        """Its part of the run record; trace: the file of its counterexample."""
         row = PropertyRecord(name=self.name, kind=self.kind, status=self.status, trace=trace, depth=self.depth)
-        if picture is not None:
-            row["picture"] = picture
         if self.status is PropertyStatus.RAISED:
             row["error"] = self.note
         if self.premise is not None:
@@ -270,14 +268,13 @@ class CheckResult:
         code = self.exit()
         return PASS_TO_DEPTH if code is Exit.OK and self.ended(StopReason.DEPTH) else VERDICTS[code]
 
-    def record(self, traces: Mapping[str, str], pictures: Mapping[str, str] | None = None) -> RunRecord:
-        """The run record. traces, pictures: the files that counterexamples were written to, by property."""
-        drawn = pictures or {}
+    def record(self, traces: dict[str, str]) -> RunRecord:
+        """The run record, `traces` giving the files that counterexamples were written to."""
         s, summary = self.stats, self.returned.summary
         return {
             **self.identity.record(self.exit(), self.complete, self.stopped),
             "verdict": self.verdict,
-            "properties": [p.record(traces.get(p.name), drawn.get(p.name)) for p in self.properties],
+            "properties": [p.record(traces.get(p.name)) for p in self.properties],
             "covers": [{"name": c.name, "reached": c.reached, "depth": c.depth} for c in self.covers],
             "not_applicable": self.not_applicable,
             "meanings": meanings(self.bound),
