@@ -158,7 +158,7 @@ def test_the_attempts_of_a_suite_have_their_shape(
 ) -> None:
     words = ["--set", "nodes=4", "--property", "nobody_joins"]
     assert said(capsys, "check", model, *words, "--trace-dir", str(tmp_path / "traces"))[0] == 12
-    (path,) = (tmp_path / "traces").iterdir()
+    (path,) = (tmp_path / "traces").glob("*.json")
     trace = json.loads(path.read_text())
     attempt = {"state": 0, "action": "step", "params": {}, "guard": "require(Node(1) in s.up)"}
     for refused, code in ((suite, None), ({"refused": [attempt]}, 0)):
