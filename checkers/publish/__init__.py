@@ -114,6 +114,13 @@ def session_pages() -> dict[Path, str]:
     }
 
 
+def sessions_of_tests(names: list[str]) -> dict[Path, str]:
+    """The pages of `tests/sessions` with these names, or all, as the commands print now."""
+    paths = sorted((ROOT / "tests" / "sessions").glob("*.md"))
+    chosen = [path for path in paths if not names or path.stem in names]
+    return {path: sessions.promoted(path.read_text(encoding="utf-8"), ROOT) for path in chosen}
+
+
 def kafka_test(name: str, case: findings.Case, record: findings.FindingsRecord) -> dict[Path, str]:
     """The run of a finding as a method of Kafka's own test class, by path, for the release whose classes ran it."""
     options = ["--property", case.headline.property, "--release", record.tests[case.key].build]

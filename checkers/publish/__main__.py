@@ -1,4 +1,4 @@
-"""`python -m reassure.checkers.publish [--check] [--pages]`."""
+"""`python -m reassure.checkers.publish [--check] [--pages] [--promote NAME ...]`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from reassure.checkers.publish import (
     files,
     pages,
     session_pages,
+    sessions_of_tests,
     stale,
     traces,
     write_traces,
@@ -29,6 +30,12 @@ def main(words: list[str] | None = None) -> int:
     )
     parser.add_argument("--check", action="store_true", help="write nothing: name what is stale, and exit with 1")
     parser.add_argument("--pages", action="store_true", help="only the pages, which need no run of the gate")
+    parser.add_argument(
+        "--promote",
+        nargs="*",
+        metavar="NAME",
+        help="only these pages of tests/sessions, or all: they expect what the commands print now",
+    )
     args = parser.parse_args(words)
     try:
         return _write_or_check(args, Console())
@@ -38,7 +45,10 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _write_or_check(args: argparse.Namespace, console: Console) -> int:
-    if args.pages:
+    if args.promote is not None:
+        texts = sessions_of_tests(args.promote)
+        wrong = differing(texts)
+    elif args.pages:
         texts = session_pages() | pages(entries())
         wrong = differing(texts)
     else:

@@ -3,6 +3,10 @@
 A block of `console` is generated: after each line `$ reassure ...` stands what the command prints now. A block of
 `text` that begins with such a line is shortened by hand: its line `...` stands for any lines, and a test compares the
 others. A page shows a file as a block whose first line is a comment with the file's name, or after a line `$ cat NAME`.
+
+The pages of `tests/sessions` tell more: messages, and below them the exit code in brackets unless it is 0. A command
+may end with a pipe or a redirection, and a line of another program is executed by the shell. Each section of such a
+page, from a heading to the next, is executed by itself, with the files that the page shows above its first heading.
 """
 
 from __future__ import annotations
@@ -12,12 +16,14 @@ import io
 import os
 import re
 import shlex
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from reassure.checkers.cli.main import main as command
+from reassure.checkers.request.import_file import forget_files
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"# ([a-z_]+(?:/[a-z_]+)*\.[a-z]+)$")
@@ -26,6 +32,11 @@ NEW = re.compile(r"^\$ reassure new (\w+)$", re.MULTILINE)
 TIMES = re.compile(r"^\d+\.\d+ s.*$", re.MULTILINE)
 LEMMAS = re.compile(r"^an inductive invariant of \d+ lemmas\n(  .*\n)+", re.MULTILINE)
 """The lemmas of a proof, which are the solver's choice."""
+CHOICES = re.compile(r"\(choose from [^)]*\)")
+"""Words that Python quotes or not, by its version."""
+HEADING = re.compile(r"^(?=## )", re.MULTILINE)
+COMMAND = re.compile(r"""(reassure (?:[^|>'"]|'[^']*'|"[^"]*")*)(.*)""")
+"""A command of this program, and the pipe or redirection behind it."""
 
 
 def commands(block: str) -> list[tuple[str, str]]:
@@ -82,20 +93,64 @@ def _imports_of_its_own(place: Path, names: set[str]) -> Iterator[None]:
 
 def renewed(text: str, root: Path) -> str:
     """A page whose sessions are what the commands print now. root: of the checkout."""
+    with folder(text, root):
+        return _rerun(text, _printed)
+
+
+def sections(text: str) -> dict[str, str]:
+    """The sections of a page of tests by heading; the one without a heading is what stands above the first."""
+    return {part.split("\n", 1)[0].removeprefix("## ") if part[:3] == "## " else "": part for part in
+            HEADING.split(text)}  # fmt: skip
+
+
+def retold(section: str, opening: str, root: Path) -> str:
+    """A section of a page of tests as its commands print now. opening: of the page."""
+    with folder(opening + section, root):
+        try:
+            return _rerun(section, _told)
+        finally:
+            forget_files()
+
+
+def promoted(text: str, root: Path) -> str:
+    """A page of tests that expects what its commands print now."""
+    parts = sections(text)
+    return "".join(retold(part, parts[""], root) if name else part for name, part in parts.items())
+
+
+def _rerun(text: str, printed: Callable[[str, str], str]) -> str:
+    """A page with other texts below its commands. printed: the text of a command, from its line and the old text."""
 
     def rerun(block: re.Match[str]) -> str:
         prompts = commands(block[2]) if block[1] == "console" else []
         if not any(line.startswith("reassure ") for line, _ in prompts):
             return block[0]
-        return "```console\n" + "\n\n".join(_session(line, below) for line, below in prompts) + "\n```"
+        told = (f"$ {line}\n{printed(line, below).strip()}".rstrip() for line, below in prompts)
+        return "```console\n" + "\n\n".join(told) + "\n```"
 
-    with folder(text, root):
-        return BLOCK.sub(rerun, text)
+    return BLOCK.sub(rerun, text)
 
 
-def _session(line: str, below: str) -> str:
-    printed = output(shlex.split(line)[1:]) if line.startswith("reassure ") else below
-    return f"$ {line}\n{printed.strip()}".rstrip()
+def _printed(line: str, below: str) -> str:
+    return output(shlex.split(line)[1:]) if line.startswith("reassure ") else below
+
+
+def _told(line: str, below: str) -> str:
+    """All that a line prints, and its exit code in brackets unless that is 0. The text below it does not matter."""
+    words, rest = found.groups() if (found := COMMAND.fullmatch(line)) else ("", line)
+    printed, messages, code = "", "", 0
+    if words:
+        streams = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
+            code = command(shlex.split(words)[1:])
+        printed, messages = (stream.getvalue() for stream in streams)
+        forget_files()
+    if rest:
+        shell = ["sh", "-c", f"cat {rest}" if words else rest]
+        done = subprocess.run(shell, input=printed, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        printed, code = done.stdout, code or done.returncode
+    ending = f"[{code}]" if code else ""
+    return "\n".join(filter(None, (_steady(printed), _steady(messages), ending)))
 
 
 def output(words: list[str]) -> str:
@@ -103,7 +158,13 @@ def output(words: list[str]) -> str:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         command(words)
-    text = TIMES.sub("...", printed.getvalue().replace("\r", ""))
+    return _steady(printed.getvalue())
+
+
+def _steady(printed: str) -> str:
+    """What was printed, without what changes from run to run."""
+    text = TIMES.sub("...", printed.replace("\r", ""))
+    text = CHOICES.sub("(choose from ...)", text)
     text = LEMMAS.sub("an inductive invariant of ... lemmas\n  ...\n", text)
     text = re.sub(r"^\d+ lemmas hold", "... lemmas hold", text, flags=re.MULTILINE)
     return "\n".join(line.rstrip() for line in text.replace(os.getcwd() + os.sep, "").splitlines())

@@ -16,62 +16,6 @@ from tests.helpers.command import interrupted, model_file, reported, said
 ROOT = Path(__file__).parents[3]
 
 
-BAD = [
-    (["check", "krafft"], 64, "did you mean"),
-    (["check", "no_such.py"], 64, "no file no_such.py"),
-    (["check"], 64, "MODEL"),
-    (["chekc", "core"], 64, "there is no command 'chekc'; did you mean check? (see reassure --help)"),
-    (["check", "core", "--nothing"], 64, "unrecognized arguments: --nothing (see reassure check --help)"),
-    (["kafka", "conform", "kraft_kafka", "--nothing"], 64, "--nothing (see reassure kafka conform --help)"),
-    (["kafka", "--nothing"], 64, "(see reassure kafka --help)"),
-    (["zzz"], 64, "there is no command 'zzz' (see reassure --help)"),
-    (["--quiet"], 64, "COMMAND"),
-    (["check", "lease"], 64, "no model 'lease': `reassure new lease` writes one of that name"),
-    (["check", "lease-2"], 64, "no model 'lease-2'; `reassure models` lists what there is"),
-    (["check", "core", "--engine", "magic"], 64, "invalid choice"),
-    (["check", "core", "--depth", "0"], 64, "at least 1"),
-    (["check", "core", "--budget", "soon"], 64, "not a duration"),
-    (["check", "core", "--memory", "much"], 64, "not a size"),
-    (["check", "core", "--workers", "-1"], 64, "at least 1"),
-    (["check", "core", "--set", "brokers"], 151, "write KEY=VALUE"),
-    (["check", "core", "--set", "broker=3"], 151, "did you mean brokers?"),
-    (["check", "core", "--set", "brokers=many"], 151, "a whole number"),
-    (["check", "core", "--set", "brokers=99"], 151, "3 to 12"),
-    (["check", "kraft", "--set", "unclean=perhaps"], 151, "one of off, on, either"),
-    (["check", "kraft", "--set", "replication_factor=4"], 151, "more than brokers=3"),
-    (["check", "core", "--property", "nothing"], 6, "no property of core matches nothing"),
-    (["check", "die_hard", "--property", "goal_not_reached", "--property", "gaol"], 6, "die_hard matches gaol"),
-    (["check", "kraft", "--set", "unclean=off", "--property", "unclean_election"], 6, "does not apply"),
-    (["guards", "core_liveness", "--property", "reassignment_pending"], 6, "is a cover: `reassure check` decides"),
-    (
-        ["guards", "core_liveness", "--property", "a_leader_*"],
-        6,
-        "the kind of a_leader_comes_back; of those of core_liveness it judges isr_w",
-    ),
-    (
-        ["fairness", "core_liveness", "--property", "leader_in_isr"],
-        6,
-        "kind of leader_in_isr; of those of core_liveness it judges a_leader_comes",
-    ),
-    (["stuck", "core_liveness", "--property", "leader_in_isr"], 6, "no leads_to property of core_liveness matches"),
-    (["check", "core", "--json", "/proc/nowhere/f.json"], 153, "cannot be written"),
-    (["check", "core", "--trace-dir", "/proc/nowhere"], 153, "cannot be written"),
-    (["replay", "nothing.itf.json"], 64, "No such file"),
-    (["show", "nothing.itf.json"], 64, "No such file"),
-    (["gate", "nothing.toml"], 64, "No such file"),
-]
-
-
-@pytest.mark.parametrize(("words", "code", "message"), BAD, ids=[" ".join(w) or "nothing" for w, _, _ in BAD])
-def test_bad_input(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    got, out, err = said(capsys, *words)
-    assert got == code
-    assert message in err
-    assert err.startswith("reassure: ")
-    assert len(err.splitlines()) == 1
-    assert "Traceback" not in out + err
-
-
 PROTOCOL = """
 from dataclasses import dataclass
 from typing import Annotated

@@ -55,12 +55,6 @@ def test_a_gate_file_that_cannot_take_an_entry(text: bytes, tmp_path: Path, caps
     assert [p.read_bytes() for p in tmp_path.iterdir()] == [text]
 
 
-@pytest.mark.parametrize("name", ["my-idea", "class", "1st", "a.py", "", "reassure", "json"])
-def test_names_that_are_none(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = said(capsys, "new", name, f"--dir={tmp_path}")
-    assert (code, len(err.splitlines()), list(tmp_path.iterdir())) == (64, 1, [])
-
-
 def test_one_model_with_all_that_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "models", "core")
     assert code == 0

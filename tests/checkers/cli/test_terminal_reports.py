@@ -113,27 +113,6 @@ def test_why_a_line_of_a_log_does_not_match(slots: str, tmp_path: Path, capsys: 
     assert "--hidden ACTION" in out
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["check", "slotz.py"], "no file slotz.py; did you mean slots.py?"),
-        (["check", "."], ". is a folder: give the file of a model in it"),
-        (["gate", "gat.toml"], "gat.toml: No such file or directory; did you mean gate.toml?"),
-        (["replay", "trace.itf.jsn"], "trace.itf.jsn: No such file or directory"),
-        (["validate", "slots.py", "log.jsonl"], "log.jsonl: No such file or directory; did you mean logs.jsonl?"),
-        (["plan", "--cluster=clustre.json", "--current=a", "--proposed=b"], "; did you mean cluster.json?"),
-        (["new", "class"], "'class' is a keyword of Python: write another name, of letters, digits and _"),
-    ],
-)
-def test_files_that_are_not_there(
-    words: list[str], message: str, slots: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("gate.toml", "logs.jsonl", "cluster.json"):
-        Path(name).write_text("")
-    code, _, err = said(capsys, *words)
-    assert (code, message in err) == (64, True), err
-
-
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 REPORTS = [
     ["check", "slots.py", "--engine=reference"],

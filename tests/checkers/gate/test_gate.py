@@ -75,17 +75,6 @@ def test_gate(expect: str, more: str, code: int, tmp_path: Path, capsys: pytest.
         assert ("<failure" in junit.read_text()) == (code in (15, 17))
 
 
-@pytest.mark.parametrize(
-    ("text", "code"), [("", 6), ("x = 1", 64), ("[[check", 64), ("[[check]]\nexpect = 'pass'", 64)]
-)
-def test_bad_gates(text: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "g.toml"
-    path.write_text(text)
-    got, _, err = said(capsys, "gate", str(path))
-    assert got == code
-    assert len(err.splitlines()) == 1
-
-
 def test_an_expected_violation_hides_no_vacuous_cover(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
     cut = text.index("MODEL =")

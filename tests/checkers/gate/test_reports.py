@@ -119,21 +119,6 @@ def test_what_a_run_left_open_has_not_passed(tmp_path: Path) -> None:
     assert (suite.get("tests"), suite.get("skipped")) == ("5", "4")
 
 
-@pytest.mark.parametrize(
-    ("check", "why"),
-    [
-        ('model = "--help"', "model is '--help', which is an option of a command"),
-        ('kind = "replay"\ntrace = "-h"', "trace is '-h', which is an option of a command"),
-        ('model = "die_hard"\nname = "a\\nok   b"', "a name is one line of text"),
-        ('kind = "kafka conform"\nmodel = "kraft_kafka"\nkept = true\ndepth = 1', 'write expect = "pass-to-depth"'),
-    ],
-)
-def test_checks_that_are_refused(check: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (path := tmp_path / "gate.toml").write_text(f'[[check]]\n{check}\nexpect = "pass"\n')
-    code, _, err = said(capsys, "gate", str(path), "-j1")
-    assert (code, why in err, len(err.splitlines())) == (64, True, 1), err
-
-
 def test_a_property_named_like_a_pin_has_its_own_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`depth` is a pin, too."""
     text = LEASE.replace("def some_are_left", "def depth").replace("s.given <= 2", "s.given < 2")

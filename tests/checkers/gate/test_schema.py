@@ -63,49 +63,6 @@ def test_schema(data: dict[str, Any], good: bool) -> None:
     assert (fits(data, schema()) and complete) == good
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ('kind = "pray"', "kind is one of check, prove, verify, "),
-        ('modle = "core"', "unknown modle; did you mean model?"),
-        ('model = "core"\nspeed = 3', "unknown speed; a check of kind check has accept_clipping, budget, depth, "),
-        ('model = "core"\nmethod = "pdr"', "unknown method; a check of kind check has "),
-        ('kind = "prove"\nmodel = "core"\nmethod = "magic"', "method is one of auto, bmc, induction, "),
-        ('model = "core"\nengine = "spark"', "engine is one of native, reference, not 'spark'"),
-        (
-            'model = "core"\npin = { lemmas = 3 }',
-            "pin is a table of distinct, generated, depth, clipped, without_fair_run, properties, ",
-        ),
-        ('model = "core"\npin = { distinct = -1 }', "pin is a table of distinct, "),
-        ('model = "core"\npin = { properties = 3 }', "pin is a table of distinct, "),
-        ('model = "core"\nset = ["brokers=3"]', "set is a table of configuration values, not ['brokers=3']"),
-        ('model = "core"\nset = { brokers = 1.5 }', "set is a table of configuration values, not {'brokers': 1.5}"),
-        (
-            'model = "core"\nviolated = "all"',
-            "violated is a list of properties, or a table property = states, ",
-        ),
-        ('model = "core"\nviolated = { a = 0 }', "violated is a list of properties, or a table property = states"),
-        ('model = "core"\nunreached = [1]', "unreached is a list of covers, not [1]"),
-        ("model = 3", 'model is a name or a path, such as "core", not 3'),
-        ('model = "core"\ndepth = "deep"', "depth is a whole number of at least 1, not 'deep'"),
-        ('model = "core"\naccept_clipping = "yes"', "accept_clipping is true or false, not 'yes'"),
-        ('model = "core"\nbudget = []', 'budget is a time, such as "60s", not []'),
-        ('model = "core"\nbudget = "soon"', "budget: 'soon' is not a duration; write 60s, 5m or 2h"),
-        ('kind = "simulate"\nmodel = "core"\nweight = { grow = "much" }', "weight is a table action = weight, not "),
-        ('kind = "simulate"\nmodel = "core"\nwalks = 0', "walks is a whole number of at least 1, not 0"),
-        ('kind = "plan"\ncluster = "c.json"', "current is missing; it is a text"),
-        ('kind = "verify"', "certificate is missing; it is a text"),
-        ('kind = "replay"\ntrace = 4', "trace is a text, not 4"),
-    ],
-)
-def test_a_mistake_is_one_line(text: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "g.toml"
-    path.write_text(f'[[check]]\nexpect = "pass"\n{text}\n')
-    code, out, err = said(capsys, "gate", str(path))
-    assert (code, out, len(err.splitlines())) == (64, "", 1)
-    assert err.startswith(f"reassure: {path}, check 1: {says}"), err
-
-
 @pytest.mark.parametrize("budget", ["[1]", "true", '"soon"', "0"])
 def test_the_budget_of_a_gate(budget: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "g.toml"

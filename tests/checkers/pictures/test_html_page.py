@@ -99,20 +99,3 @@ def test_written_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert data_of(file.read_text(encoding="utf-8"))["property"]["name"] == "goal_not_reached"
     code, out, _ = said(capsys, "show", str(TRACE), "--format", "html")
     assert (code, out) == (0, file.read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["--out", "a.md"], 64, "--out is for a format other than text: add --format md"),
-        (["--out", "a.html"], 64, "--out is for a format other than text: add --format html"),
-        (["--out", "."], 153, "--out . cannot be written: it is a directory"),
-        (["--format", "pdf"], 64, "invalid choice: 'pdf'"),
-    ],
-)
-def test_bad_input(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    format_words = [] if words[1] != "." else ["--format", "html"]
-    found, out, err = said(capsys, "show", str(TRACE), *words, *format_words)
-    assert (found, out) == (code, "")
-    assert message in err
-    assert len(err.splitlines()) == 1

@@ -50,3 +50,24 @@ def test_pages_are_written_after_the_traces_that_they_link_to(
     assert (tmp_path / "page.md").read_text() == f"[{written.name}]"
     assert ledger.read().traces == store.seals()
     assert program.main(["--check"]) == 0
+
+
+def test_a_page_of_tests_is_promoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page that is named, and no other; what stands above its first heading stays."""
+    pages = {name: tmp_path / "tests" / "sessions" / f"{name}.md" for name in ("one", "other")}
+    text = "# Of one\n\n## Part\n\n```console\n$ reassure check nosuch\n{}```\n"
+    pages["one"].parent.mkdir(parents=True)
+    for page in pages.values():
+        page.write_text(text.format(""))
+    for module in (publish, program):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    assert program.main(["--promote", "one", "--check"]) == 1
+    assert program.main(["--promote", "one"]) == 0
+    assert capsys.readouterr().out == "stale: tests/sessions/one.md\nwritten: tests/sessions/one.md\n"
+    message = "reassure: no model 'nosuch': `reassure new nosuch` writes one of that name; "
+    message += "`reassure models` lists those that come with it\n[64]\n"
+    assert pages["one"].read_text() == text.format(message)
+    assert pages["other"].read_text() == text.format("")
+    assert program.main(["--promote", "one", "--check"]) == 0

@@ -278,19 +278,3 @@ def test_a_step_that_does_not_show(tmp_path: Path) -> None:
     loud = quiet.replace("seen=3 - s.seen", "seen=3 - s.seen, n=2")
     found = compared((base(tmp_path), wider(tmp_path, loud, "louder")))
     assert {(d.side, d.action) for d in found.comparison.differences} == {(1, "tick")}
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["core", "nothing"], 64, "no model 'nothing'"),
-        (["core", "core", "--set=wrong=1"], 151, "neither model has a configuration field 'wrong'"),
-        (["core", "core", "--view=wrong"], 64, "neither model has a function wrong"),
-        (["core", "two_phase_commit"], 64, "the states have no field in common"),
-        (["core"], 64, "VARIANT"),
-    ],
-)
-def test_bad_input(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    got, _, err = said(capsys, "diff", *words)
-    assert (got, len(err.splitlines())) == (code, 1)
-    assert message in err

@@ -95,31 +95,6 @@ def test_a_model_or_an_expression_that_raises(tmp_path: Path, capsys: pytest.Cap
     assert "expression raised ValueError: min() arg is an empty sequence" in out
 
 
-@pytest.mark.parametrize(
-    ("expression", "code", "message"),
-    [
-        ("s.isr +", 64, "'s.isr +' is not a Python expression: invalid syntax"),
-        ("s.isr == before.isr", 64, "about a state `s` or about a step `before`, `after`, not about both"),
-        ("foo == s.isr", 64, "`foo` is not defined; `s` is a state, or `before` and `after`"),
-        ("s.isr", 64, "outside the language: `s.isr` is set of Broker, not a bool"),
-        ("s.wrong == 1", 64, "outside the language: `.wrong` is not a field"),
-        ("True) or (x", 64, "is not a Python expression"),
-    ],
-)
-def test_bad_expressions(expression: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    got, _, err = said(capsys, "find", "core", expression)
-    assert (got, len(err.splitlines())) == (code, 1)
-    assert message in err
-
-
-@pytest.mark.parametrize(
-    ("words", "code"), [(["nothing", "True"], 64), (["core", "True", "--set=brokers=99"], 151), (["core"], 64)]
-)
-def test_bad_input(words: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
-    got, _, err = said(capsys, "find", *words)
-    assert (got, len(err.splitlines())) == (code, 1)
-
-
 def test_why_a_declared_cover_is_never_reached(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`check` names the command that says so."""
     path = written(

@@ -255,30 +255,6 @@ def test_the_same_for_any_threads(capsys: pytest.CaptureFixture[str]) -> None:
     assert one == three
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["--by", "s."], 64, "--by 's.' is not a Python expression"),
-        (["--by", "()"], 64, "write an expression over the state s"),
-        (["--by", "t.big"], 64, "name 't' is not defined; it may use s, c and the names of the model's module"),
-        (["--by", "s.huge"], 64, "raised AttributeError"),
-        (["--by", "1 // (s.big - 5)"], 64, "raised ZeroDivisionError: integer division or modulo by zero; it must have "
-         "a value in every state, also in (small 0, big 5)"),
-        (["--view", "nothing"], 64, "die_hard has no function of this name; or give --by EXPRESSION"),
-        (["--by", "1", "--view", "x"], 64, "not allowed with argument"),
-        (["--out", "x.png"], 64, "x.png: a picture is written as dot, svg, html, json; Graphviz makes a png of dot"),
-        (["--max-states", "0"], 64, "'0' is not a whole number of at least 1"),
-        (["--set", "goal=9"], 151, "goal"),
-        (["--out", "/dev/null/x.svg"], 153, "--out /dev/null/x.svg cannot be written"),
-    ],
-)  # fmt: skip
-def test_bad_input(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found, out, err = said(capsys, "graph", "die_hard", "--quiet", *words)
-    assert (found, out) == (code, "")
-    assert message in err
-    assert len(err.splitlines()) == 1
-
-
 def test_too_much_for_a_picture(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = said(capsys, "graph", "core", "--by", "s", "--format", "svg", "--quiet")
     assert (code, out) == (64, "")

@@ -182,24 +182,6 @@ def test_a_budget_ends_it(tokens: str, capsys: pytest.CaptureFixture[str]) -> No
     assert "itself was not searched to its end: the budget of 0.001 s ended" in err or "this is incomplete" in out
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said_so"),
-    [
-        (["nothing"], 64, "no model 'nothing'"),
-        (["core", "--set=brokers=99"], 151, "brokers"),
-        (["core", "--max=0"], 64, "'0' is not a whole number of at least 1"),
-        (["core", "--timeout=soon"], 64, "'soon' is not a duration"),
-        (["core", "--json=/proc/no/such"], 153, "--json /proc/no/such cannot be written"),
-    ],
-)
-def test_bad_input_is_told_in_a_line(
-    words: list[str], code: int, said_so: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given, out, err = said(capsys, "mutants", *words)
-    assert (given, out) == (code, "")
-    assert said_so in err and err.count("\n") == 1
-
-
 def test_a_model_that_raises_has_no_mutants_to_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = TOKENS.replace("require(s.left != NONE)", "require(s.value < 2)")
     code, _, err = said(capsys, "mutants", model_file(tmp_path, text))

@@ -17,7 +17,6 @@ from reassure.checkers.machine.stop import BY_USER
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.digest import digest
 from reassure.checkers.request.model_loader import load
-from tests.helpers.command import said
 
 
 @pytest.fixture
@@ -128,20 +127,3 @@ def test_a_model_that_is_not_of_the_project_has_no_record(paths: MutantPaths) ->
     with pytest.raises(Failure, match=r"fence_all\.py is none of them") as failed:
         judged(paths, "fence_all.py", True)
     assert failed.value.code is Exit.USAGE
-
-
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (["--all", "--max=3"], "--max does not go with --all or --record"),
-        (["core", "--record", "--set=brokers=4"], "--set does not go with --all or --record"),
-        (["--all", "--seed=0"], "--seed does not go with --all or --record"),
-        (["core", "--all"], "name a model or give --all"),
-        (["--record"], "name a model or give --all"),
-        ([], "a model is missing"),
-    ],
-)
-def test_options_that_do_not_go_together(words: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, "mutants", *words)
-    assert (code, out) == (64, "")
-    assert why in err and err.count("\n") == 1

@@ -303,24 +303,6 @@ def test_the_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--limit=100" in data["repro"]
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["core"], 6, "declares no leads_to"),
-        ([*LOSS, "--property", "isr_is_unfenced"], 6, "no leads_to property of kraft matches isr_is_unfenced"),
-        (["kraft", "--limit", "0"], 64, "at least 1"),
-        (["kraft", "--set", "brokers=many"], 151, "a whole number"),
-        (["krafft"], 64, "did you mean"),
-        (["kraft", "--json", "/proc/nowhere/f.json"], 153, "cannot be written"),
-    ],
-)
-def test_bad_input(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    got, _, err = said(capsys, *words)
-    assert got == code
-    assert message in err
-    assert len(err.splitlines()) == 1
-
-
 CHAIN = PRELUDE + NO_RETURN + "\nMODEL = Model.of(__name__, state=State, config=Config)\n"
 
 

@@ -310,21 +310,3 @@ def test_an_ended_search_is_no_pass(tmp_path: Path, capsys: pytest.CaptureFixtur
     code, out, _ = said(capsys, *words)
     assert code == 5
     assert "the memory limit of 1 MiB would be passed" in out
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "why"),
-    [
-        (("core", "--cover=lines"), 64, "invalid choice"),
-        (("core", "--keep=/nowhere"), 64, "there is no such folder"),
-        (("core", "--set=brokers=99"), 151, "brokers"),
-        (("two_phase_commit", "--max-length=0"), 64, "max-length"),
-        (("core", "--walks=2", "--cover=pairs"), 64, "--cover is not for random walks"),
-    ],
-)
-def test_bad_input_gets_one_line(
-    words: tuple[str, ...], code: int, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found, _, err = said(capsys, "traces", *words, f"--out={tmp_path}")
-    assert found == code
-    assert why in err and len(err.splitlines()) == 1

@@ -162,37 +162,6 @@ def test_a_range_on_the_command_line(model: str, capsys: pytest.CaptureFixture[s
     assert [row[0] for row in rows(ranges[1], 1)] == ["2", "3", "4"]
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["core", "--set=brokers"], 64, "is not a setting; write KEY=VALUE"),
-        (["core", "--set=brokers=3,,4"], 64, "is not a setting; write KEY=VALUE"),
-        (["core", "--set=brokers=3", "--set=brokers=4"], 64, "brokers is given twice"),
-        (["core", "--set=brokers=3,3"], 64, "has a value twice"),
-        (["core", "--set=brokers=3..2"], 64, "'3..2' is an empty range; write 2..3"),
-        (["core", "--set=brokers=..3"], 64, "'..3' is not a range; write two whole numbers, such as 2..4"),
-        (["core", "--set=brokers=3.."], 64, "'3..' is not a range; write two whole numbers"),
-        (["core", "--set=brokers=a..b"], 64, "'a..b' is not a range; write two whole numbers"),
-        (["core", "--set=brokers=2...4"], 64, "'2...4' is not a range; write two whole numbers"),
-        (["core", "--set=brokers=2..4..6"], 64, "'2..4..6' is not a range; write two whole numbers"),
-        (["core", "--set=brokers=1.5..3"], 64, "'1.5..3' is not a range; write two whole numbers"),
-        (["core", "--set=brokers=3..4,4"], 64, "has a value twice"),
-        (["core", "--set=brokers=1..999999999"], 64, "'1..999999999' has more than 10,000 values"),
-        (["core", "--set=..=3"], 151, "no configuration field '..'"),
-        (["core", "--set=brokers=2..3"], 151, "brokers=2: it is 3 to 12"),
-        (["core", "--set=brokerz=3"], 151, "no configuration field 'brokerz'; it has brokers, min_isr"),
-        (["core", "--set=brokers=3,99"], 151, "brokers=99: it is 3 to 12"),
-        (["kraft", "--set=brokers=2", "--set=replication_factor=3,4"], 6, "kraft excludes every combination: "),
-        (["core", "--set=brokers=3", "--master=local"], 64, "--master is for --engine spark"),
-        (["nosuch"], 64, "nosuch"),
-    ],
-)
-def test_wrong(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found, out, err = said(capsys, "sweep", *words)
-    assert (found, out, len(err.splitlines())) == (code, "", 1)
-    assert message in err
-
-
 def test_the_command_again_has_every_option(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = tmp_path / "r.json"
     words = ["--set=most=1,2", "--property=below_four", "--depth=2", "--budget=60s", "--memory=1048576000"]

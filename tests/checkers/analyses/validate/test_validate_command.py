@@ -78,31 +78,6 @@ def test_what_a_bound_may_hide_is_inconclusive(tmp_path: Path, capsys: pytest.Ca
         assert "with wider bounds a run may match the log" in out
 
 
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ("{", "line 1: it is not JSON"),
-        ("[]", "line 1: a line is a JSON object"),
-        ('{"state": {"isr": [1]}, "state": {}}', "line 1: it is not JSON: 'state' is listed twice"),
-        ('{"state": {"isr": [1], "isr": [0]}}', "'isr' is listed twice"),
-        ('{"actoin": "fence"}', "actoin is none of action, params, state, note"),
-        ('{"action": "fense"}', 'no action "fense"; did you mean fence?'),
-        ('{"action": []}', "an empty list"),
-        ('{"params": {"broker": 1}}', "params without an action"),
-        ('{"action": "fence", "params": {"target": []}}', "fence has no parameter target; it has broker"),
-        ('{"action": "fence", "params": {"broker": 7}}', "broker: "),
-        ('{"state": {"leadr": 1}}', "state has no field leadr; did you mean leader?"),
-        ('{"state": {"isr": 1}}', "state.isr: 1 is no"),
-    ],
-)
-def test_a_wrong_line_gets_one_line(line: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "log"
-    path.write_text(line)
-    code, _, err = said(capsys, "validate", "core", str(path), "--engine=reference")
-    assert code == 64
-    assert why in err and len(err.splitlines()) == 1
-
-
 def test_bad_input_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty = tmp_path / "empty"
     empty.write_text("\n")

@@ -325,19 +325,3 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert written["engine"] == "simulate" and written["simulation"]["walks"] == 500
     assert sum(c["walks"] for c in written["simulation"]["depths"]) == 500
     assert said(capsys, "replay", str(tmp_path / "die_hard--goal_not_reached.itf.json"))[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("wrong", "code", "message"),
-    [
-        ("--seed=-1", 64, "argument --seed: '-1' is not a whole number from 0"),
-        ("--weight=empty_big", 64, "argument --weight: 'empty_big' is not a weight; write ACTION=N"),
-        ("--weight=empty=1", 64, "die_hard has no action 'empty'; it has"),
-        ("--walks=0", 64, "argument --walks: '0' is not a whole number of at least 1"),
-        ("--property=nothing", 6, "no property of die_hard matches nothing"),
-    ],
-)
-def test_bad_input(wrong: str, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found, out, err = said(capsys, "simulate", "die_hard", wrong)
-    assert (found, out, len(err.splitlines())) == (code, "", 1)
-    assert message in err

@@ -145,42 +145,6 @@ def test_a_build_with_the_fixes_has_to_lose_nothing(
 
 
 @pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        ([], "give traces, --findings, --random N or --assumptions"),
-        (["x.itf.json", "--findings"], "give traces, --findings, --random N or --assumptions"),
-        (["--random", "2", "--brokers", "7"], "--brokers: from 2 to 6"),
-        (["--random", "2", "--release", "all"], "--random is for one release"),
-        (["x.itf.json", "--times", "2"], "--times is for --findings, not for traces"),
-        (["--random", "2", "--fixed", "d"], "--fixed is for --findings, not for --random"),
-        (["--random", "2", "--records", "9"], "--records is for traces and --findings, not for --random"),
-        (["--random", "2", "--full"], "--full is for traces and --findings, not for --random"),
-        (["--findings", "--seed", "2"], "--seed is for --random, not for --findings"),
-        (["--findings", "--brokers", "3"], "--brokers is for --random, not for --findings"),
-        (["--findings", "--model", "kraft"], "--model is for traces, not for --findings"),
-        (
-            ["--assumptions", "--budget", "9s"],
-            "--budget is for traces and --findings and --random, not for --assumptions",
-        ),
-        (["x.itf.json", "--out", "f"], "--out is for --findings and --random and --assumptions, not for traces"),
-        (["--findings", "--keep", "d"], "--keep is for one cluster; here are 6"),
-        (["--findings", "--keep", "d", "--release", "4.4.0", "--times", "3"], "--keep is for one cluster; here are 3"),
-        (
-            ["--assumptions", "--keep", "d", "--release", "4.4.0", "--release", "4.3.1"],
-            "--keep is for one cluster; here are 2",
-        ),
-        (
-            ["x.itf.json", "--release", "nothing"],
-            "'nothing' is not a release of Kafka; write 4.4.0, or the path of a build",
-        ),
-    ],
-)
-def test_options_that_do_not_fit(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["kafka", "cluster", *words]) == 64
-    assert capsys.readouterr().err == f"reassure: {line}\n"
-
-
-@pytest.mark.parametrize(
     ("words", "what"),
     [
         (["--findings"], "measurements: write it by `reassure kafka cluster --findings`"),

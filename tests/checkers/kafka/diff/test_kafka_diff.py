@@ -314,26 +314,6 @@ def test_an_error_of_one_build_ends_the_other() -> None:
         explore_both((explorer, lost), SharedLimits(), Progress(quiet=True))
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["4.2.0", "4.3.0", "--replicas", "3"], "--replicas 3 is more than --brokers 2"),
-        (["4.2.0", "4.3.0", "--brokers", "7"], "--brokers has 7 brokers"),
-        (
-            ["4.2.0", "4.3.0", "--property", "elr_in_replicas"],
-            "there is no promise 'elr_in_replicas', but elr_within_replicas, isr_within_replicas, "
-            "cordoned_replicas_may_stay; `reassure kafka explore --brokers 2` lists them",
-        ),
-        (["4.2.0", "4.3.0", "--property", "#"], "there is no promise '#'; `reassure kafka explore"),
-        (["4.2.0"], "the following arguments are required: HEAD"),
-    ],
-)
-def test_wrong_arguments_are_a_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["kafka", "diff", *words]) == Exit.USAGE.value
-    err = capsys.readouterr().err
-    assert message in err and err.count("\n") == 1
-
-
 def test_the_price_of_a_release_is_a_rollback_that_waits() -> None:
     """4.3 and 4.2 take the same commands; 4.3 leaves `adding` where a request adds nothing, and waits for it."""
     by_name = prices(comparison("4.2.0", "4.3.0"))

@@ -111,46 +111,6 @@ KCAT = {"originating_broker": {"id": 1}, "query": {"topic": "*"}, "brokers": [{"
 HEAD = {"brokers": [{"id": b} for b in (1, 2, 3, 4)]}
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "why"),
-    [
-        (json.dumps(KCAT), 64, "is JSON of kcat -L -J: take the output of kafka-topics --describe"),
-        ('{"version":1,"brokers":[{"broker":1,"logDirs":[]}]}', 64, "is JSON of kafka-log-dirs --describe: take the o"),
-        ('{"proposals":[]}', 64, "is JSON of Cruise Control: take the output of kafka-reassign-partitions --generate"),
-        (json.dumps(HEAD), 64, "is JSON of a cluster's file of reassure plan: take it for --cluster"),
-        ("Metadata for all topics (from broker 1: b:9092/1):\n", 64, "is output of kcat -L: take the output of kafka-"),
-        (
-            "Status of partition reassignment:\nReassignment of partition orders-0 is completed.\n",
-            64,
-            "is output of kafka-reassign-partitions --verify: it has no replicas: take the output of kafka-reass",
-        ),
-        (
-            "Dynamic configs for topic orders are:\n  min.insync.replicas=2\n",
-            64,
-            "is output of kafka-configs --describe: it has no partitions",
-        ),
-        (
-            "Topic: t\tPartitionCount: 1\tConfigs: \n",
-            64,
-            "is output of kafka-topics --describe: it has no partition that can be read",
-        ),
-        ("Reassignment in progress\n", 64, "is not JSON: it begins with 'Reassignment'; what is read: Kafka's reassi"),
-        ("", 64, "is not JSON: it begins with nothing; what is read"),
-        ("No partition reassignments found.\n", 6, "no reassignment is under way"),
-    ],
-)
-def test_what_is_no_assignment_is_refused(
-    text: str, code: int, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = {name: tmp_path / f"{name}.json" for name in ("cluster", "current", "proposed", "running")}
-    for name, value in (("cluster", HEAD), ("current", ONE), ("proposed", ONE)):
-        files[name].write_text(json.dumps(value))
-    files["running"].write_text(text)
-    got, out, err = said(capsys, "plan", *(f"--{name}={path}" for name, path in files.items()))
-    assert (got, out, err.count("\n")) == (code, "", 1)
-    assert f"{files['running']}" in err and why in err, err
-
-
 def test_keys_that_no_tool_reads_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {name: tmp_path / f"{name}.json" for name in ("cluster", "current", "proposed")}
     target = {"comment": "x", "partitions": [{**ONE["partitions"][0], "replicas": [1, 3], "reason": 1}]}
