@@ -92,6 +92,12 @@ def model_of(folder: Path, claim: tuple[str, str]) -> str:
     return model_file(folder, MODEL.replace("{kind}", kind).replace("{returned}", returned))
 
 
+@pytest.fixture
+def break_reasons(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Has the reasons of a violation fail from now on."""
+    return lambda: monkeypatch.setattr(explain, "_false_parts", broken)
+
+
 def broken(*_: object) -> list[str]:
     raise OverflowError("too wide")
 
@@ -126,9 +132,9 @@ def test_what_python_evaluated_is_explained(words: str, run: Callable[..., tuple
 
 @pytest.mark.parametrize("words", CODES)
 def test_a_counterexample_is_printed_without_reasons(
-    words: str, run: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+    words: str, run: Callable[..., tuple[int, str]], break_reasons: Callable[[], None]
 ) -> None:
-    monkeypatch.setattr(explain, "_false_parts", broken)
+    break_reasons()
     code, printed = run(words, SAFETY)
     assert code == CODES[words]
     if not any(word in words for word in WITHOUT_REASONS):
@@ -150,13 +156,15 @@ def test_a_lasso_is_printed_without_reasons(
     assert (BROKEN in printed) == ("explore" not in words)
 
 
-def test_reports_of_a_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_of_a_gate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], break_reasons: Callable[[], None]
+) -> None:
     gate, junit, record = (tmp_path / name for name in ("gate.toml", "junit.xml", "r.json"))
     gate.write_text(f'[[check]]\nmodel = "{model_of(tmp_path, SAFETY)}"\nengine = "reference"\nexpect = "pass"\n')
     words = ["gate", str(gate), f"--junit={junit}", f"--json={record}"]
     for reasons, breaks in ((BECAUSE, False), ([BROKEN], True)):
         if breaks:
-            monkeypatch.setattr(explain, "_false_parts", broken)
+            break_reasons()
         assert said(capsys, *words)[0] == 15
         assert json.loads(record.read_text())["exit_code"] == 15
         failures = [f.text or "" for f in ElementTree.parse(junit).iter("failure")]
@@ -180,23 +188,23 @@ def in_explorer(model: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return view["properties"][0], next(a for a in view["actions"] if a["name"] == "drop")["guards"][0]
 
 
-def test_the_explorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_explorer(tmp_path: Path, break_reasons: Callable[[], None]) -> None:
     model = model_of(tmp_path, SAFETY)
     claim, guard = in_explorer(model)
     assert (claim["status"], [line.strip() for line in claim["because"]]) == ("violated", BECAUSE)
     assert guard["refused"][0]["values"] == ["because false: s.entry is not None", "s.entry = none"]
-    monkeypatch.setattr(explain, "_false_parts", broken)
+    break_reasons()
     claim, guard = in_explorer(model)
     assert (claim["status"], claim["because"]) == ("violated", [BROKEN])
     assert guard["refused"][0]["values"] == [BROKEN]
 
 
-def test_in_pytest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_pytest(tmp_path: Path, break_reasons: Callable[[], None]) -> None:
     model = model_of(tmp_path, SAFETY)
     for line in (BECAUSE[1], BROKEN):
         with pytest.raises(ModelCheckFailed, match=line):
             Expecting(tmp_path, "reference")(model)
-        monkeypatch.setattr(explain, "_false_parts", broken)
+        break_reasons()
 
 
 def test_a_file_that_changed_meanwhile(tmp_path: Path) -> None:

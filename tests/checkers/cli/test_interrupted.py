@@ -50,17 +50,22 @@ MODEL = die_hard.MODEL.adding(is_solved, is_filled)
 CTRL_C = [KeyboardInterrupt(), Interrupted(BY_USER.reason, BY_USER.text)]
 
 
-def fails_at(call: int, function: Callable[..., Any], error: BaseException) -> Callable[..., Any]:
-    """The function, whose call of this number raises, as do those after it."""
-    calls = []
+@pytest.fixture
+def fails_at(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Has a function of a class or module raise in its call of this number, and in those after it."""
 
-    def wrapped(*args: Any, **options: Any) -> Any:
-        calls.append(args)
-        if len(calls) >= call:
-            raise error
-        return function(*args, **options)
+    def replace_function(call: int, owner: Any, name: str, error: BaseException = CTRL_C[0]) -> None:
+        calls, function = [], getattr(owner, name)
 
-    return wrapped
+        def wrapped(*args: Any, **options: Any) -> Any:
+            calls.append(args)
+            if len(calls) >= call:
+                raise error
+            return function(*args, **options)
+
+        monkeypatch.setattr(owner, name, wrapped)
+
+    return replace_function
 
 
 def ends_at(call: int, function: Callable[..., Any], of: Callable[[Any], Any]) -> tuple[Callable[..., Any], list[Any]]:
@@ -82,11 +87,11 @@ def record(path: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("error", [*CTRL_C, budget_ended(3)])
 def test_mutants(
-    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: BaseException, tmp_path: Path, fails_at: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Survivors that a budget left behind still count; that a property kills none is said of all mutants alone."""
     by_user = error in CTRL_C
-    monkeypatch.setattr(Judge, "judge", fails_at(13, Judge.judge, error))
+    fails_at(13, Judge, "judge", error)
     code, out, _ = said(capsys, "mutants", "core", f"--json={tmp_path / 'r.json'}")
     assert "2 killed, 6 survived, 2 equivalent, 2 refused" in out
     assert "unexercised" not in out and "each of these mutants reaches it" not in out
@@ -112,11 +117,11 @@ def test_mutants_of_all_models(early: Stop, code: Exit, tmp_path: Path, monkeypa
     assert len(asked) == 2
 
 
-def test_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sweep(tmp_path: Path, fails_at: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     """The first configuration is violated, the second is not run."""
     words = ["sweep", "die_hard", "--set=goal=4,5", "--engine=reference", "-j", "1", f"--json={tmp_path / 'r.json'}"]
     assert said(capsys, *words)[0] == 12
-    monkeypatch.setattr(sweep_analysis, "check_one", fails_at(2, sweep_analysis.check_one, KeyboardInterrupt()))
+    fails_at(2, sweep_analysis, "check_one")
     code, out, _ = said(capsys, *words)
     assert report_of(out, 5).endswith("\n1 safety-violation, 1 not run: interrupted\n")
     written = record(tmp_path / "r.json")
@@ -139,12 +144,12 @@ expect = "pass"
 """
 
 
-def test_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gate(tmp_path: Path, fails_at: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     """The first check fails, the second is interrupted, the third is not begun."""
     path = tmp_path / "gate.toml"
     path.write_text(GATE)
     words = ["gate", str(path), "-j", "1", f"--json={tmp_path / 'r.json'}"]
-    monkeypatch.setattr(run_check, "parse", fails_at(2, run_check.parse, KeyboardInterrupt()))
+    fails_at(2, run_check, "parse")
     code, out, _ = said(capsys, *words)
     assert out.count("FAIL") == 2 and "3 checks, 2 failed, 1 not run\n\ninconclusive (exit code 5)\n" in out
     written = record(tmp_path / "r.json")
@@ -153,18 +158,18 @@ def test_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 
 def test_a_gate_ends_where_a_command_tells_of_ctrl_c_by_an_exception(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, fails_at: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As Z3 does in `verify`."""
     path = tmp_path / "gate.toml"
     path.write_text("[[check]]\nkind = 'verify'\ncertificate = 'c.json'\nexpect = 'pass'\n" + GATE)
-    monkeypatch.setattr(verify, "run", fails_at(1, verify.run, CTRL_C[1]))
+    fails_at(1, verify, "run", CTRL_C[1])
     code, out, _ = said(capsys, "gate", str(path), "-j", "1")
     assert (code, "4 checks, 1 failed, 3 not run\n\ninconclusive (exit code 5)\n" in out) == (5, True), out
 
 
-def test_guards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(GuardSearches, "judged", fails_at(3, GuardSearches.judged, KeyboardInterrupt()))
+def test_guards(tmp_path: Path, fails_at: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    fails_at(3, GuardSearches, "judged")
     code, out, _ = said(capsys, "guards", "core", f"--json={tmp_path / 'r.json'}")
     written = record(tmp_path / "r.json")
     verdicts = [guard["verdict"] for guard in written["guards"]]
@@ -173,13 +178,13 @@ def test_guards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert "stopped because interrupted" in out
 
 
-def test_fairness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fairness(tmp_path: Path, fails_at: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     """The first property is violated, which gives 13; the second is not decided."""
     path = tmp_path / "mine.py"
     path.write_text(DIE_HARD)
     words = ["fairness", str(path), f"--json={tmp_path / 'r.json'}"]
     assert said(capsys, *words)[0] == 13
-    monkeypatch.setattr(Liveness, "violating_run", fails_at(2, Liveness.violating_run, KeyboardInterrupt()))
+    fails_at(2, Liveness, "violating_run")
     code, out, _ = said(capsys, *words)
     written = record(tmp_path / "r.json")
     assert (code, written["exit_code"], written["stop_reason"]) == (5, 5, "interrupted")

@@ -157,23 +157,34 @@ def test_traces_that_are_asked_for(
     assert [level for level, _ in looked_at] == [4, 3, 2, 1]
 
 
-def ending_at(level: int, right: Callable[..., Any]) -> Callable[..., Any]:
-    """A look at levels for which there is no time from this level on, backwards."""
+@pytest.fixture
+def no_time_from(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Has the time for traces end at a level, backwards."""
+    right = LevelLook.smallest
 
-    def smallest(self: LevelLook, number: int, wanted: Sequence[Wanted]) -> list[Row | None]:
-        if number <= level:
-            raise budget_ended(60)
-        return right(self, number, wanted)  # type: ignore[no-any-return]
+    def ends_at(level: int) -> None:
+        def smallest(self: LevelLook, number: int, wanted: Sequence[Wanted]) -> list[Row | None]:
+            if number <= level:
+                raise budget_ended(60)
+            return right(self, number, wanted)
 
-    return smallest
+        monkeypatch.setattr(LevelLook, "smallest", smallest)
+
+    return ends_at
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets the seconds that every clock shows."""
+    return lambda seconds: monkeypatch.setattr(Clock, "seconds", property(lambda _: seconds))
 
 
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 def test_a_violation_stays_where_the_time_for_its_trace_ends(
-    symmetry: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    symmetry: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], no_time_from: Callable[[int], None]
 ) -> None:
     model = model_file(tmp_path)
-    monkeypatch.setattr(LevelLook, "smallest", ending_at(1, LevelLook.smallest))
+    no_time_from(1)
     code, out, _ = said(capsys, "check", model, "--budget=60s", "--set=nodes=4", f"--symmetry={symmetry}", "--witness")
     assert code == 12
     why = "its trace was not rebuilt: the budget of 60 s ended"
@@ -183,21 +194,21 @@ def test_a_violation_stays_where_the_time_for_its_trace_ends(
 
 
 def test_what_raises_where_the_time_for_its_trace_ends(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], no_time_from: Callable[[int], None]
 ) -> None:
     model = model_file(tmp_path, ACTION, "")
-    monkeypatch.setattr(LevelLook, "smallest", ending_at(1, LevelLook.smallest))
+    no_time_from(1)
     code, out, _ = said(capsys, "check", model, "--budget=60s")
     assert code == 150
     assert "raised (in a state of level 4, to which the trace was not rebuilt: the budget of 60 s ended)" in out
 
 
 def test_find_says_that_it_is_reached(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], no_time_from: Callable[[int], None]
 ) -> None:
     """Also where the state is of the last level, so that all states were visited."""
     model = model_file(tmp_path)
-    monkeypatch.setattr(LevelLook, "smallest", ending_at(9, LevelLook.smallest))
+    no_time_from(9)
     code, out, _ = said(capsys, "find", model, "s.alive == NOBODY", "--budget=60s")
     assert code == 5
     assert "found by a run of 4 states; its trace was not rebuilt: the budget of 60 s ended\n" in out
@@ -218,7 +229,9 @@ def test_classes_that_there_is_no_time_to_count(
     assert (symmetry["classes"], symmetry["states"]) == (4, None)
 
 
-def test_time_for_traces_is_reserved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_for_traces_is_reserved(
+    tmp_path: Path, now: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From the first hit on, and again after each further one; half of the budget at most. Nothing without a hit."""
     reserved, right = list[float](), Clock.reserve
 
@@ -230,7 +243,7 @@ def test_time_for_traces_is_reserved(tmp_path: Path, monkeypatch: pytest.MonkeyP
     bound, lowered = bind(load(model_file(tmp_path)), {})
     for budget, most in ((60.0, 30.0), (1000.0, 500.0)):
         reserved.clear()
-        monkeypatch.setattr(Clock, "seconds", property(lambda self, half=budget / 4: half))
+        now(budget / 4)
         assert result_of(engine.check, bound, SearchOptions(budget=budget), lowered).exit() is Exit.SAFETY
         assert reserved == [budget / 8 + 0.1] * 2 and reserved[0] < most
     reserved.clear()
@@ -241,16 +254,16 @@ def test_time_for_traces_is_reserved(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(reserved) == 1
 
 
-def test_what_is_reserved_is_left_for_what_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_reserved_is_left_for_what_follows(now: Callable[[float], None]) -> None:
     clock = Clock(10)
-    monkeypatch.setattr(Clock, "seconds", property(lambda _: 7.0))
+    now(7.0)
     clock.reserve(2)
     clock.look()
     clock.reserve(4)
     with pytest.raises(Interrupted, match="10 s"):
         clock.look()
     clock.look_to_the_end()
-    monkeypatch.setattr(Clock, "seconds", property(lambda _: 10.1))
+    now(10.1)
     with pytest.raises(Interrupted, match="10 s"):
         clock.look_to_the_end()
     clock.reserve(9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,12 @@ def every_region_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def look_near(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Sets how many states from the first start are looked at before all."""
+    return lambda states: monkeypatch.setattr(decide, "NEAR", states)
+
+
+@pytest.fixture
 def listed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Gets how many states each graph has."""
     counts, right = list[int](), decide.region_of
@@ -56,17 +63,19 @@ def loop(path: str, engine: str = "native") -> tuple[list[int], int | None]:
 
 @pytest.mark.parametrize(("near", "graphs"), [(1, [1, 5]), (3, [3, 5]), (4, [4, 5]), (5, [5])])
 def test_only_what_is_certain(
-    near: int, graphs: list[int], listed: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    near: int, graphs: list[int], listed: list[int], tmp_path: Path, look_near: Callable[[int], None]
 ) -> None:
     """A loop that is near and does not go through the first start is not the answer."""
-    monkeypatch.setattr(decide, "NEAR", near)
+    look_near(near)
     path = graph_file(tmp_path, ROUND, leads_to_text([0], [6]))
     assert loop(path) == loop(path, "reference") == ([0, 1, 2, 3, 4], 0)
     assert listed == graphs
 
 
-def test_to_take_it_for_the_whole_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decide, "NEAR", 3)
+def test_to_take_it_for_the_whole_is_noticed(
+    tmp_path: Path, look_near: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look_near(3)
     right = RegionSearch.lasso
 
     def wrong(self: RegionSearch, fair: Any, whole: bool = True) -> Lasso | None:
@@ -77,16 +86,16 @@ def test_to_take_it_for_the_whole_is_noticed(tmp_path: Path, monkeypatch: pytest
     assert loop(path) == ([0, 1, 2], 1)
 
 
-def test_a_violation_of_core_needs_no_graph(listed: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_violation_of_core_needs_no_graph(listed: list[int], look_near: Callable[[int], None]) -> None:
     """The states that can be reached in its region from the first start are enough; the run is the reference's."""
-    monkeypatch.setattr(decide, "NEAR", 500)
+    look_near(500)
     name = "a_pending_reassignment_ends"
     answers = [everything(checked("core_liveness", [], e, properties=[name])[0]) for e in ("reference", "native")]
     assert answers[0] == answers[1]
     assert listed == [128]
 
 
-def test_which_fairness_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_which_fairness_is_needed(look_near: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """The same, from some states and from all."""
 
     def analysed() -> list[dict[str, Any]]:
@@ -96,7 +105,7 @@ def test_which_fairness_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found.complete
         return [asdict(needs) for needs in found.properties]
 
-    monkeypatch.setattr(decide, "NEAR", 200)
+    look_near(200)
     near = analysed()
     monkeypatch.setattr(decide, "LARGE", 1 << 60)
     assert near == analysed()

@@ -44,8 +44,13 @@ def test_ids_are_those_of_kafka() -> None:
     assert all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{21}", text) for text in ids)
 
 
-def test_a_folder_with_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "tool", lambda name: name)
+@pytest.fixture(autouse=True)
+def without_kafka(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tool of a distribution is looked for; each does nothing."""
+    monkeypatch.setattr(processes, "tool", lambda name: "true")
+
+
+def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SystemFailure, match="is not empty: a cluster needs a new folder"):
         Cluster(NOTHING, 1, True, tmp_path)
@@ -54,8 +59,7 @@ def test_a_folder_with_files_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_the_folder_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool) -> None:
-    monkeypatch.setattr(processes, "tool", lambda name: name)
+def test_the_folder_of_a_cluster(tmp_path: Path, kept: bool) -> None:
     with Cluster(NOTHING, 2, True, tmp_path / "new" if kept else None) as cluster:
         assert [node.node for node in cluster.brokers] == [1, 2]
         assert cluster.addresses == ",".join(f"127.0.0.1:{cluster.nodes[n].port}" for n in (1, 2))
@@ -64,8 +68,7 @@ def test_the_folder_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert cluster.warden.poll() == 0
 
 
-def test_a_lost_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "tool", lambda name: name)
+def test_a_lost_log() -> None:
     with Cluster(NOTHING, 2, True) as cluster:
         for broker, name in ((1, "t-0"), (2, "t-0"), (2, f"t-0.{'a' * 32}-delete"), (2, "t2-0"), (2, "t-1")):
             (cluster.nodes[broker].data / name).mkdir(parents=True)
@@ -76,8 +79,7 @@ def test_a_lost_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ]
 
 
-def test_a_limit_on_memory_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "tool", lambda name: name)
+def test_a_limit_on_memory_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = {1: 500 << 20, 2: 700 << 20}
     monkeypatch.setattr(processes, "process_memory", lambda process: taken[process])
     with Cluster(NOTHING, 1, True, memory=1300 << 20) as cluster:
@@ -93,10 +95,7 @@ def test_a_limit_on_memory_ends_the_run(tmp_path: Path, monkeypatch: pytest.Monk
         cluster.alive()
 
 
-def test_brokers_of_a_gated_cluster_reach_the_controller_by_the_gate(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(processes, "tool", lambda name: "true")
+def test_brokers_of_a_gated_cluster_reach_the_controller_by_the_gate() -> None:
     with Cluster(NOTHING, 1, True, gated=True) as cluster:
         cluster.format()
         assert cluster.gate is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,12 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "kernels"
 
 
+@pytest.fixture
+def optimise_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets after how many seconds of work a kernel is optimised."""
+    return lambda seconds: monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", seconds)
+
+
 def kernel() -> CompiledKernel:
     bound, lowered = bind(load("core"), {"brokers": 3})
     return compiled(lowered, state_layout(bound))
@@ -43,28 +50,30 @@ def steps(of: CompiledKernel) -> list[list[int]]:
     return found
 
 
-def test_work_makes_it_optimised(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", 1e6)
+def test_work_makes_it_optimised(cache: Path, optimise_after: Callable[[float], None]) -> None:
+    optimise_after(1e6)
     quick = kernel()
     begun, before = dict(quick.addresses), steps(quick)
     assert quick.addresses == begun
-    monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", 1e-9)
+    optimise_after(1e-9)
     worked = kernel()
     assert worked.addresses == begun
     assert steps(worked) == before
     assert worked.addresses != begun and worked.code.expand.address == worked.addresses["expand"]
     assert steps(worked) == before
     stored = objects(cache)
-    monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", 1e6)
+    optimise_after(1e6)
     assert kernel().addresses == worked.addresses  # of the next run, from the start
     assert objects(cache) == stored
 
 
-def test_at_once_and_never(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", 0)
+def test_at_once_and_never(
+    cache: Path, optimise_after: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    optimise_after(0)
     at_once = kernel().addresses
     monkeypatch.setattr(kernel_shape, "LEVEL", kernel_shape.QUICK)
-    monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", 1e-9)
+    optimise_after(1e-9)
     never = kernel()
     assert never.addresses != at_once
     steps(never)
@@ -72,13 +81,15 @@ def test_at_once_and_never(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_a_search_goes_on(workers: int, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_goes_on(
+    workers: int, cache: Path, optimise_after: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the whole result of the search that is optimised from the start."""
     bound, lowered = bind(load("core"), {"brokers": 4})
     options = SearchOptions(workers=workers)
-    monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", 1e6)
+    optimise_after(1e6)
     whole = result_of(engine.check, bound, options, lowered)
-    monkeypatch.setattr(kernel_shape, "OPTIMISED_AFTER", 0.02)
+    optimise_after(0.02)
     made: list[CompiledKernel] = []
 
     def noted(*given: Any) -> CompiledKernel:
