@@ -315,8 +315,10 @@ def test_a_check_loads_nothing_of_kafka() -> None:
     inner = ("cli", "console", "encoding", "engines", "machine", "request", "traces", "check")
     assert code == "0"
     assert loaded == {f"reassure.checkers.{room}" for room in inner} | {
-        "reassure.spec.frontend", "reassure.spec.language", "reassure.spec.semantics"
-    }  # fmt: skip
+        "reassure.spec.frontend",
+        "reassure.spec.language",
+        "reassure.spec.semantics",
+    }
 
 
 def test_nothing_is_imported_by_the_name_of_its_folder() -> None:

@@ -18,8 +18,10 @@ TRACE = [f"tests/spec/test_trace.py::TestOf::test_{name}" for name in "abc"]
 
 def test_shares() -> None:
     assert [share_of(tests[0]) for tests in (SPARK, KAFKA, TRACE)] == [
-        "checkers/engines/spark", "checkers/kafka/controller", "spec/test_trace.py",
-    ]  # fmt: skip
+        "checkers/engines/spark",
+        "checkers/kafka/controller",
+        "spec/test_trace.py",
+    ]
     assert share_of("tests/conformance/test_engines.py::t") == "conformance/test_engines.py"
     assert share_of("tests/conformance/test_liveness.py::t") == "conformance"
     assert share_of("tests/checkers/sparkling/test_a.py::t") == "checkers/sparkling/test_a.py"

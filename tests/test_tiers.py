@@ -54,15 +54,17 @@ def measured(own: float, *uses: str, **made: float) -> dict[str, Any]:
 
 def test_a_fixture_is_paid_by_all_that_use_it() -> None:
     """Not by the one that comes first: without it the next would pay."""
-    cost = tiers.costs_of({
-        "tests/a.py::one": measured(0.1, "big", big=0.9),
-        "tests/a.py::two": measured(0.2, "big"),
-        "tests/a.py::three": measured(0.5, "big"),
-        "tests/a.py::four": measured(0.1),
-    })  # fmt: skip
-    assert cost == pytest.approx({
-        "tests/a.py::one": 0.4, "tests/a.py::two": 0.5, "tests/a.py::three": 0.8, "tests/a.py::four": 0.1,
-    })  # fmt: skip
+    cost = tiers.costs_of(
+        {
+            "tests/a.py::one": measured(0.1, "big", big=0.9),
+            "tests/a.py::two": measured(0.2, "big"),
+            "tests/a.py::three": measured(0.5, "big"),
+            "tests/a.py::four": measured(0.1),
+        }
+    )
+    assert cost == pytest.approx(
+        {"tests/a.py::one": 0.4, "tests/a.py::two": 0.5, "tests/a.py::three": 0.8, "tests/a.py::four": 0.1}
+    )
 
 
 def test_what_the_list_holds_after_a_run() -> None:

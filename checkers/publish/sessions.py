@@ -99,8 +99,8 @@ def renewed(text: str, root: Path) -> str:
 
 def sections(text: str) -> dict[str, str]:
     """The sections of a page of tests by heading; the one without a heading is what stands above the first."""
-    return {part.split("\n", 1)[0].removeprefix("## ") if part[:3] == "## " else "": part for part in
-            HEADING.split(text)}  # fmt: skip
+    parts = (part.partition("\n") for part in HEADING.split(text))
+    return {line.removeprefix("## ") if line[:3] == "## " else "": line + end + rest for line, end, rest in parts}
 
 
 def retold(section: str, opening: str, root: Path) -> str:

@@ -118,18 +118,22 @@ def answer_of(request: CheckRequest, tlc: TlcInstallation, seconds: float) -> An
     began = time.process_time()
     result, bound = run(request, Progress(quiet=True))
     answer: Answer = {
-        "model_sha256": digest_of(request), "distinct": result.stats.distinct, "processor": seconds,
+        "model_sha256": digest_of(request),
+        "distinct": result.stats.distinct,
+        "processor": seconds,
         "ours": round(time.process_time() - began, 2),
-    }  # fmt: skip
+    }
     try:
         opinion = ask_tlc(result, bound, request.options, replace(tlc, processor=seconds), Progress(quiet=True))
     except Failure as failure:
         return {**answer, "outcome": f"refused: {failure}"}
     of_runs = {p.name for p in bound.properties if p.temporal}
     answer |= {
-        "tlc": round(opinion.processor, 1), "answers": len(opinion.rows), "executed": opinion.traces,
+        "tlc": round(opinion.processor, 1),
+        "answers": len(opinion.rows),
+        "executed": opinion.traces,
         "runs": {row.about: row.theirs for row in opinion.rows if row.about in of_runs and row.same},
-    }  # fmt: skip
+    }
     if opinion.differences:
         rows = "; ".join(f"{r.about}: ours {r.ours}, TLC's {r.theirs}" for r in opinion.differences)
         return {**answer, "outcome": f"different: {rows}"}

@@ -232,9 +232,12 @@ def main() -> None:
                 text += line + "\n"
     if given.write:
         head = HEAD.format(
-            runs=given.runs, load=os.getloadavg()[2], processors=os.cpu_count(),
-            columns=" | ".join(COLUMNS), rules=" | ".join("-" * 3 for _ in COLUMNS),
-        )  # fmt: skip
+            runs=given.runs,
+            load=os.getloadavg()[2],
+            processors=os.cpu_count(),
+            columns=" | ".join(COLUMNS),
+            rules=" | ".join("-" * 3 for _ in COLUMNS),
+        )
         PAGE.write_text(head + text, encoding="utf-8")
 
 

@@ -51,8 +51,10 @@ def test_the_steps_of_the_workflow(
     code, out, err = said(capsys, *words, "-j", "1")
     assert code == 0, out + err
     assert [line.split(": ")[0] for line in out.splitlines()[:3]] == [
-        "ok   two_phase_commit managers=3", "ok   protocols/hasty.py", "ok   prove two_phase_commit",
-    ]  # fmt: skip
+        "ok   two_phase_commit managers=3",
+        "ok   protocols/hasty.py",
+        "ok   prove two_phase_commit",
+    ]
     assert len(ElementTree.fromstring(Path("report/junit.xml").read_text())) == 3
     assert json.loads(Path("report/gate.sarif").read_text())["runs"][0]["results"] == []
     assert Path("report/gate.html").is_file()

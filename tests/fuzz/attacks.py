@@ -74,10 +74,12 @@ MODEL = Model.of(__name__, state=State, config=Config, deadlock=False)
 GATE = "".join(
     f'[[check]]\nmodel = "{model}"\nset = {{ {size} }}\nexpect = "{expect}"\n'
     for model, size, expect in (
-        ("mine.py", "nodes = 7", "pass"), ("core", "brokers = 3", "pass"), ("mine.py", "nodes = 6", "pass"),
+        ("mine.py", "nodes = 7", "pass"),
+        ("core", "brokers = 3", "pass"),
+        ("mine.py", "nodes = 6", "pass"),
         ("two_phase_commit", "managers = 3", "pass"),
     )
-)  # fmt: skip
+)
 PATIENCE = 600
 
 
@@ -361,8 +363,11 @@ def wire(folder: Path, rng: random.Random, times: int) -> Iterator[str]:
         if asked(server, "find")["state"] != "idle" or threading.active_count() > 3:
             yield f"{threading.active_count()} threads stay"
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(f"2,000 connections ({refused} refused): answers in {took:.2f} s, {threads} threads, {most} MiB; "
-          f"{100 * times} cut requests; {threading.active_count()} threads at the end", flush=True)  # fmt: skip
+    print(
+        f"2,000 connections ({refused} refused): answers in {took:.2f} s, {threads} threads, {most} MiB; "
+        f"{100 * times} cut requests; {threading.active_count()} threads at the end",
+        flush=True,
+    )
 
 
 ATTACKS: dict[str, Callable[[Path, random.Random, int], Iterator[str]]] = {

@@ -200,9 +200,11 @@ class Observed:
             e.target
             for n in before
             for e in graph.edges[n]
-            if e.target is not None and e.action in self.actions and self.agrees(graph, e.target)
+            if e.target is not None
+            and e.action in self.actions
+            and self.agrees(graph, e.target)
             and all(e.params[name] == value for name, value in self.params.items())
-        }  # fmt: skip
+        }
 
 
 def _says(written: Any, kind: Type) -> bool:

@@ -119,8 +119,11 @@ def test_what_is_to_be_done_at_the_end_of_a_process_is_done(tmp_path: Path) -> N
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     *before, last = done.stdout.splitlines()  # the thread may come before the answer
     assert (done.returncode, sorted(before), last, done.stderr) == (
-        12, ["safety-violation (exit code 12)", "thread"], "registered", "",
-    ), done  # fmt: skip
+        12,
+        ["safety-violation (exit code 12)", "thread"],
+        "registered",
+        "",
+    ), done
 
 
 @pytest.mark.parametrize("words", [["check", "die_hard", "--quiet"], ["models"]])

@@ -120,8 +120,10 @@ def test_defaults_are_left_out_and_secrets_too() -> None:
     assert parsed(["check", "core"]).repro == "reassure check core --engine=native"
     assert CONF.words([("spark.ssl.keyPassword", "x"), ("spark.a", "y")]) == ["--conf=spark.a=y"]
     assert [BUDGET.words(seconds) for seconds in (60.0, 0.5, 1e-7)] == [
-        ["--budget=60s"], ["--budget=0.5s"], ["--budget=0.0000001s"],
-    ]  # fmt: skip
+        ["--budget=60s"],
+        ["--budget=0.5s"],
+        ["--budget=0.0000001s"],
+    ]
 
 
 def declarations() -> Iterator[tuple[str, str]]:

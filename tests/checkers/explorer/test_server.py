@@ -244,8 +244,8 @@ def test_ctrl_c_ends_the_explorer_and_its_search(tmp_path: Path) -> None:
     words = ["-m", "reassure", "explore", "kraft", "--no-browser", "--at", "settled(unclean=false)"]
     command = [*HEEDS_SIGNALS, sys.executable, *words]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True,
-    ) as running:  # fmt: skip
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True
+    ) as running:
         assert running.stdout is not None
         address = running.stdout.readline()
         assert re.fullmatch(r"kraft: http://127\.0\.0\.1:\d+/[\w-]{32}/#settled\(unclean=false\)\n", address)

@@ -285,9 +285,11 @@ def test_what_a_check_imports_does_not_depend_on_other_checks(
         (tmp_path / "uses" / f"{name}.py").write_text(f"from {package} import mine\nMODEL = mine.MODEL\n")
     check = "[[check]]\nmodel = '{}'\nexpect = '{}'\n"
     (tmp_path / "gate.toml").write_text(
-        check.format("elsewhere/far/mine.py", "pass") + check.format("protocols/mine.py", "pass")
-        + check.format("uses/near.py", "pass") + check.format("uses/far.py", "model-error")
-    )  # fmt: skip
+        check.format("elsewhere/far/mine.py", "pass")
+        + check.format("protocols/mine.py", "pass")
+        + check.format("uses/near.py", "pass")
+        + check.format("uses/far.py", "model-error")
+    )
     monkeypatch.chdir(tmp_path)
     code, out, _ = said(capsys, "gate", *options)
     assert (code, "0 failed" in out) == (0, True), out

@@ -97,8 +97,11 @@ def test_an_interrupted_gate_stops(tmp_path: Path) -> None:
     path.write_text(slow * 2)
     process = subprocess.Popen(
         [*HEEDS_SIGNALS, sys.executable, "-m", "reassure", "gate", str(path), "--jobs=2", f"--json={record}"],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     # two checks, and Python's tracker
     while process.poll() is None and len(children_of(executing(process.pid))) < 3:
         time.sleep(0.1)

@@ -157,8 +157,10 @@ def test_every_kind(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     suites = {s.get("name"): s for s in ElementTree.fromstring(report.read_text())}
     assert [c.get("name") for c in suites["guards mine.py"].iter("testcase")] == [
-        "verdict", "pin load_bearing", "pin not_needed",
-    ]  # fmt: skip
+        "verdict",
+        "pin load_bearing",
+        "pin not_needed",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -357,11 +359,14 @@ def _gate(folder: Path, text: str) -> Path:
     ("check", "run", "again"),
     [
         ('kind = "fairness"\nmodel = "core_liveness"', "> fence(broker=", "fairness core_liveness"),
-        ('kind = "diff"\nmodel = "throttle"\nvariant = "throttle_listed"\nset = {changes = 0}', "  0. ",
-         "diff throttle throttle_listed --set=changes=0"),
+        (
+            'kind = "diff"\nmodel = "throttle"\nvariant = "throttle_listed"\nset = {changes = 0}',
+            "  0. ",
+            "diff throttle throttle_listed --set=changes=0",
+        ),
     ],
     ids=["fairness", "diff"],
-)  # fmt: skip
+)
 def test_a_failed_check_prints_the_report_without_its_runs(
     check: str, run: str, again: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

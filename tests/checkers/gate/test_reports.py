@@ -113,9 +113,12 @@ def test_what_a_run_left_open_has_not_passed(tmp_path: Path) -> None:
     (suite,) = ElementTree.fromstring((tmp_path / "junit").read_text())
     open_ones = {c.get("name"): [r.get("message") for r in c] for c in suite.iter("testcase")}
     assert open_ones == {
-        "verdict": [], "consistent": ["unknown"], "no deadlock": ["unknown"],
-        "everybody_commits": ["not reached so far"], "everybody_aborts": ["not reached so far"],
-    }  # fmt: skip
+        "verdict": [],
+        "consistent": ["unknown"],
+        "no deadlock": ["unknown"],
+        "everybody_commits": ["not reached so far"],
+        "everybody_aborts": ["not reached so far"],
+    }
     assert (suite.get("tests"), suite.get("skipped")) == ("5", "4")
 
 

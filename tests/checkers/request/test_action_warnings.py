@@ -68,8 +68,11 @@ def test_an_action_that_is_never_enabled_is_a_warning(model: Path, capsys: pytes
 @pytest.mark.parametrize(("never", "code"), [('["never"]', 0), ("[]", 16), ('["never", "far"]', 15)])
 def test_a_gate_judges_the_actions_that_it_lists(never: str, code: int, model: Path) -> None:
     gate = model.with_name("gate.toml")
-    gate.write_text(f'[[check]]\nmodel = "bounded.py"\nengine = "reference"\naccept_clipping = true\nexpect = "pass"\n'
-                    f"never_taken = {never}\n", encoding="utf-8")  # fmt: skip
+    gate.write_text(
+        f'[[check]]\nmodel = "bounded.py"\nengine = "reference"\naccept_clipping = true\nexpect = "pass"\n'
+        f"never_taken = {never}\n",
+        encoding="utf-8",
+    )
     assert main(["gate", str(gate), "-j1"]) == code
 
 

@@ -58,8 +58,10 @@ def test_a_property_that_a_variant_makes_true_is_vacuous(
     record = json.loads((tmp_path / "out.json").read_text())
     assert record["replaced"] == {"leader_in_isr": "core"}
     assert {p["name"]: p["status"] for p in record["properties"]} == {
-        "leader_in_isr": "vacuous", "isr_within_replicas": "holds", "isr_never_empty": "holds",
-    }  # fmt: skip
+        "leader_in_isr": "vacuous",
+        "isr_within_replicas": "holds",
+        "isr_never_empty": "holds",
+    }
 
 
 EMPTIED = """
@@ -167,8 +169,11 @@ def test_a_variant_of_another_file_s_variant(tmp_path: Path, monkeypatch: pytest
         sys.modules.pop("between_models", None)
     assert result.replaced == {"added": "between_models", "isr_never_empty": "core"}
     assert {p.name: p.status for p in result.properties} == {
-        "added": "vacuous", "isr_never_empty": "vacuous", "isr_within_replicas": "holds", "leader_in_isr": "holds",
-    }  # fmt: skip
+        "added": "vacuous",
+        "isr_never_empty": "vacuous",
+        "isr_within_replicas": "holds",
+        "leader_in_isr": "holds",
+    }
 
 
 @pytest.mark.parametrize(

@@ -292,8 +292,10 @@ def test_a_model_and_its_variant_in_one_run(order: tuple[str, str], pytester: py
     on, as nothing is fair.
     """
     pytester.makepyfile(stops=STOPS, sooner=STOPS_SOONER)
-    unfair = {f"{name}_unfairly": text.replace(', fair="weak"', "") for name, text in
-              (("stops", STOPS), ("sooner", STOPS_SOONER.replace("stops", "stops_unfairly")))}  # fmt: skip
+    unfair = {
+        f"{name}_unfairly": text.replace(', fair="weak"', "")
+        for name, text in (("stops", STOPS), ("sooner", STOPS_SOONER.replace("stops", "stops_unfairly")))
+    }
     pytester.makepyfile(**unfair)
     names = [*order, *(f"{name}_unfairly" for name in order)]
     ran = pytester.runpytest_subprocess(*ON, "--reassure", *(f"{name}.py" for name in names))

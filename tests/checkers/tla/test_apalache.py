@@ -107,8 +107,10 @@ def test_an_alias_stands_after_those_that_it_mentions(tmp_path: Path) -> None:
         "@typeAlias: inner = { count: Int, on: Bool, last: $message };"
     )
     assert {n: kind for n, kind in annotations(text).items() if n.startswith("No")} == {
-        "Nodes": "Int", "None": "Int", "NoMessage": "$message",
-    }  # fmt: skip
+        "Nodes": "Int",
+        "None": "Int",
+        "NoMessage": "$message",
+    }
     assert "    \\* Where an optional message is not there; a model value.\n    NoMessage\n" in text
     assert "\n    NoMessage = None\n" in made.cfg
     assert "\\cup {NoMessage}" in text
@@ -215,9 +217,12 @@ def test_what_has_two_types_is_an_error(body: Term, error: str) -> None:
 
 def test_a_none_has_the_type_of_its_place() -> None:
     places = {
-        "x": NONE, "s": NONE, "r": Term("record", (NONE,), ("a",)), "y": Term("put", (atom("y"), X, NONE)),
+        "x": NONE,
+        "s": NONE,
+        "r": Term("record", (NONE,), ("a",)),
+        "y": Term("put", (atom("y"), X, NONE)),
         "f": call("Head", Term("tuple", (NONE, atom("1")))),
-    }  # fmt: skip
+    }
     kinds = {"x": "Int", "s": "Set(Int)", "y": "(Int -> Str)", "r": "{ a: Bool }", "f": "Int"}
     definitions = numbered([Definition(f"of_{n}", (), infix("=", atom(n), term)) for n, term in places.items()])
     found = Inference(definitions, {n: read_type(t, {}) for n, t in kinds.items()}, [])

@@ -72,11 +72,14 @@ def test_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
         ("16 distinct", "15 distinct", "  distinct states: ours 16, TLC's 15"),
         ("97 states generated", "98 states generated", "  generated states: ours 97, TLC's 98"),
         ("search is 8", "search is 9", "  depth: ours 8, TLC's 9"),
-        ('"goal_not_reached", 6', '"goal_not_reached", 5',
-         "  goal_not_reached: ours violated: 7 states, TLC's violated: 6 states"),
+        (
+            '"goal_not_reached", 6',
+            '"goal_not_reached", 5',
+            "  goal_not_reached: ours violated: 7 states, TLC's violated: 6 states",
+        ),
         ('<<"reassure", "goal_not_reached", 6>>\n', "", "  goal_not_reached: ours violated: 7 states, TLC's holds"),
     ],
-)  # fmt: skip
+)
 def test_a_difference_is_exit_code_19(
     old: str, new: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -130,8 +130,10 @@ def test_traces_are_the_shortest_and_replay(tmp_path: Path, capsys: pytest.Captu
     assert "24 states of both, 0 of before alone, 8 of after alone" in out
     data = json.loads(record.read_text())
     assert (data["verdict"], data["exit_code"], data["diff"]["verdict"]) == (
-        "expectation-mismatch", 15, "different behaviour",
-    )  # fmt: skip
+        "expectation-mismatch",
+        15,
+        "different behaviour",
+    )
     (step,) = data["diff"]["steps"]
     assert (step["only"], step["action"], step["steps"], step["depth"]) == ("after", "grow", 7, 4)
     assert reported(capsys, "replay", step["trace"], f"--model={after}")[:2] == (

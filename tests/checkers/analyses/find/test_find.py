@@ -78,9 +78,12 @@ def test_a_budget_that_ends(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_model_or_an_expression_that_raises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = written(tmp_path, GROWING.replace("s.n + 1", "0 if min(s.alive) == Node(0) else 1").replace(
-        "require(s.alive != NOBODY and s.n < 2)", "require(s.n < 2)"
-    ))  # fmt: skip
+    path = written(
+        tmp_path,
+        GROWING.replace("s.n + 1", "0 if min(s.alive) == Node(0) else 1").replace(
+            "require(s.alive != NOBODY and s.n < 2)", "require(s.n < 2)"
+        ),
+    )
     record = tmp_path / "r.json"
     code, out, _ = said(capsys, "find", path, "s.n == 3", f"--json={record}", f"--trace-dir={tmp_path}")
     assert code == 150

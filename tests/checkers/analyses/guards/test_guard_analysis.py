@@ -251,12 +251,15 @@ def up(s: State, c: Config) -> State:
     require((s.x and s.y) and c.flag)
     return replace(s, n=2)
 """
-    assert guards_of(tmp_path, text) == (0, {
-        ("flip", "s.n == 0"): ("redundant", ()),
-        ("up", "s.x"): ("redundant", ()),
-        ("up", "s.y"): ("load-bearing", ("small",)),
-        ("up", "c.flag"): ("redundant", ()),
-    })  # fmt: skip
+    assert guards_of(tmp_path, text) == (
+        0,
+        {
+            ("flip", "s.n == 0"): ("redundant", ()),
+            ("up", "s.x"): ("redundant", ()),
+            ("up", "s.y"): ("load-bearing", ("small",)),
+            ("up", "c.flag"): ("redundant", ()),
+        },
+    )
 
 
 def test_a_guard_of_a_helper_is_one_guard(tmp_path: Path) -> None:
@@ -423,10 +426,10 @@ def up(s: State) -> State:
     require(s.n < 1)
     return replace(s, n=s.n + 1)
 """
-    assert guards_of(tmp_path, text) == (5, {
-        ("up", "refuse()"): ("undecided", ()),
-        ("up", "s.n < 1"): ("load-bearing", ("small",)),
-    })  # fmt: skip
+    assert guards_of(tmp_path, text) == (
+        5,
+        {("up", "refuse()"): ("undecided", ()), ("up", "s.n < 1"): ("load-bearing", ("small",))},
+    )
     _, out, _ = said(capsys, "guards", str(tmp_path / "small.py"))
     assert "refuse()  undecided: not analysed: without it Python would run what follows it" in out
 

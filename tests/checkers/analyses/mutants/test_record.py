@@ -68,8 +68,10 @@ def test_a_plan_for_every_model(plans: Plans) -> None:
     assert plans.plans["core"] == MutantPlan("core", (), 7, 100, 3)
     assert plans.plans["kraft"] == MutantPlan("kraft", ("brokers=4", "unclean=off", "flag=true"), 9, 100, 3)
     assert [plans.reason(*asked, {}) for asked in (("kraft", "a"), ("core", "a"), ("core", "c"))] == [
-        "it has none", "", "nobody has"
-    ]  # fmt: skip
+        "it has none",
+        "",
+        "nobody has",
+    ]
     assert plans.excused("kraft", {}) == {"a", "b", "c"}
     assert plans.excused("core", {}) == {"c"}
 
@@ -199,8 +201,11 @@ def test_the_page_lists_survivors_and_what_is_unexercised(plans: Plans) -> None:
 
 def test_the_page_says_which_bound_hides_a_mutant(plans: Plans) -> None:
     """What a wider search gave up on is not told from the model."""
-    notes = {"killed": "with brokers=4: killed: a (6 states)", "equivalent": "the same with brokers=4",
-             "undecided": "with brokers=4: undecided: 200,000 states"}  # fmt: skip
+    notes = {
+        "killed": "with brokers=4: killed: a (6 states)",
+        "equivalent": "the same with brokers=4",
+        "undecided": "with brokers=4: undecided: 200,000 states",
+    }
     equivalent = [replace(SURVIVOR, verdict=verdict, note=note) for verdict, note in notes.items()]
     records = {"core": record(counts={"killed": 4, "equivalent": 3}, equivalent=equivalent, wider=[["brokers=4"]])}
     text = page(plans, records, "examples", ["core"])

@@ -142,8 +142,10 @@ def test_stories_0_rebuilds_none(
     assert "  one_is_alive    violated (by a run of 4 states; its trace is left out (--stories 0))\n" in out
     rows = json.loads(record.read_text(encoding="utf-8"))["properties"]
     assert {row["name"]: (row["status"], row["depth"]) for row in rows} == {
-        "two_are_alive": ("violated", 3), "one_is_alive": ("violated", 4), "the_last_stays": ("violated", 4),
-    }  # fmt: skip
+        "two_are_alive": ("violated", 3),
+        "one_is_alive": ("violated", 4),
+        "the_last_stays": ("violated", 4),
+    }
     assert [level for level, _ in looked_at] == [4, 3]
 
 

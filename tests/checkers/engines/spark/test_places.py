@@ -258,8 +258,10 @@ def test_a_sweep_from_a_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         task = sweep.shipped(sweep.SweepTask(model, None, SearchOptions(), False, True))
         found = sweep._beside(archive, task, (("goal", "3"),))
         assert (found["verdict"], found["stats"]["distinct"], list(found["texts"])) == (
-            "safety-violation", 16, ["goal_not_reached"],
-        )  # fmt: skip
+            "safety-violation",
+            16,
+            ["goal_not_reached"],
+        )
     (program,) = temporary.iterdir()
     assert program.name.startswith(f"{temporary_folders.prefix()}program-") and program.stat().st_mode & 0o077 == 0
     assert [p.name for p in program.iterdir()] == ["reassure"]

@@ -153,8 +153,10 @@ def test_a_broker_whose_directory_failed_may_lose_its_partitions() -> None:
         ([record(NEXT + 1, "BrokerRegistrationChange", NEXT, brokerId=1001, logDirs=[])], 0),
     ):
         assert len([f for f in audited([*BEFORE, shrunk, *news]).findings if f.kind == "rule"]) == expected
-    registered = [dataclasses.replace(r, data={**r.data, "logDirs": ["A", "B"]}) if r.kind == "RegisterBroker" else r
-                  for r in BEFORE]  # fmt: skip
+    registered = [
+        dataclasses.replace(r, data={**r.data, "logDirs": ["A", "B"]}) if r.kind == "RegisterBroker" else r
+        for r in BEFORE
+    ]
     for left, impaired in ((["A"], {1001}), (["A", "B", "C"], set())):
         history = ClusterHistory()
         news = [record(NEXT + 1, "BrokerRegistrationChange", NEXT, brokerId=1001, logDirs=left)]

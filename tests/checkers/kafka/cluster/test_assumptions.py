@@ -61,9 +61,7 @@ class PlayedBrokers:
 BOTH = {(1, ""): 5000, (2, "deleted"): 5000}
 AGAIN = {(1, ""): 5000, (2, "deleted"): 5000, (2, ""): 310}
 GONE = {(1, ""): 5000, (2, ""): 310}
-REMOVED: Changes = {
-    "reassign 1": {"logs_now": BOTH}, "reassign 2": {"logs_now": AGAIN}, "wait 3": {"logs_now": GONE},
-}  # fmt: skip
+REMOVED: Changes = {"reassign 1": {"logs_now": BOTH}, "reassign 2": {"logs_now": AGAIN}, "wait 3": {"logs_now": GONE}}
 KILLED: Changes = {"kill 1": {"unfenced_now": {1, 3}}, "start 1": {"unfenced_now": {1, 2, 3}}}
 CAUGHT_UP: Changes = {
     "begin 1": {"isr": {1}, "logs_now": {(1, ""): 5000}},
@@ -72,8 +70,10 @@ CAUGHT_UP: Changes = {
 }
 BELOW: Changes = {"kill 1": {"isr": {1}}, "produce 1": {"logs_now": {(1, ""): 5100, (2, ""): 5000}}}
 DEPOSED: Changes = {
-    "pause 1": {"leader": 2}, "resume 1": {"isr": {1, 2}}, "rest 1": {"logs_now": {(1, ""): 100, (2, ""): 100}},
-}  # fmt: skip
+    "pause 1": {"leader": 2},
+    "resume 1": {"isr": {1, 2}},
+    "rest 1": {"logs_now": {(1, ""): 100, (2, ""): 100}},
+}
 OLD, NEW, AGAIN_3 = (IsrRequest({1: 12, 2: 13}, "INELIGIBLE_REPLICA"), IsrRequest({1: 12, 2: 70}, "NONE"), {2: 70})
 OF_3 = IsrRequest({1: 12, 3: 14}, "NONE")
 KNOWN: Changes = {
@@ -83,9 +83,11 @@ KNOWN: Changes = {
     "release 1": {"isr": {1, 2, 3}, "requests": [OF_3, NEW]},
 }
 ON_ITS_WAY: Changes = {
-    "begin 1": {"isr": {1}}, "throttle 2": {"held": 1}, "start 1": {"epochs": AGAIN_3},
+    "begin 1": {"isr": {1}},
+    "throttle 2": {"held": 1},
+    "start 1": {"epochs": AGAIN_3},
     "release 1": {"isr": {1, 2}, "requests": [OLD, NEW]},
-}  # fmt: skip
+}
 BOTH_FULL = {(1, ""): 5000, (2, ""): 5000}
 REFUSED: Changes = {
     "begin 1": {"isr": {1}, "logs_now": {(1, ""): 5000}},
@@ -94,14 +96,18 @@ REFUSED: Changes = {
 }
 GONE_ALL = RecordCounts(100, 0, 100, 0, 0)
 LATE: Changes = {
-    "begin 1": {"isr": {1}}, "throttle 2": {"held": 1}, "kill 2": {"unfenced_now": {1, 3}},
+    "begin 1": {"isr": {1}},
+    "throttle 2": {"held": 1},
+    "kill 2": {"unfenced_now": {1, 3}},
     "start 2": {"epochs": AGAIN_3, "unfenced_now": {1, 2, 3}, "logs_now": {(1, ""): 5000, (2, ""): 0}},
     "resume 1": {"isr": {1, 2}, "requests": [OLD, NEW]},
-}  # fmt: skip
+}
 LOST: Changes = {
-    **LATE, "pause 1": {"leader": 2}, "release 1": {"isr": {1, 2}},
+    **LATE,
+    "pause 1": {"leader": 2},
+    "release 1": {"isr": {1, 2}},
     "resume 1": {"counts": GONE_ALL, "requests": [IsrRequest({1: 12, 2: -1}, "NONE")]},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
