@@ -25,6 +25,7 @@ from pathlib import Path
 from reassure.checkers.cli.main import main as command
 from reassure.checkers.request.import_file import forget_files
 
+CHECKOUT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"# ([a-z_]+(?:/[a-z_]+)*\.[a-z]+)$")
 NEW = re.compile(r"^\$ reassure new (\w+)$", re.MULTILINE)
@@ -163,11 +164,13 @@ def output(words: list[str]) -> str:
 
 def _steady(printed: str) -> str:
     """What was printed, without what changes from run to run."""
+    for folder_name in (os.getcwd(), str(CHECKOUT)):
+        printed = printed.replace(folder_name + os.sep, "")
     text = TIMES.sub("...", printed.replace("\r", ""))
     text = CHOICES.sub("(choose from ...)", text)
     text = LEMMAS.sub("an inductive invariant of ... lemmas\n  ...\n", text)
     text = re.sub(r"^\d+ lemmas hold", "... lemmas hold", text, flags=re.MULTILINE)
-    return "\n".join(line.rstrip() for line in text.replace(os.getcwd() + os.sep, "").splitlines())
+    return "\n".join(line.rstrip() for line in text.splitlines())
 
 
 def agrees(shortened: str, printed: str) -> bool:

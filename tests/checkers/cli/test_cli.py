@@ -135,27 +135,7 @@ def test_a_property_of_no_step_does_not_hold(tmp_path: Path, capsys: pytest.Capt
     assert (code, "not applicable here: st" in out) == (0, True), out + err
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("x = 1\n", "defines no `MODEL"),
-        ("import no_such_module\n", "ModuleNotFoundError"),
-        ("def f(:\n", "SyntaxError"),
-        ("from reassure import Model\nMODEL = Model.of(__name__, state=int, config=int)\n", "no initial state"),
-    ],
-)
-def test_a_file_that_is_no_model(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = said(capsys, "check", model_file(tmp_path, text))
-    assert (code, message in err) == (150, True), err
-
-
 SMALL = "from reassure.models.examples import die_hard\nMODEL = die_hard.MODEL.without('goal_not_reached')\n"
-
-
-def test_a_file_that_ends_the_interpreter_is_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for ended in ("SystemExit(0)", "GeneratorExit", "type('Skipped', (BaseException,), {})"):
-        code, _, err = said(capsys, "check", model_file(tmp_path, f"raise {ended}\n"))
-        assert (code, err.count("cannot be imported"), len(err.splitlines())) == (150, 1, 1), err
 
 
 @pytest.mark.parametrize("name", ["json.py", "llvmlite.py", "queue.py", "core.py", "my.idea.py", "my-idea.py"])
@@ -213,16 +193,6 @@ def test_record_of_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert (record["exit_code"], record["complete"], record["verdict"]) == (151, False, "config-error")
     assert "3 to 12" in record["stopped_because"]
     assert [p.name for p in tmp_path.iterdir()] == ["f.json"]
-
-
-@pytest.mark.parametrize(
-    "words", [["check"], ["check", "core", "--engine", "magic"], ["check", "core", "--depth=0"], ["chekc", "core"]]
-)
-def test_record_of_a_wrong_command_line(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "f.json"
-    assert said(capsys, *words, "--json", str(path))[0] == 64
-    record = json.loads(path.read_text())
-    assert (record["exit_code"], record["complete"], record["verdict"]) == (64, False, "usage")
 
 
 def test_a_command_that_fails_leaves_no_empty_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,54 +27,6 @@ from tests.helpers.raising_model import ACTION, written
 ROOT = Path(__file__).parents[3]
 
 
-GATE = """
-[[check]]
-model = "die_hard"
-engine = "reference"
-expect = "{expect}"
-{more}
-"""
-
-
-@pytest.mark.parametrize(
-    ("expect", "more", "code"),
-    [
-        ("safety-violation", "", 0),
-        ("safety-violation", "violated = { goal_not_reached = 7 }\npin = { distinct = 16 }", 0),
-        ("pass", "", 15),
-        ("safety-violation", 'violated = ["other"]', 15),
-        ("safety-violation", "violated = { goal_not_reached = 6 }", 17),
-        ("safety-violation", "pin = { distinct = 17 }", 17),
-        ("perhaps", "", 64),
-        ("pass", "colour = 1", 64),
-        ("pass", "pin = { speed = 1 }", 64),
-        ("pass", "set = { goal = 9 }", 151),
-        ("config-error", "set = { goal = 9 }", 0),
-        ("safety-violation", 'budget = "60s"', 0),
-        ("safety-violation", 'budget = "soon"', 64),
-        ("safety-violation", "budget = true", 64),
-        ("safety-violation", "depth = 0", 64),
-        ("safety-violation", 'property = "goal_not_reached"', 64),
-        ("safety-violation", 'property = ["goal_not_reached", "gaol"]', 6),
-        ("safety-violation", 'accept_clipping = "no"', 64),
-        ("safety-violation", "violated = [1]", 64),
-        ("safety-violation", 'violated = { goal_not_reached = "7" }', 64),
-        ("safety-violation", "name = 3", 64),
-        ("safety-violation", 'unreached = ["far"]', 15),
-    ],
-)
-def test_gate(expect: str, more: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, record, junit = tmp_path / "g.toml", tmp_path / "g.json", tmp_path / "g.xml"
-    path.write_text(GATE.format(expect=expect, more=more))
-    got, out, err = said(capsys, "gate", str(path), "--json", str(record), "--junit", str(junit))
-    assert got == code, out + err
-    assert record.is_file()
-    assert json.loads(record.read_text())["exit_code"] == code
-    if code != 64:
-        assert junit.read_text().count("<testsuite ") == 1
-        assert ("<failure" in junit.read_text()) == (code in (15, 17))
-
-
 def test_an_expected_violation_hides_no_vacuous_cover(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
     cut = text.index("MODEL =")

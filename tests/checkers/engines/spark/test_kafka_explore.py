@@ -124,21 +124,6 @@ def test_without_java_spark_is_refused_in_a_line(
     assert said.err == "reassure: Spark needs Java 17 or later, and there is none\n"
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--master", "local[2]"], "--master is for --engine spark"),
-        (["--partitions", "2"], "--partitions is for --engine spark"),
-        (["--engine", "spark", "--jvms", "2"], "--jvms is for --engine local"),
-    ],
-)
-def test_options_of_the_other_engine_are_refused(
-    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["kafka", "explore", "--brokers", "2", *options]) == Exit.USAGE.value
-    assert said in capsys.readouterr().err
-
-
 def test_a_search_here_that_is_out_of_time_is_partial() -> None:
     found = explore(class_path("4.4.0"), SCOPE, 1, ExploreLimits(budget=1e-6), QUIET)
     assert found.stopped.reason is StopReason.BUDGET and found.steps == 0

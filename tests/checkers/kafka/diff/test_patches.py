@@ -101,37 +101,7 @@ def test_a_scope_that_was_cut_short_is_not_made_good_by_the_next(monkeypatch: py
     assert (outcome.record()["sha256"], outcome.record()["comment"]) == (["ab"], "why")
 
 
-@pytest.mark.parametrize("fewest", ["1", "4"])
-def test_the_fewest_brokers_are_from_two_to_the_most(fewest: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["kafka", "patches", "x", "--brokers", "3", "--fewest-brokers", fewest]) == Exit.USAGE.value
-    text = f"--fewest-brokers {fewest} is not from 2 to --brokers, which is 3"
-    assert capsys.readouterr().err == f"reassure: {text}\n"
-
-
 def test_what_is_no_folder_of_patches_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kafka_sources("4.3.1")
     assert main(["kafka", "patches", str(tmp_path)]) == Exit.USAGE.value
     assert capsys.readouterr().err == f"reassure: {tmp_path} has no file *.patch or *.diff\n"
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--brokers", "7"], "--brokers has 7 brokers; Kafka's controller is driven with 6 at most"),
-        (
-            ["--brokers", "5", "--configuration", "changes"],
-            "--brokers 5: changes of settings are searched with 4 brokers",
-        ),
-        (
-            ["--brokers", "5", "--events", "cordon"],
-            "--brokers 5: changes of settings are searched with 4 brokers at most",
-        ),
-        (["--min-isr", "128"], "--min-isr 128 is more than 127"),
-        (["--replicas", "3"], "--replicas 3 is more than the 2 brokers that are tried first"),
-    ],
-)
-def test_bounds_without_room_are_a_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    patch = FOLDER / "fault-06-cancellation-unchecked.patch"
-    assert main(["kafka", "patches", str(patch), *words]) == Exit.USAGE.value
-    err = capsys.readouterr().err
-    assert message in err and err.count("\n") == 1

@@ -322,25 +322,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "a search of all states (" in out and out.splitlines()[-1].startswith("again: ")
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (
-            ("check", "two_phase_commit", "--engine=reference"),
-            "--symmetry is for --engine native and spark, not for reference",
-        ),
-        (("check", "two_phase_commit", "--engine=spark", "--out=run"), "--out and --resume keep the states and steps"),
-        (("check", "two_phase_commit", "--dump-kernel"), "leave out --symmetry"),
-        (("check", "die_hard"), "its states hold no ids"),
-        (("check", "two_phase_commit", "--set=managers=1"), "there is one Manager"),
-        (("graph", "two_phase_commit"), "unrecognized arguments: --symmetry=on"),
-    ],
-)
-def test_refused(words: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = said(capsys, *words, "--symmetry=on")
-    assert (code, says in err) == (Exit.USAGE.value, True), err
-
-
 # -- models that come with the project ---------------------------------------------------------------------------------
 
 
