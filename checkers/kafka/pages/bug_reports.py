@@ -1,7 +1,4 @@
-"""A report for Kafka's developers of each finding, made from the ledger, the runs, the tests and the measurements.
-
-`reassure kafka report` adds what needs Kafka's own text (`checkers.kafka.reports`).
-"""
+"""A report for Kafka's developers of each finding, made from the ledger, the runs, the tests and the measurements."""
 
 from __future__ import annotations
 
@@ -65,9 +62,7 @@ def _report(number: int, cases: list[Case], record: FindingsRecord, measured: li
         parts.append(f"**Tests**, methods of `ReplicationControlManagerTest` that fail: {', '.join(tests)}.")
     parts.append(
         f"**To repeat it on real brokers**: `reassure kafka cluster` with [the run]({trace}), or "
-        f"[a script]({BY_HAND}#{findings.anchor(number, headline)}) that needs Kafka's shell tools alone. "
-        f"`reassure kafka report {headline.claim} --out DIR` writes this report for a release, with the script and a "
-        "diff of fix and test that `git apply` takes."
+        f"[a script]({BY_HAND}#{findings.anchor(number, headline)}) that needs Kafka's shell tools alone."
     )
     return "\n\n".join(parts) + "\n"
 
