@@ -43,7 +43,7 @@ def symmetry(
             continue  # nothing can be renamed
         if mode == "any-order" and isinstance(found, CheckResult) and found.stats.clipped:
             continue  # of a step that the model does not take, perhaps
-        if mode == "any-order" and _ended_by_added_states(whole, found):
+        if mode == "any-order" and _differ_by_added_steps(whole, found):
             if contradicted := sorted(_answers(whole) & _opposites(_answers(found))):
                 yield Difference(name, f"{mode}: another verdict", str(contradicted))
             continue
@@ -69,9 +69,10 @@ def _searched(subject: Subject, mode: str, check: Engine, named: list[str]) -> C
         return "it raises"
 
 
-def _ended_by_added_states(whole: CheckResult | str, found: CheckResult | str) -> bool:
-    """The depth ended only the search that forgets the order: what it adds is deeper than all states of the model."""
-    return isinstance(whole, CheckResult) and isinstance(found, CheckResult) and whole.complete and not found.complete
+def _differ_by_added_steps(whole: CheckResult | str, found: CheckResult | str) -> bool:
+    """The depth ended one of the searches alone: the steps that the one without order adds lead deeper than all states
+    of the model, or sooner to all of them."""
+    return isinstance(whole, CheckResult) and isinstance(found, CheckResult) and whole.complete != found.complete
 
 
 def _answers(result: CheckResult | str) -> set[tuple[str, bool]]:

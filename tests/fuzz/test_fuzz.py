@@ -6,6 +6,7 @@ import ast
 import itertools
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from tests.fuzz.directed import DIRECTED, NEVER, Directed, step
 from tests.fuzz.faults import FAULTS
 from tests.fuzz.generate import Source, generate
 from tests.fuzz.shrink import shrunk
+from tests.fuzz.subject import Subject
 from tests.fuzz.tastes import tastes
 from tests.fuzz.worker import Answer, Worker, judged
 
@@ -159,8 +161,24 @@ DEEPER = Directed(
 """All states are initial ones. Where any id may be the lowest, the action takes a step more than that."""
 
 
-def test_any_order_may_add_states_below_the_last_ones_of_the_model(folder: Path) -> None:
-    said = answer(DEEPER.source(LANGUAGE, "deeper"), 1, list(DEEPER.checks), folder)
+SOONER = Directed(
+    "x: frozenset[N]",
+    "every(N, c)",
+    "@action(who='w')\ndef out(s: State, o: N) -> State:\n    return replace(s, x=s.x - {min(s.x, default=o)})\n\n"
+    "@action(who='w')\ndef back(s: State, o: N) -> State:\n    return replace(s, x=s.x | {o})\n"
+    + NEVER.format("len(s.x) > 0"),
+    ("symmetry",),
+)
+"""A set without its lowest member, again and again: of each size there is one soon, and the others come later."""
+
+
+@pytest.mark.parametrize(("directed", "depth"), [(DEEPER, None), (SOONER, 4)])
+def test_any_order_may_end_below_or_above_the_last_states_of_the_model(
+    directed: Directed, depth: int | None, folder: Path
+) -> None:
+    """`depth`: at which the search of classes has all states, and that of the model's has not."""
+    with patch.object(Subject, "depth", depth) if depth else nullcontext():
+        said = answer(directed.source(LANGUAGE, f"ends_{depth}"), 1, list(directed.checks), folder)
     assert (said.differences, said.refused) == ((), "")
 
 
