@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from reassure.checkers.engines.reference import search as reference
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.request.declared import repro
 from reassure.checkers.request.engine_results import EngineResult
 from reassure.checkers.request.options import (
     DEFAULT_ENGINE,
@@ -24,9 +23,9 @@ from reassure.checkers.request.options import (
 from reassure.checkers.request.prepare import Prepared, must_match, prepare
 from reassure.checkers.request.result import CheckResult
 from reassure.checkers.request.run_identity import RunIdentity
-from reassure.checkers.request.shared_options import CHECK, PROVE, SIMULATE
+from reassure.checkers.request.shared_options import CHECK, PROVE, SIMULATE, repro
 from reassure.checkers.request.vacuity import vacuous_claims
-from reassure.checkers.traces.expression_claims import ExpressionClaims
+from reassure.checkers.traces.format_value import ExpressionClaims
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, ModelError

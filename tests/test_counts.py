@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -15,8 +17,16 @@ PROTOCOLS = frozenset({"run", "check", "main"})
 """What modules of one kind have under one name: commands, engines, programs."""
 MOST = {"fmt: skip": 172, "monkeypatch.setattr": 252, "dict[str, Any]": 434}
 """Lines that have a text, in `checkers/`, `spec/` and `tests/`."""
-SMALL, MOST_SMALL = 25, 47
+SMALL, MOST_SMALL = 25, 24
 """Lines of code that a module should have, and modules that have fewer; a model is one module, however small."""
+MOST_LOADED = {"core": 112, "kraft": 133}
+"""Modules of this project that `check` of a model loads, the model's own among them."""
+LOADED = """
+import sys
+from reassure.checkers.cli.main import main
+main(["check", sys.argv[1], "--quiet"])
+print(sum(name.startswith("reassure.") for name in sys.modules))
+"""
 SAME_NAMES = """
 absolute agrees annotation answers applied beginning call call_text canonical cell changes command comparable compare
 compiled conclusion configurations conjuncts constant counted describe described digest entries exit_of explore export
@@ -73,6 +83,13 @@ def test_functions_of_two_rooms_have_two_names() -> None:
 def test_small_modules() -> None:
     sizes = [code_lines(path.read_text(encoding="utf-8")) for path in modules("checkers", "spec")]
     assert sum(0 < size < SMALL for size in sizes) <= MOST_SMALL
+
+
+@pytest.mark.parametrize(("model", "most"), MOST_LOADED.items())
+def test_modules_that_a_check_loads(model: str, most: int) -> None:
+    words = [sys.executable, "-c", LOADED, model]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert 90 < int(ran.stdout.splitlines()[-1]) <= most, ran.stderr
 
 
 def test_lines_of_code() -> None:

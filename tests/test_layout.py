@@ -254,7 +254,7 @@ SAYS_KAFKA = {
     "checkers/gate/gate_file.py": 1,
     "checkers/gate/kinds.py": 2,
     "checkers/ledger/pages.py": 6,
-    "checkers/ledger/summary.py": 4,
+    "checkers/ledger/integrity.py": 4,
     "checkers/ledger/verdicts.py": 1,
     "checkers/publish/__init__.py": 9,
     "checkers/publish/claim_pages.py": 1,

@@ -18,8 +18,7 @@ from reassure.checkers.console.parser import parse, record_among
 from reassure.checkers.machine import terminal
 from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.machine.only_answers import SIGNALS
-from reassure.checkers.machine.own_process import Interrupts
+from reassure.checkers.machine.own_process import SIGNALS, Interrupts
 from reassure.checkers.machine.terminal import PIPE, Console
 from reassure.checkers.request.run_identity import error_record
 from reassure.checkers.request.shared_options import QUIET

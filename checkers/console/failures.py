@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.machine.only_answers import ENDED
+from reassure.checkers.machine.own_process import ENDED
 from reassure.checkers.machine.stop import Interrupted
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.types import DomainError

@@ -1,26 +1,88 @@
-"""Files that a command reads and writes: failing before the search, not after it."""
+"""Files that a command reads and writes: failing before the search, not after it.
+
+The file of a trace that a command names: a path, or the short name of one of the project's traces.
+
+`K21/4.3` is the file of that name in the folder of the project's traces. `finding-1`, `K21`, and the releases that
+share a file with an older one, are in a table there (`publish/trace_pages.py` makes it).
+
+A trace of a folder, executed in plain Python.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
+import json
+import re
 import shlex
 import tempfile
+import time
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from reassure.checkers.console.commands import options_of
-from reassure.checkers.console.trace_files import picture_beside, trace_file
+from reassure.checkers.machine.atomic_files import did_you_mean
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.machine.missing_file import did_you_mean
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import Option
-from reassure.checkers.request.model_loader import names
+from reassure.checkers.request.model_loader import home, names
 from reassure.checkers.request.prepare import plain
-from reassure.checkers.traces.shown_by_trace import of_each_configuration
+from reassure.checkers.request.shared_options import Option
+from reassure.checkers.traces.properties_here import of_each_configuration
+from reassure.checkers.traces.replay import replay_trace
 from reassure.checkers.traces.without_model import ForeignTrace, foreign_trace
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceError, from_itf, read_itf
+
+NAMES = "names.json"
+SUFFIX = ".itf.json"
+NAME = re.compile(r"[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)?")
+SHOWN = 3
+
+
+def trace_file(named: Path, folder: Path | None = None) -> Path:
+    """The file of a trace: the path itself if there is something, else that of the short name.
+
+    folder: of the project's traces. `Failure` for a name that is not known, with the nearest ones.
+    """
+    name, traces = named.as_posix(), folder or project_traces()
+    if named.exists() or named.suffix == ".json" or not NAME.fullmatch(name):
+        return named
+    short_names = _short_names(traces)
+    if name in short_names:
+        return traces / short_names[name]
+    folder_of, by_case = name.partition("/")[0], {known.lower(): known for known in short_names}
+    near = [known for known in short_names if known.partition("/")[0] == folder_of][:SHOWN]
+    near = near or [by_case[each] for each in difflib.get_close_matches(name.lower(), by_case, n=SHOWN)]
+    meant = f"; the nearest are {', '.join(near)}" if near else did_you_mean(named)
+    raise Failure(Exit.USAGE, f"{named}: No such file or directory, and no trace has this name{meant}")
+
+
+def picture_beside(trace: str) -> str:
+    """The file of a trace's picture: it lies beside the trace and has its name, with `.svg` for `.itf.json`."""
+    return trace.removesuffix(SUFFIX) + ".svg"
+
+
+def is_short_name(name: str) -> bool:
+    """Whether one of the project's traces has this name."""
+    return name in _short_names(project_traces())
+
+
+def project_traces() -> Path:
+    """The folder of the project's traces."""
+    return home().resolve().parent / "counterexamples"
+
+
+@cache
+def _short_names(folder: Path) -> dict[str, str]:
+    """The files of the project's traces, from their folder, by short name."""
+    files = (path.relative_to(folder).as_posix() for path in folder.glob(f"*/*{SUFFIX}"))
+    names = {file.removesuffix(SUFFIX): file for file in sorted(files)}
+    table = folder / NAMES
+    return json.loads(table.read_text(encoding="utf-8")) | names if table.is_file() else names
+
 
 STANDARD_OUTPUT = Path("-")
 GATE_FILE = Path("gate.toml")
@@ -177,3 +239,29 @@ def _file_of_a_model(named: str, found_by: Path) -> Path:
     if file is None:
         raise Failure(Exit.USAGE, f"{found_by} is of the model in {named}, which is not there; give --model")
     return file
+
+
+@dataclass(frozen=True)
+class ReplayedFile:
+    """One trace of a folder. stale: the model's text is another than when it was found."""
+
+    name: str
+    code: Exit
+    problem: str
+    stale: bool
+    seconds: float
+
+
+def replayed_file(path: Path, name: str, model: str | None, models: PreparedModels) -> ReplayedFile:
+    """Executes the trace of a file under each configuration that it is a run of. models: those prepared before."""
+    began, stale, code, problem = time.monotonic(), False, Exit.OK, ""
+    try:
+        for trace, bound, changed in read_traces(path, model, models):
+            stale |= bool(changed)
+            result = replay_trace(trace, bound, name)
+            if result.code is not Exit.OK:
+                code, problem = result.code, result.problem or result.open or result.lines[-1]
+                break
+    except Failure as failure:
+        code, problem = failure.code, str(failure).splitlines()[0]
+    return ReplayedFile(name, code, problem, stale, time.monotonic() - began)

@@ -14,7 +14,7 @@ from typing import Any
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.model_loader import find
-from reassure.checkers.request.run_record import RunRecord
+from reassure.checkers.request.run_identity import RunRecord
 
 BEAT = 0.3
 """Seconds between two looks at the files."""

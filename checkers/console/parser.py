@@ -1,18 +1,65 @@
-"""The command line: finds the command that is meant, and its parser."""
+"""The command line: finds the command that is meant, and its parser.
+
+Command lines that show what a command is for, printed below its help.
+
+Parsed arguments as the options of a run.
+"""
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import os
+import sys
 import textwrap
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
 
 from reassure import __version__, spec
 from reassure.checkers.console.commands import COMMANDS, GROUPS, CommandModule, command, options_of, subcommands
-from reassure.checkers.console.examples import EXAMPLES
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.request.declared import Option, repro
+from reassure.checkers.machine.terminal import message
+from reassure.checkers.request.options import SearchOptions, SparkOptions
+from reassure.checkers.request.shared_options import OF_SPARK, Option, repro
+
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "models": ("reassure models", "reassure models core", "reassure models my_idea.py"),
+    "check": (
+        "reassure check my_idea.py --set clients=3",
+        "reassure check my_idea.py --invariant 'len(s.using) <= 1'",
+        "reassure check core --set brokers=6 --engine spark --out runs/core6",
+    ),
+    "simulate": ("reassure simulate my_idea.py --walks 100000 --depth 200",),
+    "prove": (
+        "reassure prove my_idea.py --property one_at_a_time --certificate proof.json",
+        "reassure prove core --any-number",
+    ),
+    "verify": ("reassure verify proof.json --model my_idea.py",),
+    "guards": ("reassure guards my_idea.py --property one_at_a_time",),
+    "mutants": ("reassure mutants my_idea.py --max 40",),
+    "fairness": ("reassure fairness my_idea.py",),
+    "diff": ("reassure diff my_idea.py my_change.py",),
+    "find": ("reassure find my_idea.py 's.holder is None and len(s.using) == 1'",),
+    "stuck": ("reassure stuck my_idea.py --property everybody_is_served",),
+    "sweep": ("reassure sweep my_idea.py --set clients=2,3,4",),
+    "traces": ("reassure traces my_idea.py --cover guards --out suite",),
+    "replay": ("reassure replay traces/my_idea--one_at_a_time.itf.json --model my_idea.py",),
+    "show": ("reassure show traces/my_idea--one_at_a_time.itf.json --model my_idea.py --format html --out run.html",),
+    "explore": ("reassure explore my_idea.py", "reassure explore my_idea.py --out my_idea.html"),
+    "graph": ("reassure graph my_idea.py --by s.holder --out holders.html",),
+    "lint": ("reassure lint my_idea.py",),
+    "new": ("reassure new my_idea",),
+    "query": ("reassure query runs/core6 'select * from levels'",),
+    "export": ("reassure export my_idea.py --to tla --out tla",),
+    "validate": ("reassure validate my_idea.py observed.jsonl --hidden 'lose,crash'",),
+    "audit": ("reassure audit __cluster_metadata-0 --html audit.html",),
+    "plan": ("reassure plan --cluster cluster.json --current current.json --proposed proposed.json",),
+    "claims": ("reassure claims K9", "reassure claims --format html > claims.html"),
+    "gate": ("reassure gate --changed", "reassure gate gate.toml --update"),
+    "completion": ('eval "$(reassure completion bash)"', "reassure completion fish | source"),
+}
+
 
 DESCRIPTION = (
     "Specification and model checking of protocols in plain Python: any protocol can be modelled; those of Kafka's "
@@ -160,3 +207,35 @@ def record_among(words: list[str]) -> Path | None:
     except argparse.ArgumentError:
         return None
     return file if isinstance(file, Path) else None
+
+
+def search_options(args: argparse.Namespace, **others: Any) -> SearchOptions:
+    """The options of a search by their names; of those that a command does not take, the default. others: in place."""
+    values = {**vars(args), "properties": getattr(args, "property", []), **others}
+    return SearchOptions(**{f.name: values[f.name] for f in fields(SearchOptions) if f.name in values})
+
+
+def spark_settings(args: argparse.Namespace) -> SparkOptions:
+    """The Spark settings of the options; `Failure` where they do not go together."""
+    out, resume = getattr(args, "out", None), getattr(args, "resume", None)
+    if getattr(args, "engine", "spark") != "spark":
+        for option in OF_SPARK:
+            if getattr(args, option, None):
+                raise Failure(Exit.USAGE, f"--{option.replace('_', '-')} is for --engine spark")
+    if out and resume:
+        raise Failure(Exit.USAGE, "--out begins a run and --resume continues one: give one of them")
+    return SparkOptions(
+        args.master or os.environ.get("MASTER") or SparkOptions.master,
+        getattr(args, "partitions", None),
+        out=out or resume,
+        resume=bool(resume),
+        data=not getattr(args, "no_data", False),
+        fingerprints=getattr(args, "fingerprints", False),
+        conf=dict(args.conf),
+    )
+
+
+def note(text: str) -> None:
+    """A remark on standard error, if there is one."""
+    if text:
+        print(message(text), file=sys.stderr)

@@ -9,20 +9,18 @@ import webbrowser
 from dataclasses import replace
 from pathlib import Path
 
-from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.files import itf_without_model
-from reassure.checkers.console.trace_files import trace_file
+from reassure.checkers.console.files import itf_without_model, trace_file
+from reassure.checkers.console.parser import search_options
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.pictures.html_page import foreign_page
-from reassure.checkers.request.argument_types import positive
-from reassure.checkers.request.declared import Option, pairs
 from reassure.checkers.request.model_loader import config_values
+from reassure.checkers.request.options import positive
 from reassure.checkers.request.prepare import prepare
-from reassure.checkers.request.shared_options import BUDGET, MEMORY, MODEL, SET, WORKERS
+from reassure.checkers.request.shared_options import BUDGET, MEMORY, MODEL, SET, WORKERS, Option, pairs
 from reassure.checkers.traces.named_path import follow, from_text, named_path, to_text
 from reassure.checkers.traces.without_model import NOT_CHECKED
 from reassure.spec.semantics.interpreter import BoundModel

@@ -10,8 +10,8 @@ from typing import Any
 from reassure.checkers.explorer.jobs import start_deaf
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.traces.format_value import values_along
 from reassure.checkers.traces.named_path import follow, from_text
-from reassure.checkers.traces.values_along import values_along
 
 PATIENCE = 10.0
 """Seconds that an answer may take, the first one with the start of the process."""

@@ -15,7 +15,7 @@ from reassure.checkers.traces.named_path import named
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.properties_here import violated_here
 from reassure.checkers.traces.render import told
-from reassure.checkers.traces.steps_format import to_steps
+from reassure.checkers.traces.replay import to_steps
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import Trace, TraceStep, to_itf
 

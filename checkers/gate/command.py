@@ -9,9 +9,8 @@ from pathlib import Path
 
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import Option
 from reassure.checkers.request.options import EXHAUSTIVE_ENGINES
-from reassure.checkers.request.shared_options import BUDGET, JOBS, JSON, TRACE_DIR
+from reassure.checkers.request.shared_options import BUDGET, JOBS, JSON, TRACE_DIR, Option
 
 OPTIONS = (
     Option("FILE", "the file of checks (default: gate.toml)", Path, Path("gate.toml"), nargs="?"),
@@ -47,11 +46,11 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         console.judges = False  # standard output is the schema
         console.print(json.dumps(schema(), indent=2))
         return Exit.OK
-    from reassure.checkers.gate import github
+    from reassure.checkers.gate import locations
     from reassure.checkers.gate.html_page import html_page
     from reassure.checkers.gate.junit import junit, junit_of_failure
+    from reassure.checkers.gate.locations import sarif
     from reassure.checkers.gate.run_gate import GateOptions, run_gate
-    from reassure.checkers.gate.sarif import sarif
     from reassure.checkers.machine.atomic_files import write_atomically, write_record
 
     options = GateOptions(args.engine, args.jobs, args.only, args.changed, args.budget, args.update, args.trace_dir)
@@ -69,5 +68,5 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         if path is not None:
             write_atomically(path, written(report))
     console.print(report.counts, style="bold")  # which no output that cannot be written follows
-    github.tell(report, console)
+    locations.tell(report, console)
     return report.exit

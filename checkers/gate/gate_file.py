@@ -26,17 +26,17 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.check import CheckRequest
-from reassure.checkers.console.gate_kind import GateKind
-from reassure.checkers.console.trace_files import is_short_name
+from reassure.checkers.console.commands import GateKind
+from reassure.checkers.console.files import is_short_name
 from reassure.checkers.gate import values
 from reassure.checkers.gate.kinds import DEFAULT_KIND, KINDS, kind_of, options, schema_of, takes
 from reassure.checkers.gate.values import Schema, described, fits
+from reassure.checkers.machine.atomic_files import did_you_mean
 from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, Failure
-from reassure.checkers.machine.missing_file import did_you_mean
-from reassure.checkers.request.declared import pairs
 from reassure.checkers.request.model_loader import own_file
 from reassure.checkers.request.options import DEFAULT_ENGINE, SearchOptions, seconds
-from reassure.spec.semantics.files import read_bytes
+from reassure.checkers.request.shared_options import pairs
+from reassure.spec.semantics.trace import read_bytes
 
 TO_DEPTH = ("check", "sweep", "kafka conform", "kafka diff")
 """Kinds whose searches pass to a depth."""

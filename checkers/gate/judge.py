@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from reassure.checkers.console.gate_kind import Record
+from reassure.checkers.console.commands import Record
 from reassure.checkers.gate.gate_file import PROPERTIES, Check
 from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.machine.stop import ENDED_EARLY, StopReason
 from reassure.checkers.machine.terminal import counted
 from reassure.checkers.request.result import RAISES, PropertyStatus
-from reassure.checkers.request.run_record import RunRecord
+from reassure.checkers.request.run_identity import RunRecord
 
 UNDECIDED = (PropertyStatus.UNKNOWN, PropertyStatus.NOT_CHECKED)
 INCONCLUSIVE, VACUOUS = VERDICTS[Exit.INCONCLUSIVE], VERDICTS[Exit.VACUOUS]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from reassure.checkers.console.gate_kind import Record
+from reassure.checkers.console.commands import Record
 from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.judge import Problem
 from reassure.checkers.gate.run_check import CheckOutcome

@@ -10,12 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.console.commands import command, options_of, subcommands
-from reassure.checkers.console.gate_kind import GateKind
+from reassure.checkers.console.commands import GateKind, command, options_of, subcommands
 from reassure.checkers.gate import values
 from reassure.checkers.gate.values import Schema
-from reassure.checkers.request import argument_types
-from reassure.checkers.request.declared import Option
+from reassure.checkers.request import options as argument_types
+from reassure.checkers.request.shared_options import Option
 
 RUN_BY_THE_GATE = frozenset({"json", "trace_dir", "quiet", "stories", "full", "workers", "witness"})
 """Options that the gate gives by itself, or that have no use in one."""

@@ -1,13 +1,23 @@
-"""`reassure gate`: the checks of a file, run in processes of their own, judged and reported in their order."""
+"""`reassure gate`: the checks of a file, run in processes of their own, judged and reported in their order.
+
+Answers of earlier runs, for `reassure gate --changed`.
+
+A check that was as expected keeps its record under a digest of all that the answer depends on (`answer_key`). Where
+something of that differs there is no such record, and the check runs. Never kept are answers that were cut short,
+failures, and answers during which a file was changed.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import json
 import os
 import time
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -15,17 +25,70 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.console.processes import in_processes
-from reassure.checkers.gate import last_records, update
-from reassure.checkers.gate.answer_key import Known
+from reassure.checkers.engines.native.translator import llvm
+from reassure.checkers.gate import update
 from reassure.checkers.gate.gate_file import Check, GateFile, read
 from reassure.checkers.gate.judge import judge
 from reassure.checkers.gate.kinds import DEFAULT_KIND
-from reassure.checkers.gate.run_check import KILLED, CheckOutcome, run_check, unanswered
+from reassure.checkers.gate.run_check import KILLED, CheckOutcome, Known, answer_key, run_check, unanswered
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
+from reassure.checkers.machine.own_files import own_folder, read_own
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.machine.stop import BY_USER
+from reassure.checkers.machine.stop import BY_USER, StopReason
 from reassure.checkers.machine.terminal import Console, counted
+
+KEPT = (StopReason.COMPLETE, StopReason.DEPTH, StopReason.WALKS, StopReason.OPEN)
+"""Ends that were asked for, or that another run would come to as well."""
+MOST = 2000
+"""Records kept; the oldest are removed."""
+
+
+def folder() -> Path:
+    """The folder of the records: beside the machine code (REASSURE_CACHE)."""
+    return llvm.folder() / "gate"
+
+
+def last(check: Check, known: Known) -> CheckOutcome | None:
+    """The answer of an earlier run, if nothing has changed since and it is still what is expected.
+
+    known: as `answer_key` takes it.
+    """
+    name = answer_key(check, known=known)
+    if name is None:
+        return None
+    if not own_folder(folder()):
+        return None
+    try:
+        stored = json.loads(read_own(folder() / f"{name}.json") or b"")
+        record, when = stored["record"], str(stored["when"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return None if judge(check, record) else CheckOutcome([], record, unchanged_since=when)
+
+
+def keep(check: Check, outcome: CheckOutcome) -> None:
+    """Keeps the answer of a check that is as expected. A folder that cannot be written is not an error."""
+    answered = outcome.record["stop_reason"] in KEPT
+    name = outcome.key if answered and not outcome.problems and not outcome.unchanged_since else None
+    if name is None or not own_folder(folder()):
+        return
+    when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    stored: dict[str, Any] = {"when": when, "record": outcome.record}
+    with contextlib.suppress(OSError):
+        write_atomically(folder() / f"{name}.json", json.dumps(stored))
+        _tidy()
+
+
+def _tidy() -> None:
+    by_age = []
+    for path in folder().glob("*.json"):
+        with contextlib.suppress(OSError):
+            by_age.append((path.stat().st_mtime, path))
+    for _, path in sorted(by_age, reverse=True)[MOST:]:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
 
 STORY_LINES = 60
 """Lines of a counterexample that are printed; the file has all."""
@@ -125,12 +188,12 @@ def run_gate(path: Path, options: GateOptions, console: Console) -> GateReport:
     checks = _selected_checks(file, options.only)
     report = GateReport(file, checks, [])
     models: Known = {}
-    earlier = [last_records.last(check, models) if options.changed else None for check in checks]
+    earlier = [last(check, models) if options.changed else None for check in checks]
     with Progress() as progress:
         for check, outcome in zip(checks, _outcomes(checks, earlier, file, options), strict=False):
             progress.done()
             report.outcomes.append(outcome)
-            last_records.keep(check, outcome)
+            keep(check, outcome)
             tell_check(check, outcome, console)
             progress.proof(f"{len(report.outcomes)} of {len(checks)} checks")
             if outcome.interrupted:

@@ -6,23 +6,20 @@ import argparse
 import sys
 from dataclasses import replace
 
-from reassure.checkers.console.arguments import note
+from reassure.checkers.console.commands import GateKind, Record
 from reassure.checkers.console.files import STANDARD_OUTPUT
-from reassure.checkers.console.gate_kind import GateKind, Record
+from reassure.checkers.console.parser import note
 from reassure.checkers.ledger import ledger, pages, verdicts
-from reassure.checkers.ledger.integrity import Integrity
-from reassure.checkers.ledger.refresh import refresh
-from reassure.checkers.ledger.run_spec import properties_by_run
-from reassure.checkers.ledger.sample import run_again
-from reassure.checkers.ledger.summary import tell_exit, tell_integrity, tell_summary
+from reassure.checkers.ledger.integrity import Integrity, tell_exit, tell_integrity, tell_summary
+from reassure.checkers.ledger.refresh import refresh, run_again
+from reassure.checkers.ledger.subjects import properties_by_run
 from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Stop, StopReason
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import Option
 from reassure.checkers.request.model_loader import home
-from reassure.checkers.request.shared_options import JSON
+from reassure.checkers.request.shared_options import JSON, Option
 from reassure.spec import claims
 
 OPTIONS = (

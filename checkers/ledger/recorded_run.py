@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.ledger.engines_version import engines_version
-from reassure.checkers.ledger.ledger import NOT_REACHED, REACHED, Record, RecordedResult
-from reassure.checkers.ledger.run_spec import RunSpec
-from reassure.checkers.ledger.subjects import function_values
+from reassure.checkers.ledger.ledger import NOT_REACHED, REACHED, Record, RecordedResult, engines_version
+from reassure.checkers.ledger.subjects import RunSpec, function_values
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.model_loader import function

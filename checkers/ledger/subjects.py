@@ -1,18 +1,53 @@
-"""The subjects of claims, as they are now: models and functions, loaded once each."""
+"""The subjects of claims, as they are now: models and functions, loaded once each.
+
+The run that decides a reading of a claim.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from reassure.checkers.ledger.run_spec import RunSpec
 from reassure.checkers.request.digest import digest
 from reassure.checkers.request.model_loader import UnknownModel, config_values, function, home, load, settings
 from reassure.checkers.request.outside_values import values_digest, values_of, values_of_function
+from reassure.checkers.request.shared_options import pairs
 from reassure.spec.claims import Claim, Reading
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import LanguageError, Model
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """A model under a configuration by a method (`check`, `prove`), or a function that goes through cases."""
+
+    method: str
+    subject: str
+    """The model's name; with `enumerate`, the function's."""
+    settings: tuple[str, ...] = ()
+    """KEY=VALUE, sorted by key."""
+
+    @staticmethod
+    def of(reading: Reading) -> RunSpec:
+        """The run that decides a reading."""
+        if reading.function is not None:
+            return RunSpec(reading.method, reading.function)
+        return RunSpec(reading.method, str(reading.model), tuple(pairs(dict(sorted(reading.set.items())))))
+
+    @property
+    def key(self) -> str:
+        """Its record's name in the ledger."""
+        return " ".join([self.method, self.subject, *self.settings])
+
+
+def properties_by_run(chosen: Iterable[Claim]) -> dict[RunSpec, set[str]]:
+    """The runs that claims need, with the properties and covers that are asked of each."""
+    needed: dict[RunSpec, set[str]] = {}
+    for reading in (r for c in chosen for r in c.readings):
+        needed.setdefault(RunSpec.of(reading), set()).update(reading.properties)
+    return needed
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from reassure.checkers.ledger.ledger import NOT_REACHED, REACHED, Ledger, Record, RecordedResult
-from reassure.checkers.ledger.run_spec import RunSpec
-from reassure.checkers.ledger.subjects import Subjects
-from reassure.checkers.ledger.trace_names import TraceKey
-from reassure.checkers.ledger.trace_store import is_sealed, paths, trace_files
+from reassure.checkers.ledger.subjects import RunSpec, Subjects
+from reassure.checkers.ledger.trace_store import TraceKey, is_sealed, paths, trace_files
 from reassure.checkers.machine.exit_codes import Exit, Failure, worst
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.result import PropertyStatus

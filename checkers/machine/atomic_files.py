@@ -1,7 +1,8 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and the file that a user may have meant where one is missing."""
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import sys
@@ -50,3 +51,16 @@ def write_record(path: Path | None, record: Mapping[str, Any]) -> None:
         sys.stdout.write(text)
     else:
         write_atomically(path, text)
+
+
+def did_you_mean(path: Path) -> str:
+    """The end of a message about a file that is not there: the file beside it whose name is nearest, if one is near."""
+    if path.exists():
+        return ""
+    try:
+        beside = sorted(one.name for one in path.parent.iterdir())
+    except OSError:
+        return ""
+    alike = [name for name in beside if Path(name).suffix == path.suffix]
+    near = difflib.get_close_matches(path.name, alike or beside, n=1)
+    return f"; did you mean {path.parent / near[0]}?" if near else ""

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from reassure.checkers.traces.format_value import entries, plain
-from reassure.spec.frontend.leaves import scalar_leaves
+from reassure.spec.frontend.symbolic_values import scalar_leaves
 from reassure.spec.language.types import BagType, IdType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Id, Map
 from reassure.spec.semantics.interpreter import BoundModel

@@ -12,7 +12,7 @@ import io
 from pathlib import Path
 
 from reassure.checkers.analyses.mutants import record as mutant_record
-from reassure.checkers.console.trace_files import SUFFIX
+from reassure.checkers.console.files import SUFFIX
 from reassure.checkers.kafka.pages import (
     broker_page,
     bug_reports,
@@ -22,16 +22,13 @@ from reassure.checkers.kafka.pages import (
     patch_page,
     random_record,
     release_matrix,
-    statement_page,
 )
 from reassure.checkers.kafka.printed import formats_page
 from reassure.checkers.ledger import ledger, mutant_page, verdicts
-from reassure.checkers.ledger.trace_names import trace_uses
-from reassure.checkers.ledger.trace_store import TraceStore, trace_files
+from reassure.checkers.ledger.trace_store import TraceStore, trace_files, trace_uses
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.publish import commands_page, front_page, record_schema, sessions, trace_pictures
-from reassure.checkers.publish.gate_run import GateRun
-from reassure.checkers.publish.model_pages import PROTOCOLS, pages_of_claims, pages_of_models, protocol_of
+from reassure.checkers.publish import commands_page, front_page, sessions, trace_pictures
+from reassure.checkers.publish.model_pages import PROTOCOLS, GateRun, pages_of_claims, pages_of_models, protocol_of
 from reassure.checkers.publish.trace_pages import pages_of_traces
 from reassure.spec import claims
 from reassure.spec.claims import statements
@@ -65,10 +62,10 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
     """The generated pages that need no check of the gate, by path; no block of the front page is generated."""
     texts = {
         **{ROOT / "docs" / "reference" / name: text for name, text in commands_page.pages().items()},
-        ROOT / "docs" / "reference" / record_schema.NAME: record_schema.schema_text(),
+        ROOT / "docs" / "reference" / commands_page.NAME: commands_page.schema_text(),
         FINDINGS: findings.markdown(ledger_entries, FINDINGS.parent),
         BY_RELEASE: release_matrix.page(ledger_entries),
-        STATEMENTS: statement_page.statement_page(
+        STATEMENTS: findings_index.statement_page(
             statements.read(), {letter: f"../models/{name}/claims/README.md" for name, (_, letter) in PROTOCOLS.items()}
         ),
         BROKERS: broker_page.broker_page(broker_page.recorded_assumptions())

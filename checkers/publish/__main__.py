@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from reassure.checkers.console.arguments import note
+from reassure.checkers.console.parser import note
 from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.publish import (
@@ -19,7 +19,7 @@ from reassure.checkers.publish import (
     traces,
     write_traces,
 )
-from reassure.checkers.publish.gate_run import gate_runs
+from reassure.checkers.publish.model_pages import gate_runs
 
 
 def main(words: list[str] | None = None) -> int:

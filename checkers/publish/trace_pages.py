@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from reassure.checkers.console.trace_files import NAMES, SUFFIX
+from reassure.checkers.console.files import NAMES, SUFFIX
 from reassure.checkers.ledger.markdown import BY, table
-from reassure.checkers.ledger.trace_names import MUTANTS, TraceUses, release_of
-from reassure.checkers.ledger.trace_store import StoredTrace
+from reassure.checkers.ledger.trace_store import MUTANTS, StoredTrace, TraceUses, release_of
 from reassure.checkers.publish.claim_pages import ACROSS
 from reassure.checkers.publish.model_pages import PROTOCOLS, protocol_of
 from reassure.checkers.request.model_loader import load

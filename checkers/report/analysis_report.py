@@ -17,8 +17,8 @@ from typing import Any
 
 from rich.text import Text
 
+from reassure.checkers.console.commands import GateKind, verdict_figures
 from reassure.checkers.console.files import name_traces
-from reassure.checkers.console.gate_kind import GateKind, verdict_figures
 from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.stop import Stop

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from reassure.checkers.machine.stop import Stop
 from reassure.checkers.request.prepare import Prepared
-from reassure.checkers.request.run_record import EngineRecord, PremiseRecord
+from reassure.checkers.request.run_identity import EngineRecord, PremiseRecord
 from reassure.spec.semantics.trace import Trace
 
 

@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import Any
 
 from reassure import models
+from reassure.checkers.machine.atomic_files import did_you_mean
 from reassure.checkers.machine.exit_codes import UsageFailure
-from reassure.checkers.machine.missing_file import did_you_mean
 from reassure.checkers.request.digest import digest_of_modules
 from reassure.checkers.request.import_file import FromText, import_file
 from reassure.spec.language.annotations import resolve

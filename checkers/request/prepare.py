@@ -14,9 +14,9 @@ from reassure.checkers.request.import_file import changed_since_import
 from reassure.checkers.request.model_loader import config_values, load, settings
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.outside_values import values_digest
+from reassure.spec.frontend.introspection import SubsetError, TooLarge
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.frontend.refusals import SubsetError, TooLarge
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import LanguageError, Model, Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ConfigError, ModelError, make_config

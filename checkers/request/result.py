@@ -23,12 +23,10 @@ from reassure.checkers.request.engine_results import (
     SearchStatistics,
     SimulationResult,
 )
-from reassure.checkers.request.meaning import meanings
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import Prepared
-from reassure.checkers.request.run_identity import RunIdentity
-from reassure.checkers.request.run_record import PropertyRecord, RunRecord
-from reassure.checkers.request.vacuity import replaced_claims
+from reassure.checkers.request.run_identity import PropertyRecord, RunIdentity, RunRecord
+from reassure.checkers.request.vacuity import meanings, replaced_claims
 from reassure.spec.language.vocabulary import TEMPORAL
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace

@@ -8,8 +8,7 @@ import sys
 import pytest
 
 from reassure.checkers.machine.exit_codes import Failure
-from reassure.checkers.machine.only_answers import SIGNALS
-from reassure.checkers.machine.own_process import Interrupts, in_own_process
+from reassure.checkers.machine.own_process import SIGNALS, Interrupts, in_own_process
 
 IN_OWN_PROCESS = pytest.StashKey[bool]()
 

@@ -442,6 +442,3 @@ def define(scope: ModuleScope, function: Any, wanted: str, variables: dict[str, 
 
 def _classes(kind: Kind) -> tuple[type, ...]:
     return (kind,) if isinstance(kind, type) and family(kind) is kind else ()
-
-
-__all__ = ["Assigns", "Bind", "Fork", "GuardedBy", "Leaf", "Tree", "context_of", "define", "fork", "tree_of"]

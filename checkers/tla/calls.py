@@ -353,6 +353,3 @@ def _inlined(context: Context, function: FunctionType, given: dict[str, Value]) 
     inner = Context(context.scope, function, context.file, given)
     inner.in_use, inner.guards = context.in_use, context.guards
     return inner.translate(node.body)
-
-
-__all__ = ["apply", "function_call", "set_display", "translate_call"]

@@ -8,9 +8,8 @@ from pathlib import Path
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import Option
 from reassure.checkers.request.prepare import prepare
-from reassure.checkers.request.shared_options import MODEL, SET
+from reassure.checkers.request.shared_options import MODEL, SET, Option
 from reassure.checkers.tla.module import export
 
 OPTIONS = (

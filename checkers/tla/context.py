@@ -368,6 +368,3 @@ class Context:
         if name.isupper() and not isinstance(value, bool | None):
             return Value(atom(self.scope.named_constant(name, value, term, kind)), kind)
         return Value(term, kind)
-
-
-__all__ = ["Context", "Definition", "Lessons", "ModuleScope", "Value", "camel", "known", "splits"]

@@ -265,6 +265,3 @@ class Declarations:
 
 def _has_branches_or_products(term: Term) -> bool:
     return term.op == "if" or term.names == ("*",) or any(map(_has_branches_or_products, term.parts))
-
-
-__all__ = ["Declarations", "Formula"]

@@ -233,6 +233,4 @@ CONSTRUCTS: dict[type[ast.expr], Callable[[Context, Any], Value]] = {
     ast.Set: set_display,
     ast.SetComp: set_comprehension,
 }
-"""The expressions of the language, and where each is translated; `spec/frontend/expressions.py` has the same."""
-
-__all__ = ["translate"]
+"""The expressions of the language, and where each is translated; `spec/frontend/lowering.py` has the same."""

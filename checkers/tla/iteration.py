@@ -177,6 +177,3 @@ def selected(context: Context, node: ast.GeneratorExp) -> tuple[Term, Term, str,
 
     _in_generator(context, generator, "any", inner)
     return out[0]
-
-
-__all__ = ["IterationDomain", "domain_of", "selected", "set_comprehension", "set_of", "total", "truths"]

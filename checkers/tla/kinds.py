@@ -231,9 +231,3 @@ def _record(value: Any) -> tuple[Term, Kind] | None:
 def record(names: tuple[str, ...], values: tuple[Term, ...]) -> Term:
     """A record; one without fields is the empty sequence, since TLA+ has no other."""
     return Term("record", values, names) if names else EMPTY_SEQUENCE
-
-
-__all__ = [
-    "Kind", "Sets", "Static", "Untranslatable", "constant", "family", "field_of", "has_bounds", "is_a",
-    "is_optional", "is_record", "item_of", "maps_of", "plain", "record", "sequences_of", "sets_of", "value_of",
-]  # fmt: skip

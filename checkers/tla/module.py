@@ -10,7 +10,6 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
-from reassure.checkers.tla.apalache import ApalacheTypes
 from reassure.checkers.tla.bodies import define
 from reassure.checkers.tla.context import (
     BOUND_IN_HELPERS,
@@ -24,6 +23,7 @@ from reassure.checkers.tla.context import (
 from reassure.checkers.tla.declarations import Declarations
 from reassure.checkers.tla.expressions import translate
 from reassure.checkers.tla.kinds import Untranslatable, constant
+from reassure.checkers.tla.term_types import ApalacheTypes
 from reassure.checkers.tla.terms import (
     Term,
     atom,
@@ -402,6 +402,3 @@ def field_docs(cls: type) -> dict[str, str]:
                 if isinstance(below.value, ast.Constant) and isinstance(below.value.value, str):
                     docs[node.target.id] = below.value.value
     return docs
-
-
-__all__ = ["TlaModule", "export"]

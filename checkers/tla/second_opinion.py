@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.machine.own_files import temporary_folder
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.machine.temporary_folders import temporary_folder
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.tla.module import TlaModule, cfg_head, export
-from reassure.checkers.tla.tlc import CONSTANT_FALSE, TlcInstallation, TlcRun, TlcTrace, run_tlc
-from reassure.checkers.tla.tlc_values import Unreadable, read_value
+from reassure.checkers.tla.tlc import CONSTANT_FALSE, TlcInstallation, TlcRun, TlcTrace, Unreadable, read_value, run_tlc
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Step
 from reassure.spec.semantics.liveness import assumptions_of, fates, violated_by
@@ -459,6 +458,3 @@ def lines_of(opinion: Opinion) -> Iterator[str]:
     else:
         runs = f", {opinion.traces} of TLC's counterexamples executed in plain Python" if opinion.traces else ""
         yield f"TLC agrees: {len(opinion.rows)} answers the same{runs}; its search took {opinion.seconds:.1f} s"
-
-
-__all__ = ["Opinion", "ask_tlc", "lines_of"]

@@ -475,6 +475,3 @@ def hanging(prefix: str, lines: Sequence[str], suffix: str = "") -> list[str]:
     whole = [(prefix if i == 0 else indent) + line for i, line in enumerate(lines)]
     whole[-1] += suffix
     return whole
-
-
-__all__ = ["Term", "atom", "block", "filled", "flat", "without_constants"]

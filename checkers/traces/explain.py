@@ -12,13 +12,12 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
-from reassure.checkers.machine.interpreter_hooks import traced_return
+from reassure.checkers.machine.polled_interrupts import traced_return
 from reassure.checkers.machine.terminal import first_few
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.fairness import repeats, violates, why_fair
 from reassure.checkers.traces.format_value import natural, plain
-from reassure.checkers.traces.raising import raised_at_end
-from reassure.checkers.traces.reconstruct import is_deadlock, last_step, shows
+from reassure.checkers.traces.reconstruct import is_deadlock, last_step, raised_at_end, shows
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace

@@ -1,20 +1,34 @@
-"""Replay of a trace: the model has its steps, its end shows what it was kept for, its guards refuse as recorded."""
+"""Replay of a trace: the model has its steps, its end shows what it was kept for, its guards refuse as recorded.
+
+A trace as plain steps: actions with parameters and the values expected after each, for a test in any language.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from reassure.checkers.machine.exit_codes import Exit, worst
+from reassure.checkers.machine.exit_codes import Exit, Failure, worst
 from reassure.checkers.machine.terminal import counted
 from reassure.checkers.request.model_loader import FINDINGS
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.explain import claim_of, end_shows, explained
 from reassure.checkers.traces.fairness import repeats, violates, why_fair
 from reassure.checkers.traces.outcomes import Watched
+from reassure.checkers.traces.plain_json import to_plain
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.liveness import assumptions_of
-from reassure.spec.semantics.trace import WRONG, ReplayRefused, Trace, TraceError, decode, of_each_property, replay
+from reassure.spec.semantics.trace import (
+    WRONG,
+    ReplayRefused,
+    Trace,
+    TraceError,
+    TraceStep,
+    decode,
+    of_each_property,
+    replay,
+)
 
 
 @dataclass
@@ -137,3 +151,54 @@ def _judge_refusals(trace: Trace, bound: BoundModel, result: Replayed) -> None:
             refused += 1
     if refused:
         result.lines.append(f"{counted(refused, 'attempt')} refused as expected")
+
+
+FORMAT = "reassure-steps"
+VERSION = 1
+ABOUT = ("model", "model_file", "model_sha256", "config", "property", "property_kind", "repro")
+"""Fields that are copied from the meta data of a trace."""
+
+
+def to_steps(trace: Trace, bound: BoundModel) -> str:
+    """The trace as the text of a JSON file."""
+    start = trace.steps[0]
+    whole: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    whole |= {key: trace.meta[key] for key in ABOUT if trace.meta.get(key) is not None}
+    whole["initial"] = {
+        "function": start.action,
+        "params": _params(start, bound),
+        "state": to_plain(trace.states[0], bound.type),
+    }
+    whole["steps"] = [_step(trace, i, bound) for i in range(1, len(trace.states))]
+    try:
+        if refused := [_refused(attempt, bound) for attempt in refused_attempts(trace)]:
+            whole["refused"] = refused
+    except (ModelError, TraceError, *WRONG) as error:
+        raise Failure(Exit.USAGE, f"an attempt that the trace says is refused is wrong: {error}") from None
+    if trace.loop is not None:
+        whole["loop"] = trace.loop
+    if trace.closing is not None:
+        whole["closing"] = {"actor": trace.closing.actor, **_call(trace.closing, bound)}
+    return json.dumps(whole, indent=1) + "\n"
+
+
+def _step(trace: Trace, i: int, bound: BoundModel) -> dict[str, Any]:
+    before, after, step = trace.states[i - 1], trace.states[i], trace.steps[i]
+    changed = [name for name, _ in bound.type.fields if getattr(before, name) != getattr(after, name)]
+    return {"actor": step.actor, **_call(step, bound), "changed": changed, "state": to_plain(after, bound.type)}
+
+
+def _call(step: TraceStep, bound: BoundModel) -> dict[str, Any]:
+    return {"action": step.action, "params": _params(step, bound)}
+
+
+def _params(step: TraceStep, bound: BoundModel) -> dict[str, Any]:
+    kinds = dict(bound.parameters(step.action))
+    return {name: to_plain(value, kinds[name]) for name, value in step.params.items()}
+
+
+def _refused(attempt: dict[str, Any], bound: BoundModel) -> dict[str, Any]:
+    """An attempt that is kept as ITF."""
+    kinds = dict(bound.parameters(attempt["action"]))
+    params = {name: to_plain(decode(data, kinds[name]), kinds[name]) for name, data in attempt["params"].items()}
+    return {"after_steps": attempt["state"], "action": attempt["action"], "params": params, "guard": attempt["guard"]}

@@ -2,8 +2,8 @@
 
 From the top: `lowering.py` goes through the declarations (`declarations.py`) of a model, and gives a `LoweredModel`
 (`lowered_model.py`). A declaration is a function of the model (`functions.py`), whose `statements.py` have expressions.
-Three tables say which function lowers a construct: `STATEMENTS` in `statements.py`, `CONSTRUCTS` in `expressions.py`
-for expressions, and `CALLS` in `calls.py` for what the language offers.
+Three tables say which function lowers a construct: `STATEMENTS` in `statements.py`, and in `lowering.py` `CONSTRUCTS`
+for expressions and `CALLS` for what the language offers.
 
 The functions that lower a construct take a `Context` (`context.py`): the function that is being lowered with its
 variables, the condition under which Python gets here, and the checks it has passed. They ask for the value of a part

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import ast
 
-from reassure.spec.frontend.arguments import keyword, positional
-from reassure.spec.frontend.comprehensions import Item, Selection, select, set_comprehension, subset_of, unroll
+from reassure.spec.frontend.comprehensions import (
+    Item,
+    Selection,
+    calls,
+    select,
+    set_comprehension,
+    sorted_set,
+    subset_of,
+    unroll,
+)
 from reassure.spec.frontend.context import Context
-from reassure.spec.frontend.evaluation import lower, lower_operand, lower_present, lower_scalar, peek
+from reassure.spec.frontend.evaluation import (
+    keyword,
+    lower,
+    lower_operand,
+    lower_present,
+    lower_scalar,
+    peek,
+    positional,
+)
+from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.iteration import calls, sorted_set
-from reassure.spec.frontend.record_sets import occupied
-from reassure.spec.frontend.refusals import Refused
-from reassure.spec.frontend.sequences import lookup
-from reassure.spec.frontend.sets_and_sequences import seq_len, seq_set, seq_sorted, set_of
+from reassure.spec.frontend.operators import lookup
+from reassure.spec.frontend.sets_and_sequences import occupied, seq_len, seq_set, seq_sorted, set_of
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Bag,
@@ -334,8 +348,3 @@ def frozenset_of(context: Context, node: ast.Call) -> Sym:
     if isinstance(value, Bag | Loose | Poison) or (isinstance(value, Scalar) and isinstance(value.type, SetType)):
         return value
     raise context.refuse(node, f"frozenset() of {describe(value)}", "a set, a tuple or a comprehension")
-
-
-__all__ = [
-    "absolute", "all_of", "any_of", "first_of", "frozenset_of", "length_of", "maximum", "minimum", "sum_of", "tuple_of",
-]  # fmt: skip

@@ -14,12 +14,10 @@ from typing import Any
 
 from reassure.spec.frontend.context import Context, Frame, ModelScope
 from reassure.spec.frontend.evaluation import lower_condition
-from reassure.spec.frontend.expressions import CONSTRUCTS
-from reassure.spec.frontend.introspection import find_source, hints_of, signature_of
+from reassure.spec.frontend.introspection import Refused, find_source, hints_of, signature_of
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.frontend.refusals import Refused
+from reassure.spec.frontend.lowering import CONSTRUCTS, lower_model
 from reassure.spec.frontend.symbolic_values import Static
 from reassure.spec.language.annotations import AnyNumber, SizeIsFree, record_type, resolve
 from reassure.spec.language.types import IntType
@@ -81,6 +79,3 @@ def _relations(lowered: LoweredModel, any_number: AnyNumber) -> list[Node]:
             except Refused:
                 continue
     return relations
-
-
-__all__ = ["free_numbers", "lower_for_any_number"]

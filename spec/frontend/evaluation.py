@@ -1,13 +1,19 @@
-"""The value of an expression: any value, one that is not None, a condition, a scalar of some type."""
+"""The value of an expression: any value, one that is not None, a condition, a scalar of some type.
+
+Narrowing of optionals by tests, as in mypy: the access paths that are not None for an outcome of a test.
+
+The arguments of a call.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from typing import Any
 
-from reassure.spec.frontend.bounds import beyond_words
 from reassure.spec.frontend.context import Context
+from reassure.spec.frontend.introspection import Refused, signature_of
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.refusals import Refused
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Bag,
@@ -20,6 +26,7 @@ from reassure.spec.frontend.symbolic_values import (
     Sym,
     describe,
 )
+from reassure.spec.frontend.symbols import beyond_words
 from reassure.spec.language.types import (
     BoolType,
     DomainError,
@@ -149,12 +156,72 @@ UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
 }
 """Expressions outside the language, with what to write instead."""
 
-__all__ = [
-    "access_path",
-    "lower",
-    "lower_condition",
-    "lower_operand",
-    "lower_present",
-    "lower_scalar",
-    "peek",
-]
+
+NOTHING: frozenset[str] = frozenset()
+
+
+def not_none_if(context: Context, test: ast.expr, outcome: bool) -> frozenset[str]:
+    """Access paths that are not None if `test` has come out as `outcome`."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return not_none_if(context, test.operand, not outcome)
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And if outcome else ast.Or):
+        paths = NOTHING
+        for part in test.values:
+            with context.knowing(paths):
+                paths |= not_none_if(context, part, outcome)
+        return paths
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return _by_comparison(context, test, outcome)
+    return NOTHING
+
+
+def _by_comparison(context: Context, test: ast.Compare, outcome: bool) -> frozenset[str]:
+    left, op, right = test.left, test.ops[0], test.comparators[0]
+    holds = outcome if isinstance(op, ast.IsNot | ast.Eq | ast.In) else not outcome
+    if not holds:
+        return NOTHING
+    paths: list[str | None] = []
+    if isinstance(op, ast.Is | ast.IsNot) and isinstance(right, ast.Constant) and right.value is None:
+        paths = [access_path(left)]
+    elif isinstance(op, ast.Eq | ast.NotEq):
+        sides = ((left, right), (right, left))
+        paths = [access_path(one) for one, other in sides if access_path(one) and _never_none(context, other)]
+    elif isinstance(op, ast.In | ast.NotIn):
+        members = right.elts if isinstance(right, ast.Tuple | ast.Set) else []
+        if all(_never_none(context, member) for member in members):
+            paths = [access_path(left)]
+    return frozenset(path for path in paths if path)
+
+
+def _never_none(context: Context, node: ast.expr) -> bool:
+    return not isinstance(peek(context, node), Option | Poison)
+
+
+def positional(context: Context, node: ast.Call, low: int, high: int, *keywords: str) -> list[ast.expr]:
+    """Positional arguments, from `low` to `high` of them; refuses keywords but the given ones."""
+    unknown = [k.arg for k in node.keywords if k.arg not in keywords]
+    if unknown or not low <= len(node.args) <= high:
+        count = str(low) if low == high else f"{low} to {high}"
+        raise context.refuse(node, f"`{ast.unparse(node)}`", f"it takes {count} arguments here")
+    return node.args
+
+
+def keyword(node: ast.Call, name: str) -> ast.expr | None:
+    """The argument with a keyword, if it is given."""
+    return next((k.value for k in node.keywords if k.arg == name), None)
+
+
+def by_parameter(context: Context, node: ast.Call, function: Callable[..., Any], takes: str) -> dict[str, Sym]:
+    """The arguments by the names of parameters, evaluated in the order in which they are written.
+
+    takes: the remedy where they do not fit the parameters.
+    """
+    count = len(node.args)
+    try:
+        places: dict[str, Any] = {k.arg: count + i for i, k in enumerate(node.keywords) if k.arg is not None}
+        place_of = signature_of(function).bind(*range(count), **places).arguments
+    except TypeError:
+        raise context.refuse(node, f"`{ast.unparse(node)}`", takes) from None
+    names = {place: name for name, place in place_of.items()}
+    written = [*node.args, *(k.value for k in node.keywords)]
+    return {names[place]: lower(context, value) for place, value in enumerate(written)}

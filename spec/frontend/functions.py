@@ -1,18 +1,25 @@
-"""Functions of the model: the value of a call is that of the function's body on the arguments."""
+"""Functions of the model: the value of a call is that of the function's body on the arguments.
+
+Constants, names and attributes.
+"""
 
 from __future__ import annotations
 
 import ast
+import builtins
+import difflib
 import inspect
-from types import FunctionType
+from types import FunctionType, ModuleType
+from typing import Any
 
-from reassure.spec.frontend.arguments import by_parameter
 from reassure.spec.frontend.context import Context, Frame
-from reassure.spec.frontend.evaluation import lower
-from reassure.spec.frontend.introspection import signature_of
-from reassure.spec.frontend.refusals import Refused
+from reassure.spec.frontend.evaluation import by_parameter, lower, lower_present
+from reassure.spec.frontend.introspection import Refused, hints_of, signature_of
 from reassure.spec.frontend.statements import lower_body
-from reassure.spec.frontend.symbolic_values import POISON, Mismatch, Sym
+from reassure.spec.frontend.symbolic_values import POISON, Mismatch, Poison, Record, Scalar, Static, Sym, describe
+from reassure.spec.language.annotations import AnyNumber, resolve
+from reassure.spec.language.types import IntType
+from reassure.spec.language.vocabulary import Action
 
 
 def function_call(context: Context, node: ast.Call, function: FunctionType) -> Sym:
@@ -47,4 +54,75 @@ def lower_function(context: Context, function: FunctionType, arguments: dict[str
             return POISON
 
 
-__all__ = ["function_call", "lower_function"]
+def constant(context: Context, node: ast.Constant) -> Sym:
+    """A bool, an int or None."""
+    if isinstance(node.value, bool | int) or node.value is None:
+        return context.symbols.lift(node.value)
+    remedy = "values are bools, ints, ids, enum members, None"
+    if isinstance(node.value, str):
+        remedy += (
+            f"; an action is compared by its function: `action == {node.value}`" if node.value.isidentifier() else ""
+        )
+    raise context.refuse(node, f"the constant {node.value!r}", remedy)
+
+
+def name(context: Context, node: ast.Name) -> Sym:
+    """A local variable, or what a name means in the function's module."""
+    frame = context.frame
+    if node.id in frame.variables:
+        return frame.variables[node.id]
+    if node.id in frame.function.__code__.co_varnames:
+        raise context.refuse(node, f"`{node.id}` may be unbound here", "give it a value on every path")
+    cells = dict(zip(frame.function.__code__.co_freevars, frame.function.__closure__ or (), strict=False))
+    if node.id in cells:
+        return context.symbols.lift(cells[node.id].cell_contents)
+    if node.id in frame.function.__globals__:
+        return context.symbols.lift(frame.function.__globals__[node.id])
+    if hasattr(builtins, node.id):
+        return Static(getattr(builtins, node.id))
+    raise context.refuse(node, f"`{node.id}` is not defined", "define or import it")
+
+
+def attribute(context: Context, node: ast.Attribute) -> Sym:
+    """A field of a record or the configuration, or what a class or module has."""
+    base = lower_present(context, node.value)
+    if isinstance(base, Poison):
+        return base
+    if isinstance(base, Record):
+        if node.attr in base.fields:
+            return base.fields[node.attr]
+        fields = f"{base.cls.__name__} has the fields {', '.join(base.fields)}"
+        near = difflib.get_close_matches(node.attr, base.fields, n=1)
+        remedy = f"did you mean `.{near[0]}`? {fields}" if near else f"{fields}; instead of a method write a function"
+        raise context.refuse(node, f"`.{node.attr}` is not a field", remedy)
+    if isinstance(base, Static):
+        if base.value is context.config or isinstance(base.value, ModuleType | type):
+            if base.value is context.config and context.scope.any_number is not None:
+                free = _free(context, context.scope.any_number, node)
+                if free is not None:
+                    return free
+            if not hasattr(base.value, node.attr):
+                raise context.refuse(node, f"no `{node.attr}`", f"{describe(base)} does not have it")
+            return context.symbols.lift(getattr(base.value, node.attr))
+        if isinstance(base.value, Action):
+            name = ast.unparse(node.value)
+            raise context.refuse(node, f"`.{node.attr}` of an action", f"compare it with actions: `{name} == elect`")
+    what = f"`.{node.attr}` of {describe(base)}"
+    raise context.refuse(node, what, "only records, configuration and modules have fields")
+
+
+def _free(context: Context, any_number: AnyNumber, node: ast.Attribute) -> Sym | None:
+    """A field or property of the configuration that depends on a free number; None for another."""
+    cls: Any = type(context.config)
+    if not hasattr(context.config, node.attr) or not any_number.reads(node.attr) & any_number.free:
+        return None
+    declared = getattr(cls, node.attr, None)
+    if isinstance(declared, property) and isinstance(declared.fget, FunctionType):
+        return lower_function(
+            context, declared.fget, {next(iter(signature_of(declared.fget).parameters)): Static(context.config)}
+        )
+    hints = hints_of(cls)
+    kind = resolve(hints[node.attr], context.config) if node.attr in hints else None
+    if not isinstance(kind, IntType):
+        raise context.refuse(node, f"`.{node.attr}` of a configuration with free numbers", "use fields and properties")
+    return Scalar(context.graph.config(node.attr, kind.low))

@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any
 
-from reassure.spec.frontend.node import BOOL as BOOL
-from reassure.spec.frontend.node import Node as Node
 from reassure.spec.frontend.operations import BINDERS, OPERATIONS, operation
+from reassure.spec.frontend.operations import BOOL as BOOL
+from reassure.spec.frontend.operations import Node as Node
 from reassure.spec.language.types import (
     ANY,
     BoolType,

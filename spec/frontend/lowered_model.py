@@ -162,17 +162,3 @@ class LoweredModel:
 def substitute(graph: Graph, node: Node, replacements: dict[str, Node], results: dict[Node, Node]) -> Node:
     """The node with variables replaced by other nodes, simplified again. results: what was replaced already."""
     return graph.rebuilt(node, results, lambda one: replacements.get(one.data, one) if one.op == "var" else one)
-
-
-__all__ = [
-    "Check",
-    "Formula",
-    "Guard",
-    "Leaf",
-    "LoweredAction",
-    "LoweredModel",
-    "Parameter",
-    "Telling",
-    "ToldApart",
-    "substitute",
-]

@@ -3,31 +3,166 @@
 `lower_model(bound)` walks every function reachable from an action or a claim, names resolved by object. It either
 refuses (all refusals in one go, `SubsetError`) or returns what each engine translates: a model that can be lowered is
 one that every engine accepts. Records, optionals and loops over finite sorts are gone by then.
+
+The expressions of the language, and where each is lowered.
+
+Calls: of what the language offers, of built-in functions, of classes and functions of the model.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import sys
 from collections.abc import Callable, Container, Mapping
+from dataclasses import is_dataclass
 from functools import partial
 from types import FunctionType
+from typing import Any
 
-from reassure.spec.frontend.context import ModelScope
+from reassure.spec.frontend import aggregates, sorts_and_maps, statements
+from reassure.spec.frontend.comprehensions import set_comprehension, set_display
+from reassure.spec.frontend.context import Constructs, Context, ModelScope
 from reassure.spec.frontend.declarations import (
     lower_action,
     lower_initial,
     lower_state_claim,
     lower_step_claim,
     lower_terminal,
+    refuse_unwatched,
 )
-from reassure.spec.frontend.expressions import CONSTRUCTS
-from reassure.spec.frontend.introspection import Definition
-from reassure.spec.frontend.leaves import scalar_leaves
+from reassure.spec.frontend.evaluation import lower, peek
+from reassure.spec.frontend.functions import attribute, constant, function_call, name
+from reassure.spec.frontend.introspection import Definition, Refusal, Refused, SubsetError
 from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, LoweredModel, ToldApart
-from reassure.spec.frontend.refusals import Refusal, SubsetError
-from reassure.spec.frontend.watching import refuse_unwatched
+from reassure.spec.frontend.operators import (
+    binary_op,
+    bool_op,
+    compare,
+    if_expression,
+    subscript,
+    tuple_display,
+    unary_op,
+)
+from reassure.spec.frontend.sorts_and_maps import construct, replace_call
+from reassure.spec.frontend.symbolic_values import (
+    Bag,
+    Empty,
+    MapOf,
+    Option,
+    Poison,
+    Record,
+    Scalar,
+    Static,
+    Sym,
+    describe,
+    scalar_leaves,
+)
+from reassure.spec.language import values
 from reassure.spec.language.annotations import AnyNumber
+from reassure.spec.language.vocabulary import Action, Property, refuse, replace, require, some
 from reassure.spec.semantics.interpreter import BoundModel
+
+
+def call(context: Context, node: ast.Call) -> Sym:
+    """Any call."""
+    if isinstance(node.func, ast.Attribute):
+        base = peek(context, node.func.value)
+        if isinstance(base, MapOf | Scalar | Bag | Record | Empty | Option):
+            return _method(context, node, node.func, base)
+    callee = lower(context, node.func)
+    if isinstance(callee, Poison):
+        raise Refused
+    if not isinstance(callee, Static):
+        raise context.refuse(node, f"a call of {describe(callee)}", "only functions are called")
+    if any(k.arg is None for k in node.keywords):
+        raise context.refuse(node, "`**`", "write the arguments out")
+    target = callee.value
+    lower_call = _known_call(target)
+    if lower_call is not None:
+        return lower_call(context, node)
+    if isinstance(target, Action | Property):
+        target = target.function
+    if isinstance(target, FunctionType) and target.__module__.split(".")[0] not in sys.stdlib_module_names:
+        return function_call(context, node, target)
+    if isinstance(target, type) and is_dataclass(target):
+        return construct(context, node, target)
+    if isinstance(target, type) and issubclass(target, values.Id):
+        return sorts_and_maps.id_of(context, node, target)
+    name = getattr(target, "__name__", type(target).__name__)
+    raise context.refuse(node, f"a call of `{name}`", f"call functions of the model, or {OFFERED}")
+
+
+def _known_call(target: Any) -> Callable[[Context, ast.Call], Sym] | None:
+    """The function that lowers a call of a function of the language, or of a built-in one."""
+    try:
+        return CALLS.get(target)
+    except TypeError:  # it cannot be hashed
+        return None
+
+
+def _method(context: Context, node: ast.Call, function: ast.Attribute, base: Sym) -> Sym:
+    if isinstance(base, MapOf) and function.attr == "put" and len(node.args) == 2 and not node.keywords:
+        return sorts_and_maps.put(context, node, function.value)
+    remedy = METHODS.get(function.attr, "write a function; the only method is `map.put(key, value)`")
+    raise context.refuse(node, f"a method `.{function.attr}` of {describe(base)}", remedy)
+
+
+CALLS: dict[Any, Callable[[Context, ast.Call], Sym]] = {
+    require: statements.require_call,
+    some: statements.some_call,
+    refuse: statements.refuse_call,
+    replace: replace_call,
+    values.every: sorts_and_maps.every_call,
+    values.fill: sorts_and_maps.fill_call,
+    values.Map: sorts_and_maps.map_call,
+    any: aggregates.any_of,
+    all: aggregates.all_of,
+    sum: aggregates.sum_of,
+    len: aggregates.length_of,
+    min: aggregates.minimum,
+    max: aggregates.maximum,
+    next: aggregates.first_of,
+    tuple: aggregates.tuple_of,
+    frozenset: aggregates.frozenset_of,
+    abs: aggregates.absolute,
+}
+"""The functions of the language and the built-in ones, each with the function that lowers its calls."""
+OFFERED = "any, all, sum, len, min, max, next, sorted, tuple, frozenset, abs, replace, every, fill, Map"
+METHODS: dict[str, str] = {
+    "union": "write `a | b`",
+    "intersection": "write `a & b`",
+    "difference": "write `a - b`",
+    "issubset": "write `a <= b`",
+    "issuperset": "write `a >= b`",
+    "isdisjoint": "write `a & b == frozenset()`",
+    "index": "write a comprehension",
+    "add": "sets do not change: write `s | {x}`",
+    "append": "tuples do not change: write `t + (x,)`",
+}
+"""Methods of Python's sets and tuples, with what to write instead."""
+
+
+CONSTRUCTS = Constructs(
+    expressions={
+        ast.Constant: constant,
+        ast.Name: name,
+        ast.Attribute: attribute,
+        ast.BoolOp: bool_op,
+        ast.UnaryOp: unary_op,
+        ast.IfExp: if_expression,
+        ast.BinOp: binary_op,
+        ast.Compare: compare,
+        ast.Tuple: tuple_display,
+        ast.Subscript: subscript,
+        ast.Call: call,
+    },
+    set_displays={
+        ast.Set: set_display,
+        ast.SetComp: set_comprehension,
+    },
+)
+"""Other expressions are refused: `evaluation.py` says what to write instead. Statements are in `statements.py`."""
 
 
 def lower_model(
@@ -139,6 +274,3 @@ def _told_apart(scope: ModelScope) -> dict[str, frozenset[ToldApart]]:
 
 def _state_leaves(scope: ModelScope) -> tuple[Leaf, ...]:
     return tuple(Leaf(path, kind) for path, kind in scalar_leaves(scope.type))
-
-
-__all__ = ["check", "lower_model", "with_changed"]

@@ -1,28 +1,55 @@
-"""`and`, `or`, `not`, `a if c else b`, and the operators on ints, sets, sets of records and sequences."""
+"""`and`, `or`, `not`, `a if c else b`, and the operators on ints, sets, sets of records and sequences.
+
+Comparisons: `is None`, `==`, `in`, `<` and their negations, also in chains.
+
+Tuple displays, items and slices of sequences, and `map[key]`.
+"""
 
 from __future__ import annotations
 
 import ast
 
 from reassure.spec.frontend.context import Context
-from reassure.spec.frontend.evaluation import lower, lower_condition, lower_operand, lower_present, lower_scalar
+from reassure.spec.frontend.evaluation import (
+    NOTHING,
+    lower,
+    lower_condition,
+    lower_operand,
+    lower_present,
+    lower_scalar,
+    not_none_if,
+)
+from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.narrowing import NOTHING, not_none_if
-from reassure.spec.frontend.record_sets import insert, keep, occupied, unpack_slot
-from reassure.spec.frontend.sets_and_sequences import empty_like
+from reassure.spec.frontend.sets_and_sequences import (
+    empty_like,
+    insert,
+    item_index,
+    keep,
+    occupied,
+    seq_len,
+    seq_set,
+    sequence_of,
+    unpack_slot,
+)
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Bag,
     Empty,
     Loose,
+    MapOf,
     Mismatch,
+    Option,
     Poison,
     Record,
     Scalar,
+    Static,
     Sym,
+    comparable,
     describe,
+    interval,
 )
-from reassure.spec.language.types import IntType, SeqType, SetType
+from reassure.spec.language.types import IdType, IntType, SeqType, SetType, unbounded
 
 
 def bool_op(context: Context, node: ast.BoolOp) -> Sym:
@@ -180,4 +207,196 @@ SIGNS: dict[type[ast.operator], str] = {
     ast.BitOr: "|", ast.BitAnd: "&", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
 }  # fmt: skip
 
-__all__ = ["binary_op", "bool_op", "if_expression", "unary_op"]
+
+def compare(context: Context, node: ast.Compare) -> Sym:
+    """A chain of comparisons: each is evaluated only where those before it hold."""
+    g = context.graph
+    terms = []
+    left = node.left
+    all_hold = g.true
+    for op, right in zip(node.ops, node.comparators, strict=True):
+        term = g.false
+        with context.under(all_hold):
+            term = _comparison(context, node, left, op, right)
+        terms.append(term)
+        all_hold = g.and_(all_hold, term)
+        left = right
+    return Scalar(g.and_(*terms))
+
+
+def _comparison(context: Context, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Node:
+    g = context.graph
+    if isinstance(op, ast.Is | ast.IsNot):
+        is_none = _is_none(context, node, left, right)
+        return is_none if isinstance(op, ast.Is) else g.not_(is_none)
+    if isinstance(op, ast.In | ast.NotIn):
+        within = _membership(context, node, lower(context, left), right)
+        return within if isinstance(op, ast.In) else g.not_(within)
+    if isinstance(op, ast.Eq | ast.NotEq):
+        a, b = _side(context, left), _side(context, right)
+        if isinstance(a, Poison) or isinstance(b, Poison):
+            raise Refused
+        same = _same(context, a, b)
+        return same if isinstance(op, ast.Eq) else g.not_(same)
+    return _order(context, node, lower_operand(context, left), op, lower_operand(context, right))
+
+
+def _is_none(context: Context, node: ast.Compare, left: ast.expr, right: ast.expr) -> Node:
+    if not (isinstance(right, ast.Constant) and right.value is None):
+        raise context.refuse(node, "`is`", "`is` is only for None; compare with `==`")
+    value = lower(context, left)
+    if isinstance(value, Poison):
+        raise Refused
+    return context.graph.not_(value.present) if isinstance(value, Option) else context.graph.false
+
+
+def _side(context: Context, node: ast.expr) -> Sym:
+    """A side of `==`: it may be None, or a set display."""
+    displayed = type(node) in context.constructs.set_displays
+    return lower_operand(context, node) if displayed else lower(context, node)
+
+
+def _same(context: Context, a: Sym, b: Sym) -> Node:
+    if isinstance(a, Static) and isinstance(b, Static):
+        return context.graph.truth(a.value == b.value)
+    return context.symbols.equal(a, b)
+
+
+def _order(context: Context, node: ast.Compare, a: Sym, op: ast.cmpop, b: Sym) -> Node:
+    """`<`, `<=`, `>` or `>=` of ints, of ids, or of sets."""
+    g = context.graph
+    if isinstance(op, ast.Gt | ast.GtE):
+        a, b = b, a
+    strict = isinstance(op, ast.Lt | ast.Gt)
+    if isinstance(a, Poison) or isinstance(b, Poison):
+        raise Refused
+    if isinstance(a, Empty) and isinstance(b, Empty):
+        return g.truth(not strict)
+    a = empty_like(g, b, a.sequence) if isinstance(a, Empty) else a
+    b = empty_like(g, a, b.sequence) if isinstance(b, Empty) else b
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        x, y = a.node, b.node
+        if isinstance(a.type, IntType) and isinstance(b.type, IntType):
+            return g.lt(x, y) if strict else g.le(x, y)
+        if isinstance(a.type, IdType) and a.type == b.type:
+            context.reads_order(a.type.sort, x, y)
+            return g.lt(x, y) if strict else g.le(x, y)
+        if isinstance(a.type, SetType) and a.type == b.type:
+            within = g.subset(x, y)
+            return g.and_(within, g.not_(g.eq(x, y))) if strict else within
+    remedy = "`<` compares ints, ids of one sort, or sets of one sort"
+    raise context.refuse(node, f"an order of {describe(a)} and {describe(b)}", remedy)
+
+
+def _membership(context: Context, node: ast.Compare, value: Sym, right: ast.expr) -> Node:
+    """`value in right`."""
+    g = context.graph
+    if isinstance(right, ast.Tuple | ast.Set):
+        members = [lower(context, e) for e in right.elts]
+        if isinstance(value, Poison) or any(isinstance(m, Poison) for m in members):
+            raise Refused
+        return g.or_(*(_same(context, value, m) for m in members))
+    container = lower_operand(context, right)
+    if isinstance(value, Poison) or isinstance(container, Poison):
+        raise Refused
+    if isinstance(value, Option):
+        if value.value is None:
+            return g.false
+        return g.and_(value.present, _within(context, node, value.value, container))
+    return _within(context, node, value, container)
+
+
+def _within(context: Context, node: ast.Compare, value: Sym, container: Sym) -> Node:
+    g = context.graph
+    if isinstance(container, Static) and isinstance(container.value, tuple | frozenset | set):
+        return g.truth(isinstance(value, Static) and value.value in container.value)
+    if isinstance(container, Empty):
+        return g.false
+    if isinstance(value, Record):
+        return context.symbols.among(value, container)
+    if isinstance(value, Scalar) and isinstance(container, Scalar):
+        if isinstance(container.type, SetType) and comparable(value.type, container.type.item):
+            return g.member(item_index(g, value), container.node)
+        if isinstance(container.type, SeqType) and comparable(value.type, container.type.item):
+            return g.member(item_index(g, value), seq_set(g, container.node))
+    what = f"{describe(value)} in {describe(container)}"
+    raise context.refuse(node, what, "the set's members are of another sort")
+
+
+def tuple_display(context: Context, node: ast.Tuple) -> Sym:
+    """`(a, b)`: a sequence, or a tuple of Python objects."""
+    parts = [lower_present(context, e) for e in node.elts]
+    if parts and all(isinstance(p, Static) for p in parts):
+        return Static(tuple(p.value for p in parts if isinstance(p, Static)))
+    if any(isinstance(p, Poison) for p in parts):
+        raise Refused
+    return sequence_of(context.graph, parts)
+
+
+def subscript(context: Context, node: ast.Subscript) -> Sym:
+    """`map[key]`, `seq[i]`, `seq[a:b]`."""
+    base = lower_present(context, node.value)
+    if isinstance(base, Poison):
+        return base
+    if isinstance(base, MapOf):
+        key = lower_present(context, node.slice)
+        if isinstance(key, Scalar) and key.type == base.key:
+            return lookup(context, base, item_index(context.graph, key))
+        raise context.refuse(node, f"a map from {base.key} at {describe(key)}", "index it with one of its keys")
+    if isinstance(base, Scalar) and isinstance(base.type, SeqType):
+        if isinstance(node.slice, ast.Slice):
+            if context.scope.any_number is not None:
+                what = "a slice, which has no translation for any number"
+                raise context.refuse(node, what, "work with the items themselves, or --set every number")
+            return _slice(context, node, node.slice, base.node, base.type)
+        return _item(context, node, base.node, base.type)
+    raise context.refuse(node, f"an index into {describe(base)}", "only maps and tuples are indexed")
+
+
+def _slice(context: Context, node: ast.Subscript, part: ast.Slice, sequence: Node, kind: SeqType) -> Sym:
+    g = context.graph
+    if part.step is not None:
+        raise context.refuse(node, "a slice with a step", "write `seq[a:b]`")
+    result = sequence
+    first = None if part.lower is None else _slice_bound(context, part.lower)
+    if part.upper is not None:
+        end = _slice_bound(context, part.upper)
+        kind = SeqType(kind.item, max(1, min(kind.length, interval(end).high)))
+        result = g.op("seq_take", kind, (result, end))
+    if first is not None:
+        kind = SeqType(kind.item, max(1, kind.length - interval(first).low))
+        result = g.op("seq_drop", kind, (result, first))
+    return Scalar(result)
+
+
+def _slice_bound(context: Context, node: ast.expr) -> Node:
+    bound = lower_scalar(context, node, IntType)
+    if interval(bound).low < 0:
+        raise context.refuse(node, "a slice bound that may be negative", "count from the front")
+    return bound
+
+
+def _item(context: Context, node: ast.Subscript, sequence: Node, kind: SeqType) -> Sym:
+    g = context.graph
+    length = seq_len(g, sequence)
+    index = lower_scalar(context, node.slice, IntType)
+    if index.op == "const" and index.data < 0:
+        index = g.arith("add", length, index)
+    elif interval(index).low < 0:
+        raise context.refuse(node, "an index that may be negative", "index from the front, or with a constant")
+    context.check("error", node, g.and_(g.lt(index, length), g.le(g.num(0), index)))
+    return Scalar(g.op("seq_get", kind.item, (sequence, index)))
+
+
+def lookup(context: Context, base: MapOf, index: Node) -> Sym:
+    """`map[key]`. index: of the key in its type."""
+    if index.op == "const" and not unbounded(base.key):
+        entry: Sym = base.values[index.data]
+        return entry
+    g = context.graph
+    if unbounded(base.key):
+        return context.symbols.with_members(base.values[0], {g.key(base.key): index})
+    value = base.values[-1]
+    for k in range(len(base.values) - 2, -1, -1):
+        value = context.symbols.choose(g.eq(index, g.const(k, base.key)), base.values[k], value)
+    return value

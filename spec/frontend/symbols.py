@@ -1,20 +1,30 @@
-"""Operations on symbolic values that need the configuration: it says how large the types of records are."""
+"""Operations on symbolic values that need the configuration: it says how large the types of records are.
+
+Checks that a value stays in the bounds of its type, and a number or a sequence in the engines' words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from enum import Enum
 from typing import Any
 
-from reassure.spec.frontend.bounds import excess
-from reassure.spec.frontend.introspection import hints_of
+from reassure.spec.frontend.introspection import Refusal, hints_of
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.leaves import leaves, nothing, slot_type, zero
 from reassure.spec.frontend.lowered_model import Telling, ToldApart
-from reassure.spec.frontend.record_sets import insert, occupied, padded, unpack_slot
-from reassure.spec.frontend.refusals import Refusal
-from reassure.spec.frontend.sets_and_sequences import empty_like, is_empty, sequence_of, set_of
+from reassure.spec.frontend.sets_and_sequences import (
+    empty_like,
+    insert,
+    is_empty,
+    occupied,
+    padded,
+    seq_len,
+    sequence_of,
+    set_of,
+    unpack_slot,
+)
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Bag,
@@ -31,12 +41,19 @@ from reassure.spec.frontend.symbolic_values import (
     Sym,
     comparable,
     describe,
+    leaves,
     map_of,
+    nothing,
     optional,
+    slot_type,
+    zero,
 )
 from reassure.spec.language.annotations import record_type, resolve
 from reassure.spec.language.types import (
+    ANY,
+    NUMBER,
     RECORD_BITS,
+    SEQUENCE_BITS,
     BagType,
     DomainError,
     EnumType,
@@ -49,10 +66,64 @@ from reassure.spec.language.types import (
     SetType,
     Type,
     bits_of,
+    key_name,
+    limits,
     unbounded,
 )
 from reassure.spec.language.values import Id, Map
 from reassure.spec.language.vocabulary import Action, Initial, Model, Property, Terminal
+
+
+def excess(g: Graph, value: Sym, kind: Type, path: str) -> Iterator[Excess]:
+    """The bounds that a fitted value may leave, in the order in which `Type.misfit` looks."""
+    if isinstance(kind, RecordType) and isinstance(value, Record):
+        for name, inner in kind.fields:
+            yield from excess(g, value.fields[name], inner, f"{path}.{name}" if path else name)
+    elif isinstance(kind, OptionType) and isinstance(value, Option) and value.value is not None:
+        for inner_path, condition, declared in excess(g, value.value, kind.inner, path):
+            yield Excess(inner_path, g.and_(value.present, condition), declared)
+    elif isinstance(kind, MapType) and isinstance(value, MapOf) and unbounded(kind.key):
+        for out, condition, declared in excess(g, value.values[0], kind.value, f"{path}[*]"):
+            yield Excess(out, g.not_(g.every(kind.key, g.not_(condition))), declared)
+    elif isinstance(kind, MapType) and isinstance(value, MapOf):
+        for key, part in zip(kind.key.values(), value.values, strict=True):
+            yield from excess(g, part, kind.value, f"{path}[{key_name(key)}]")
+    elif isinstance(kind, BagType) and isinstance(value, Bag):
+        for limit in limits(kind.item, "[]"):
+            for out, condition, declared in value.excess:
+                if out == limit:
+                    yield Excess(path + out, condition, declared)
+        if len(value.slots) > kind.size:
+            yield Excess(path, occupied(g, value.slots[kind.size]), kind.declared)
+    elif isinstance(value, Scalar):
+        yield from _scalar_excess(g, value, kind, path)
+
+
+def _scalar_excess(g: Graph, value: Scalar, kind: Type, path: str) -> Iterator[Excess]:
+    condition = g.false
+    if isinstance(kind, IntType) and isinstance(value.type, IntType):
+        low, high = value.type.low < kind.low != -ANY, value.type.high > kind.high != ANY
+        too_low = g.lt(value.node, g.num(kind.low)) if low else g.false
+        too_high = g.lt(g.num(kind.high), value.node) if high else g.false
+        condition = g.or_(too_low, too_high)
+    elif isinstance(kind, SeqType) and isinstance(value.type, SeqType) and value.type.length > kind.length != ANY:
+        length = seq_len(g, value.node)
+        condition = g.lt(g.num(kind.length), length)
+    if condition is not g.false:
+        assert isinstance(kind, IntType | SeqType)
+        yield Excess(path, condition, kind.declared)
+
+
+def beyond_words(node: ast.expr, kind: Type) -> tuple[str, str] | None:
+    """The problem of an expression whose value may not fit the engines' words, and the remedy; None if it fits."""
+    if isinstance(kind, IntType) and not -NUMBER <= kind.low <= kind.high < NUMBER:
+        what = f"`{ast.unparse(node)}` may be anything from {kind.low} to {kind.high}"
+        return what, "keep numbers within -2^62..2^62-1: narrow a Range, or take `min(x, limit)`"
+    if isinstance(kind, SeqType) and not unbounded(kind.item) and kind.length * bits_of(kind.item) > SEQUENCE_BITS:
+        most = SEQUENCE_BITS // bits_of(kind.item)
+        what = f"`{ast.unparse(node)}` may have {kind.length} items of {kind.item}; at most {most} fit"
+        return what, "shorten its MaxLen, take a slice, or work with the set (`len(set)`)"
+    return None
 
 
 class Symbols:
@@ -308,6 +379,3 @@ class Symbols:
         if isinstance(value, Scalar) and comparable(value.type, kind):
             return value
         raise Mismatch(f"{describe(value)} where {kind} is needed")
-
-
-__all__ = ["Symbols"]

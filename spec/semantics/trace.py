@@ -4,17 +4,21 @@ Format: the Informal Trace Format of Apalache (ADR-015): integers as `{"#bigint"
 canonical order, maps as `{"#map": [[k, v], ...]}`, an optional as a variant `None`/`Some`, an enum member as its name.
 The `#meta` of the project's own traces lists the `properties` that the run violates, by kind, and the `releases`
 under which it is a run; of another trace it has one `property` and no releases.
+
+Files that somebody else may have written: no more than a limit is read of them.
 """
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from reassure.spec.language.types import (
     BagType,
@@ -31,8 +35,34 @@ from reassure.spec.language.types import (
 )
 from reassure.spec.language.values import Map
 from reassure.spec.language.vocabulary import GuardRefused
-from reassure.spec.semantics.files import read_text
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
+
+LONGEST = 128 << 20
+"""Bytes of a file that is read whole; as JSON it takes up to 25 times as many in memory."""
+LONGEST_LINE = 16 << 20
+"""Characters of a line."""
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, or of a pipe; `OSError` if it is too long, `UnicodeDecodeError` if it is not text."""
+    return read_bytes(path, LONGEST).decode("utf-8")
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """The bytes of a file, or of a pipe; `OSError` if there are more than `most`."""
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"more than {most >> 20:,} MiB are not read", str(path))
+    return data
+
+
+def lines_of(file: TextIO, name: str) -> Iterator[str]:
+    """The lines of a file; `OSError` at one that is too long."""
+    while line := file.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise OSError(errno.EFBIG, f"a line of more than {LONGEST_LINE >> 20} MiB is not read", name)
+        yield line
 
 
 class TraceError(Exception):

@@ -73,7 +73,7 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 @pytest.fixture
 def reassure_check(request: pytest.FixtureRequest) -> Callable[..., CheckResult]:
     """Checks a model, by name or by a path relative to the test's file, and fails with its counterexample."""
-    from reassure.checkers.machine.only_answers import only_an_answer_ends_it
+    from reassure.checkers.machine.own_process import only_an_answer_ends_it
     from reassure.checkers.testing.expect import Expecting
 
     only_an_answer_ends_it()

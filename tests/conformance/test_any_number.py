@@ -13,8 +13,8 @@ from reassure.checkers.engines.symbolic.any_number.system import System
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.request.model_loader import names
 from reassure.spec.frontend.any_number import free_numbers
-from reassure.spec.frontend.node import arguments_first
-from reassure.spec.frontend.refusals import SubsetError
+from reassure.spec.frontend.introspection import SubsetError
+from reassure.spec.frontend.operations import arguments_first
 from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SeqType, SetType, Type
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.any_number import REFUSED, bound_to, compare, difference, of_construct, system_of

@@ -13,9 +13,8 @@ import pytest
 
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.symbolic.any_number.certificate import named_by, written
-from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
+from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction, Quantified, own_lemmas
 from reassure.checkers.engines.symbolic.any_number.instantiation import Instantiation, search_near
-from reassure.checkers.engines.symbolic.any_number.obligations import Quantified, own_lemmas
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.engines.symbolic.cross_check import draw

@@ -12,8 +12,7 @@ from reassure.checkers.engines.symbolic import smt_terms
 from reassure.checkers.engines.symbolic.smt_terms import Seq, Term
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.frontend.node import arguments_first
-from reassure.spec.frontend.operations import OPERATIONS
+from reassure.spec.frontend.operations import OPERATIONS, arguments_first
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.constructs import TABLES, bound_model
 from tests.helpers.symbolic_steps import STATES, difference

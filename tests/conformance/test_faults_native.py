@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reassure.checkers.encoding.state_layout import layout_of
-from reassure.checkers.engines.native.model import emit_loops, emit_nodes, sequence_functions
+from reassure.checkers.engines.native.model import emit_loops, emit_nodes, ir_text
 from reassure.checkers.engines.native.model.build_loops import ActionBuilder
 from reassure.checkers.engines.native.model.emit_loops import LoopEmitter
 from reassure.checkers.engines.native.model.emit_nodes import OPERATIONS, NodeEmitter
@@ -27,8 +27,7 @@ from reassure.checkers.engines.native.model.loop_form import (
 from reassure.checkers.engines.native.model.model_kernel import model_kernel
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.frontend.node import arguments_first
-from reassure.spec.frontend.operations import LEAVES
+from reassure.spec.frontend.operations import LEAVES, arguments_first
 from reassure.spec.language.types import BoolType, Type
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.constructs import TABLES, bound_model
@@ -139,25 +138,25 @@ def test_a_subtle_fault_is_found(
 def test_a_fault_in_a_sequence_function_is_found(
     function: str, by_use: dict[str, list[BoundModel]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = getattr(sequence_functions, function)
+    right = getattr(ir_text, function)
 
     def wrong(f: FunctionText, *arguments: Any) -> str:
         return f.op(f"xor i64 {right(f, *arguments)}, 1")
 
-    monkeypatch.setattr(sequence_functions, function, wrong)
+    monkeypatch.setattr(ir_text, function, wrong)
     assert shows([b for op in by_use if op.startswith("seq_") for b in by_use[op]])
 
 
-@pytest.mark.parametrize("function", sequence_functions.LONG)
+@pytest.mark.parametrize("function", ir_text.LONG)
 def test_a_fault_in_a_long_sequence_function_is_found(
     function: str, by_use: dict[str, list[BoundModel]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = sequence_functions.LONG[function]
+    right = ir_text.LONG[function]
 
     def wrong(f: FunctionText, *arguments: Any) -> str:
         return right(f, *arguments[:-1], arguments[-1] - 1)  # stops one item too early
 
-    monkeypatch.setitem(sequence_functions.LONG, function, wrong)
+    monkeypatch.setitem(ir_text.LONG, function, wrong)
     assert shows([b for op in by_use if op.startswith("seq_") for b in by_use[op]])
 
 

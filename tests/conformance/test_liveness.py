@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.native.liveness import decide
-from reassure.checkers.engines.native.liveness.decide import Liveness
-from reassure.checkers.engines.native.liveness.survey import Survey
+from reassure.checkers.engines.native.liveness.decide import Liveness, Survey
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions

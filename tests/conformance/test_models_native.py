@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure.checkers.engines.native.compiled_kernel import shape_of
+from reassure.checkers.engines.native.exploration import shape_of
 from reassure.checkers.engines.native.kernels import kernel_shape
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
-from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, STEP_BITS, TERMINAL
-from reassure.checkers.engines.native.kernels.tally import ERROR
+from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, ERROR, STEP_BITS, TERMINAL
 from reassure.checkers.request.model_loader import load, names, settings
 from reassure.spec.semantics.interpreter import BoundModel, ModelError, Step, make_config
 from tests.helpers.configurations import SMALL, VARIANTS, VARIED, WIDEST, every_model, mutants, varied

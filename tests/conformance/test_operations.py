@@ -21,8 +21,7 @@ from reassure.checkers.engines.symbolic.smt_terms import Terms
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.frontend.node import arguments_first
-from reassure.spec.frontend.operations import LEAVES, OPERATIONS
+from reassure.spec.frontend.operations import LEAVES, OPERATIONS, arguments_first
 from reassure.spec.language.types import BoolType, IntType, RecordType, SeqType, SetType, Type, bits_of
 from tests.helpers.constructs import TABLES, bound_model
 

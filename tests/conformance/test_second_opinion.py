@@ -31,8 +31,7 @@ from reassure.checkers.tla import second_opinion
 from reassure.checkers.tla.second_opinion import ComparedAnswer, ask_tlc
 from reassure.checkers.tla.tlc import TlcInstallation, TlcRun
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.node import arguments_first
-from reassure.spec.frontend.operations import LEAVES
+from reassure.spec.frontend.operations import LEAVES, arguments_first
 from reassure.spec.language.types import BoolType
 from tests.fuzz.second_opinion import TlcServer, outcomes
 from tests.helpers import spark_runs

@@ -23,13 +23,12 @@ from reassure.checkers.ledger.markdown import table
 from reassure.checkers.ledger.trace_store import TraceStore
 from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.publish import commands_page, sessions, trace_pictures
-from reassure.checkers.publish.gate_run import GateRun, gate_runs
-from reassure.checkers.publish.model_pages import check_row, pages_of_claims, protocol_of
+from reassure.checkers.publish.model_pages import GateRun, check_row, gate_runs, pages_of_claims, protocol_of
 from reassure.checkers.request.digest import digest
 from reassure.checkers.request.model_loader import load
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.result import PropertyStatus
-from reassure.checkers.traces.shown_by_trace import of_each_configuration
+from reassure.checkers.traces.properties_here import of_each_configuration
 from reassure.spec.language.vocabulary import TEMPORAL
 from tests.helpers.ledger_entries import ledger_entries
 

@@ -24,8 +24,7 @@ from reassure.checkers.request.engine_results import (
 )
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus
-from reassure.checkers.request.run_identity import RunIdentity
-from reassure.checkers.request.run_record import RunRecord
+from reassure.checkers.request.run_identity import RunIdentity, RunRecord
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "what-passes.md").read_text(encoding="utf-8")
 BOUND, _ = plain("die_hard", [])

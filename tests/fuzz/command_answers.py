@@ -16,7 +16,7 @@ from reassure.checkers.machine.exit_codes import VERDICTS, Exit, worst
 from reassure.checkers.request.model_loader import load
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.vacuity import vacuous_claims
-from reassure.spec.frontend.refusals import SubsetError
+from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.values import Map
 from reassure.spec.language.vocabulary import LanguageError, Property

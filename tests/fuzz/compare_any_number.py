@@ -21,8 +21,8 @@ from reassure.checkers.machine.stop import Interrupted
 from reassure.checkers.request.engine_results import EngineResult
 from reassure.checkers.request.options import ProofOptions, SearchOptions
 from reassure.checkers.request.result import RAISES, CheckResult
+from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import DomainError
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, ModelError, make_config
 from tests.fuzz.subject import Difference, Subject

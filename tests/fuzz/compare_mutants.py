@@ -9,7 +9,7 @@ from reassure.checkers.analyses.mutants.analysis import Judge
 from reassure.checkers.analyses.mutants.mutant_search import MutantLimits, MutantOutcome
 from reassure.checkers.analyses.mutants.mutants import Mutant, mutants_of
 from reassure.checkers.request.options import SearchOptions
-from reassure.spec.frontend.refusals import SubsetError
+from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import ModelError
 from tests.fuzz.subject import STATES, Difference, Subject

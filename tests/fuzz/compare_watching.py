@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields
 
-from reassure.spec.frontend.watching import Changes
+from reassure.spec.frontend.declarations import Changes
 from reassure.spec.semantics.interpreter import Clipped, ModelError
 from tests.fuzz.subject import Difference, Subject
 

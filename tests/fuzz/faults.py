@@ -13,24 +13,23 @@ import z3
 
 from reassure.checkers.analyses.mutants import analysis as mutation_analysis
 from reassure.checkers.encoding import state_layout
-from reassure.checkers.engines.native import compiled_kernel
+from reassure.checkers.engines.native import exploration
 from reassure.checkers.engines.native.liveness.temporal_claims import RAISES_AT, TemporalClaims
 from reassure.checkers.engines.native.model import emit_nodes
 from reassure.checkers.engines.native.model.build_loops import ActionBuilder
-from reassure.checkers.engines.symbolic import k_induction, smt_terms, type_invariant
+from reassure.checkers.engines.symbolic import bmc, smt_terms, transition_system
 from reassure.checkers.engines.symbolic.certificate import Certificate
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.request.result import RAISES
 from reassure.spec.frontend import (
     aggregates,
-    bounds,
     comprehensions,
     declarations,
-    guards,
-    leaves,
     lowering,
-    records,
-    watching,
+    sorts_and_maps,
+    statements,
+    symbolic_values,
+    symbols,
 )
 from reassure.spec.frontend.aggregates import Default
 from reassure.spec.frontend.context import Context
@@ -234,9 +233,9 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         _instead(comprehensions, "Loop", _not_one_by_one),
         "1 guard within any over a sequence",
     ),
-    "2 numbers may leave a word": (lambda: patch.object(bounds, "NUMBER", 1 << 90), "2 products"),
+    "2 numbers may leave a word": (lambda: patch.object(symbols, "NUMBER", 1 << 90), "2 products"),
     "3 sequences may leave a word": (
-        lambda: patch.object(bounds, "SEQUENCE_BITS", 1 << 10),
+        lambda: patch.object(symbols, "SEQUENCE_BITS", 1 << 10),
         "3 a sequence longer than a word",
     ),
     "4 a set is looked into that may hold what it cannot": (
@@ -245,13 +244,13 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     ),
     "5 a default is evaluated late": (_late_default, "5 a default that is evaluated first"),
     "5 arguments in another order": (
-        _instead(records, "by_parameter", _sorted_arguments),
+        _instead(sorts_and_maps, "by_parameter", _sorted_arguments),
         "5 keyword arguments out of order",
     ),
     "5 a narrower state is widened after every step": (_instead(Symbols, "fit", _widened), "5 a wider state"),
     "5 a drawn set raises nothing": (_instead(declarations, "_drawn", _silently_drawn), "5 a drawn set that raises"),
     "6, 7 an absent number is nearest to zero": (
-        _instead(leaves, "zero", _near_zero),
+        _instead(symbolic_values, "zero", _near_zero),
         "6 an optional record of a negative range",
     ),
     "7 an absent parameter has every value": (
@@ -272,7 +271,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         "10 a property that raises is not asked for",
     ),
     "11 an absent number has two codes": (
-        _instead(type_invariant, "absent", _below_its_range),
+        _instead(transition_system, "absent", _below_its_range),
         "11 an optional of a negative range",
     ),
     "12 max compares in too few bits": (
@@ -292,11 +291,11 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         "9 an int field of 57 bits",
     ),
     "9 an action more than tags has the last one's": (
-        lambda: patch.object(compiled_kernel, "MAX_TAG", 200),
+        lambda: patch.object(exploration, "MAX_TAG", 200),
         "9 more than 126 actions",
     ),
     "15 a guard is left out in one place": (
-        _instead(guards, "_switch", _one_place),
+        _instead(statements, "_switch", _one_place),
         "15 a guard that is reached twice",
     ),
     "15 a switch is never off": (
@@ -304,7 +303,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         "15 a guard that is reached twice",
     ),
     "15 a guard before what is never there is weighed": (
-        lambda: patch.object(guards, "_is_optional", lambda context, path: False),
+        lambda: patch.object(statements, "_is_optional", lambda context, path: False),
         "15 a guard before what is never there",
     ),
     "16 a mutant runs the text as it is": (
@@ -316,15 +315,15 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         "17 a property of whole runs that raises beside another",
     ),
     "18 k-induction goes on where the model raises": (
-        _instead(k_induction, "bounded_search", _goes_on),
+        _instead(bmc, "bounded_search", _goes_on),
         "18 an invariant that raises at once",
     ),
     "19 nothing is changed that a parameter chooses": (
-        _instead(watching, "substitute", _before_the_parameters),
+        _instead(declarations, "substitute", _before_the_parameters),
         "19 an entry of a map that a parameter chooses",
     ),
     "20 a missing value is a crash": (
-        lambda: patch.object(leaves, "Poison", type(None)),
+        lambda: patch.object(symbolic_values, "Poison", type(None)),
         "20 a value is missing where no run gets",
     ),
 }

@@ -12,8 +12,8 @@ from typing import Any
 
 from reassure.checkers.request.digest import digest
 from reassure.checkers.request.model_loader import load
+from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.types import BagType, DomainError, MapType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Map
 from reassure.spec.language.vocabulary import Action, GuardRefused, LanguageError

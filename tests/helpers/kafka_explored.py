@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from reassure.checkers.kafka.controller.counterexamples import counterexamples, look_for_loss
 from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore
 from reassure.checkers.kafka.controller.explore_properties import Findings, evaluate
-from reassure.checkers.kafka.controller.explore_report import Shown
+from reassure.checkers.kafka.controller.explore_report import Shown, counterexamples, look_for_loss
 from reassure.checkers.machine.progress import Progress
 from tests.helpers.kafka_jars import class_path, shared_driver
 

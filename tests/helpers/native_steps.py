@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from reassure.checkers.encoding.state_layout import layout_of, rebuild, unpack_record
-from reassure.checkers.engines.native.compiled_kernel import shape_of
+from reassure.checkers.engines.native.exploration import shape_of
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
-from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
-from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT, ERROR
+from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK, ACTIONS_AT, ERROR
 from reassure.checkers.engines.native.model.model_kernel import model_kernel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError

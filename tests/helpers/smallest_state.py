@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from reassure.checkers.engines.native.counterexample import Row, Wanted
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.probe import Probe, in_order
-from reassure.checkers.engines.native.wanted import Row, Wanted
 
 
 def found_in(level: list[Rows], wanted: Wanted, probe: Probe) -> Row | None:

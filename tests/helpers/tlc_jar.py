@@ -11,8 +11,7 @@ import pytest
 from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.tla.kinds import constant
 from reassure.checkers.tla.module import cfg_head, export
-from reassure.checkers.tla.tlc import TlcInstallation, run_tlc
-from reassure.checkers.tla.tlc_values import parsed, value_of
+from reassure.checkers.tla.tlc import TlcInstallation, parsed, run_tlc, value_of
 from reassure.spec.language.types import (
     BagType,
     MapType,

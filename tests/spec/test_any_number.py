@@ -11,8 +11,8 @@ import pytest
 
 from reassure import Id, Model, Range
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
+from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.ir import Graph
-from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.annotations import AnyNumber
 from reassure.spec.language.types import ANY, IdType, IntType, SetType, unbounded
 from reassure.spec.semantics.interpreter import BoundModel

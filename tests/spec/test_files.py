@@ -8,7 +8,7 @@ import pytest
 
 from reassure.checkers.gate import gate_file
 from reassure.checkers.kafka.audit import log_files
-from reassure.spec.semantics import files
+from reassure.spec.semantics import trace
 from tests.helpers.command import said
 
 WORDS = {
@@ -27,7 +27,7 @@ WORDS = {
 def test_what_is_too_long_is_refused_in_one_line(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for module, name in ((files, "LONGEST"), (files, "LONGEST_LINE"), (log_files, "LONGEST"), (gate_file, "LONGEST")):
+    for module, name in ((trace, "LONGEST"), (trace, "LONGEST_LINE"), (log_files, "LONGEST"), (gate_file, "LONGEST")):
         monkeypatch.setattr(module, name, 1 << 20)
     endless = Path("/dev/zero")  # a file that says that it has no bytes
     code, out, err = said(capsys, *(word.format(endless) for word in WORDS[command]))

@@ -9,8 +9,8 @@ import pytest
 
 from reassure.checkers.cli.main import main
 from reassure.spec.frontend import context
+from reassure.spec.frontend.introspection import MOST_OPERATIONS
 from reassure.spec.frontend.ir import Graph
-from reassure.spec.frontend.refusals import MOST_OPERATIONS
 
 LOOPS = '''
 from dataclasses import dataclass

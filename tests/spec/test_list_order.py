@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from reassure import Id
+from reassure.spec.frontend.any_order import ListOrder, can_be_forgotten, reads_list_order
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.list_order import ListOrder, can_be_forgotten, reads_list_order
-from reassure.spec.frontend.node import arguments_first
-from reassure.spec.frontend.operations import OPERATIONS
+from reassure.spec.frontend.operations import OPERATIONS, arguments_first
 from reassure.spec.frontend.sets_and_sequences import seq_len, seq_set, seq_sorted
 from reassure.spec.language.types import BagType, BoolType, IdType, RecordType, SeqType, SetType
 

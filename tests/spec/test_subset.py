@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.lowering import check, lower_model
-from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.model_text import model
 

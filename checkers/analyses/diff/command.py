@@ -9,16 +9,24 @@ from reassure.checkers.analyses.diff.analysis import diff
 from reassure.checkers.analyses.diff.report import answers, diff_report, property_changes
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.check import run as check
-from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.gate_kind import GateKind
+from reassure.checkers.console.commands import GateKind
+from reassure.checkers.console.parser import search_options
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import Option
 from reassure.checkers.request.options import DEFAULT_ENGINE, SearchOptions
 from reassure.checkers.request.prepare import Prepared
 from reassure.checkers.request.run_identity import RunIdentity
-from reassure.checkers.request.shared_options import BUDGET, MEMORY_OF_EACH, MODEL, OUTPUTS, SET, STORIES, WORKERS
+from reassure.checkers.request.shared_options import (
+    BUDGET,
+    MEMORY_OF_EACH,
+    MODEL,
+    OUTPUTS,
+    SET,
+    STORIES,
+    WORKERS,
+    Option,
+)
 
 OPTIONS = (
     replace(MODEL, help="a name (core), a path or a module"),

@@ -13,9 +13,8 @@ from enum import StrEnum
 import numpy as np
 
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.counterexample import Paths
-from reassure.checkers.engines.native.exploration import Limits, Start, explore
+from reassure.checkers.engines.native.exploration import Limits, Start, compiled, explore
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.liveness.fair_loops import Region
 from reassure.checkers.engines.native.search import RaisedAt, Search
@@ -26,7 +25,7 @@ from reassure.checkers.request.engine_results import PremiseStates, SearchStatis
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.result import fair_runs_beyond
 from reassure.checkers.request.vacuity import vacuous_claims
-from reassure.checkers.traces.raising import raised_in
+from reassure.checkers.traces.reconstruct import raised_in
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, ModelError

@@ -20,10 +20,10 @@ from reassure.checkers.request.prepare import Prepared, without_start
 from reassure.checkers.request.result import RAISES, CheckResult, PropertyStatus
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.explain import reasons
-from reassure.checkers.traces.expression_claims import NAME, NAMES, as_written, never
+from reassure.checkers.traces.format_value import NAME, NAMES, as_written, never
+from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.semantics.interpreter import BoundModel, ModelError, make_config
 from reassure.spec.semantics.trace import Trace
 

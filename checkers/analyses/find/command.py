@@ -9,15 +9,14 @@ from typing import Any
 from rich.text import Text
 
 from reassure.checkers.analyses.find.analysis import Answer, find
-from reassure.checkers.console.arguments import search_options
+from reassure.checkers.console.commands import GateKind, Record, search_figures
 from reassure.checkers.console.files import name_traces
-from reassure.checkers.console.gate_kind import GateKind, Record, search_figures
+from reassure.checkers.console.parser import search_options
 from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console, counted
-from reassure.checkers.request.declared import Option
-from reassure.checkers.request.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS, SET, SYMMETRY, WORKERS
+from reassure.checkers.request.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS, SET, SYMMETRY, WORKERS, Option
 from reassure.checkers.traces.render import in_a_row, tell
 
 OPTIONS = (

@@ -11,14 +11,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reassure.checkers.console.arguments import note, search_options
 from reassure.checkers.console.files import STANDARD_OUTPUT
+from reassure.checkers.console.parser import note, search_options
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, UsageFailure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.argument_types import positive
-from reassure.checkers.request.declared import Option
+from reassure.checkers.request.options import positive
 from reassure.checkers.request.prepare import prepare
 from reassure.checkers.request.shared_options import (
     ACCEPT_CLIPPING,
@@ -29,6 +28,7 @@ from reassure.checkers.request.shared_options import (
     QUIET,
     SET,
     WORKERS,
+    Option,
 )
 
 if TYPE_CHECKING:
@@ -94,8 +94,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
 
 def _picture(args: argparse.Namespace, progress: Progress) -> StatePicture:
-    from reassure.checkers.analyses.graph.grouping import grouping, view_grouping
-    from reassure.checkers.analyses.graph.state_picture import marked, state_picture
+    from reassure.checkers.analyses.graph.state_picture import grouping, marked, state_picture, view_grouping
     from reassure.checkers.engines.native.state_graph import reachable_graph
 
     until = time.monotonic() + (math.inf if args.budget is None else args.budget)
@@ -110,9 +109,7 @@ def _picture(args: argparse.Namespace, progress: Progress) -> StatePicture:
 
 
 def _writers() -> dict[str, Callable[[StatePicture], str]]:
-    from reassure.checkers.analyses.graph.dot import dot
-    from reassure.checkers.analyses.graph.graph_page import graph_page
-    from reassure.checkers.analyses.graph.graph_svg import graph_svg
+    from reassure.checkers.analyses.graph.graph_svg import dot, graph_page, graph_svg
 
     return {
         "dot": dot,

@@ -1,4 +1,7 @@
-"""A picture of states as SVG."""
+"""A picture of states as SVG. A picture of states as one HTML file that needs nothing else.
+
+A picture of states in the language of Graphviz.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,59 @@ from html import escape
 from itertools import product
 from textwrap import wrap
 
-from reassure.checkers.analyses.graph.dot import edge_text, node_text
 from reassure.checkers.analyses.graph.layered_layout import Box, LayeredLayout, layered
 from reassure.checkers.analyses.graph.state_picture import BEYOND, Edge, PictureNode, StatePicture
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.pictures.html_page import asset
+from reassure.checkers.machine.terminal import counted
+from reassure.checkers.pictures.html_page import asset, page, script_json, table
+
+INITIAL, TERMINAL, VIOLATED = "penwidth=2.5", "peripheries=2", 'color="#b42318", fontcolor="#b42318"'
+
+
+def dot(picture: StatePicture) -> str:
+    """The graph as DOT: initial nodes with a thick border, terminal ones with two, violations in red."""
+    title = "\n".join([picture.heading, *picture.remarks])
+    lines = [
+        f"digraph {_quoted(picture.model)} {{",
+        f"  label={_quoted(title)}; labelloc=t; rankdir=TB",
+        '  node [shape=box, style=rounded, fontname="sans-serif"]; edge [fontname="sans-serif", fontsize=10]',
+        *(f"  {node.id} [{', '.join(_attributes(node, picture.by is not None))}]" for node in picture.nodes),
+    ]
+    if any(edge.target == BEYOND for edge in picture.edges):
+        lines.append(f'  {BEYOND} [label="not drawn", style="rounded,dashed"]')
+    lines += [f"  {edge.source} -> {edge.target} [{', '.join(_of_edge(edge))}]" for edge in picture.edges]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def node_text(node: PictureNode, grouped: bool) -> list[str]:
+    """The lines of a node: its value, with the number of its states, and what is wrong with them."""
+    lines = [*node.lines, *([counted(node.states, "state")] if grouped else [])]
+    wrong = {**node.violates, **({"deadlock": node.deadlock} if node.deadlock else {})}
+    return lines + [f"{name}: {number:,}" if grouped else name for name, number in wrong.items()]
+
+
+def edge_text(edge: Edge) -> str:
+    """The label of an edge."""
+    text = edge.action + (f" ({edge.steps:,} steps)" if edge.steps > 1 else "")
+    return text + "".join(f", violates {name}" for name in edge.violates)
+
+
+def _attributes(node: PictureNode, grouped: bool) -> list[str]:
+    attributes = [f"label={_quoted(chr(10).join(node_text(node, grouped)))}"]
+    attributes.append(f"tooltip={_quoted(chr(10).join(f'{name} = {value}' for name, value in node.example))}")
+    attributes += [INITIAL] if node.initial else []
+    attributes += [TERMINAL] if node.terminal else []
+    return attributes + ([VIOLATED] if node.violates or node.deadlock else [])
+
+
+def _of_edge(edge: Edge) -> list[str]:
+    return [f"label={_quoted(edge_text(edge))}", *([VIOLATED] if edge.violates else [])]
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
 
 MOST_NODES = 400
 SHOWN = 3
@@ -356,3 +407,36 @@ def _rectangle(kind: str, x: float, y: float, width: float, height: float) -> st
 
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+STYLE = """
+.frame { overflow: auto; max-height: 80vh; border: 1px solid #98a3b0; border-radius: .4rem }
+.frame:focus-visible { outline: 3px solid #1f5fbf }
+.frame svg { display: block; margin: auto } .frame .node { cursor: pointer }
+#chosen { min-height: 3rem; overflow-wrap: anywhere }
+"""
+COLUMNS = ("states", "initial", "may end", "violated")
+DRAW = "\nchooseNodes(document.querySelector('svg.states'), document.getElementById('chosen'), "
+DRAW += "JSON.parse(document.getElementById('graph').textContent));\n"
+
+
+def graph_page(picture: StatePicture) -> str:
+    """The page: the drawing, what a chosen node stands for, and a table of the nodes."""
+    drawing, legend = graph_svg_and_legend(picture)
+    body = [
+        f'<p class="quiet">{"<br>".join(map(escape, (*picture.remarks, *legend)))}</p>',
+        f'<div class="frame" tabindex="0">{drawing}</div>',
+        '<section id="chosen" aria-live="polite"><p class="quiet">Choose a node to see its steps.</p></section>',
+        f"<details><summary>{counted(len(picture.nodes), 'node')} as a table</summary>",
+        table([picture.by or "state", *COLUMNS], map(_cells, picture.nodes), COLUMNS[:3]),
+        "</details>",
+        f'<script type="application/json" id="graph">{script_json(picture.as_json())}</script>',
+        f"<script>{asset('graph.js')}{DRAW}</script>",
+    ]
+    return page(picture.heading, body, STYLE)
+
+
+def _cells(node: PictureNode) -> list[str]:
+    wrong = [*node.violates, *(["deadlock"] if node.deadlock else [])]
+    counts = [f"{n:,}" if n else "" for n in (node.states, node.initial, node.terminal)]
+    return [", ".join(node.lines), *counts, ", ".join(wrong)]

@@ -4,35 +4,93 @@ A guard is a place in the text: in a helper that several actions call it is left
 is lowered with a switch for each guard, so that it is compiled once. A guard without which no step is added, in any
 reachable state, is redundant: exactly so for this configuration, since the search is exhaustive. A guard that forbids
 steps, and without which no property is violated, may be the sign of a property that nobody has written.
+
+A model with one guard of its text left out, executed by plain Python: the oracle for what `guards` finds.
+
+The function that the guard stands in is compiled once more from its source with `True` in the guard's place, and its
+code takes the place of the function's while an action or an initial function runs.
 """
 
 from __future__ import annotations
 
+import ast
+import sys
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
-from reassure.checkers.analyses.guards.guard_removed import Unguarded
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import state_claims
-from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
-from reassure.checkers.engines.native.kernels.tally import SWITCH
+from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, compiled, explore
+from reassure.checkers.engines.native.kernels.model_code import SWITCH
 from reassure.checkers.engines.native.search import Clock, Search
-from reassure.checkers.engines.native.symmetry.exact_classes import ExactClasses
+from reassure.checkers.engines.native.symmetry.reduced_search import ExactClasses
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Ending, Interrupted, Stop, StopReason
 from reassure.checkers.machine.terminal import counted
 from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.traces.outcomes import ChangedModel, code_of, replaced
 from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.frontend.refusals import SubsetError
+from reassure.spec.frontend.statements import conjuncts
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import Trace
+
+Part = tuple[int, int]
+"""The number of the conjunct, and of all."""
+
+
+class Unguarded(ChangedModel):
+    """A bound model without a guard, wherever it is met. Raises `LookupError` if it cannot be found in the source.
+
+    line, column: of the `require`; part: which conjunct of how many.
+    """
+
+    def __init__(self, bound: BoundModel, file: str, line: int, column: int, part: Part) -> None:
+        super().__init__(bound, *_left_out(file, line, column, part))
+
+
+def _left_out(file: str, line: int, column: int, part: Part) -> tuple[FunctionType, CodeType]:
+    """The function that has the guard, and its code without it."""
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    place = next(
+        (f for f in tree.body if isinstance(f, ast.FunctionDef) and f.lineno <= line <= (f.end_lineno or 0)), None
+    )
+    if place is None:
+        raise LookupError(f"{file}:{line} is in no function of the module")
+    calls = (c for c in ast.walk(place) if isinstance(c, ast.Call) and (c.lineno, c.col_offset) == (line, column))
+    call = next((c for c in calls if c.args), None)
+    if call is None:
+        raise LookupError(f"{file}:{line} has no require")
+    number, count = part
+    parts = conjuncts(call.args[0])
+    if len(parts) != count:
+        raise LookupError(f"{file}:{line}: the guard is not written as {count} conjuncts")
+    without = replaced(place, parts[number], ast.copy_location(ast.Constant(True), parts[number]))
+    function = _function(file, place.name, line)
+    return function, code_of(function, without)
+
+
+def _function(file: str, name: str, line: int) -> FunctionType:
+    """The function object of a definition, also where a declaration holds it."""
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) != file:
+            continue
+        for value in vars(module).values():
+            function = getattr(value, "function", value)
+            if isinstance(function, FunctionType) and function.__name__ == name:
+                code = function.__code__
+                last = max((n for *_, n in code.co_lines() if n is not None), default=code.co_firstlineno)
+                if code.co_filename == file and code.co_firstlineno <= line <= last:
+                    return function
+    raise LookupError(f"{file} has no function {name} that is loaded")
+
 
 MOST = 20
 """A search without a guard is given up at so many times the states of the model (and a million)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from reassure.checkers.console.arguments import search_options
+from reassure.checkers.console.parser import search_options
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console

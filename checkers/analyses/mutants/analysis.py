@@ -23,11 +23,11 @@ from reassure.checkers.analyses.mutants.mutant_search import (
 from reassure.checkers.analyses.mutants.mutants import Mutant
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.exploration import Start
-from reassure.checkers.engines.native.symmetry.exact_classes import EVERY_STATE, ExactClasses
+from reassure.checkers.engines.native.symmetry.reduced_search import EVERY_STATE, ExactClasses
 from reassure.checkers.request.options import SearchOptions
+from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.lowered_model import Check, LoweredAction, LoweredModel
 from reassure.spec.frontend.lowering import with_changed
-from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from reassure.checkers.console.gate_kind import GateKind, Record
+from reassure.checkers.console.commands import GateKind, Record
 from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.argument_types import duration, positive, seed
-from reassure.checkers.request.declared import Option
-from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.options import SearchOptions, duration, positive, seed
 from reassure.checkers.request.prepare import must_match, prepare
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.request.shared_options import (
@@ -25,6 +23,7 @@ from reassure.checkers.request.shared_options import (
     PROPERTY,
     QUIET,
     SET,
+    Option,
 )
 
 TIMEOUT = 20.0

@@ -14,19 +14,18 @@ from functools import cached_property, partial
 import numpy as np
 
 from reassure.checkers.encoding.state_layout import Layout
-from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
 from reassure.checkers.engines.native.conclusion import state_claims
-from reassure.checkers.engines.native.exploration import Limits, Start, explore
+from reassure.checkers.engines.native.exploration import CompiledKernel, Limits, Start, compiled, explore
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import Clock, RaisedAt, Search
-from reassure.checkers.engines.native.symmetry.exact_classes import EVERY_STATE, ExactClasses
+from reassure.checkers.engines.native.symmetry.reduced_search import EVERY_STATE, ExactClasses
 from reassure.checkers.machine.stop import Ending, Interrupted, StopReason, budget_ended
 from reassure.checkers.request.engine_results import SearchStatistics
 from reassure.checkers.request.options import SearchOptions
-from reassure.checkers.traces.raising import raised_in
+from reassure.checkers.traces.reconstruct import raised_in
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import assumptions_of

@@ -16,9 +16,9 @@ from typing import Any
 
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.request.declared import pairs
 from reassure.checkers.request.digest import digest
 from reassure.checkers.request.model_loader import home, load, names
+from reassure.checkers.request.shared_options import pairs
 
 SCHEMA = 1
 FLAWED = "mutants"

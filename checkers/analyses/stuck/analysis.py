@@ -37,7 +37,7 @@ from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import Prepared
 from reassure.checkers.request.result import CheckResult
 from reassure.checkers.request.run_identity import RunIdentity
-from reassure.checkers.traces.expression_claims import NAME
+from reassure.checkers.traces.format_value import NAME
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.trace import Trace

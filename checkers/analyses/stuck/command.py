@@ -5,17 +5,24 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind
+from reassure.checkers.console.commands import SEARCH_FIGURES, GateKind
+from reassure.checkers.console.parser import search_options
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.argument_types import positive
-from reassure.checkers.request.declared import Option
-from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.options import SearchOptions, positive
 from reassure.checkers.request.prepare import Prepared, prepare
-from reassure.checkers.request.shared_options import BUDGET, MEMORY_OF_GRAPH, MODEL, OUTPUTS, PROPERTY, SET, WORKERS
-from reassure.checkers.traces.expression_claims import NAME, NAMES, as_written, reachable
+from reassure.checkers.request.shared_options import (
+    BUDGET,
+    MEMORY_OF_GRAPH,
+    MODEL,
+    OUTPUTS,
+    PROPERTY,
+    SET,
+    WORKERS,
+    Option,
+)
+from reassure.checkers.traces.format_value import NAME, NAMES, as_written, reachable
 
 OPTIONS = (
     MODEL,

@@ -9,16 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reassure.checkers.console.arguments import note, search_options
+from reassure.checkers.console.parser import note, search_options
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.argument_types import positive
-from reassure.checkers.request.declared import Option
-from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.options import SearchOptions, positive
 from reassure.checkers.request.prepare import Prepared, plain, prepare
 from reassure.checkers.request.run_identity import RunIdentity
-from reassure.checkers.request.shared_options import BUDGET, MEMORY_OF_GRAPH, MODEL, QUIET, SEED, SET, WORKERS
+from reassure.checkers.request.shared_options import BUDGET, MEMORY_OF_GRAPH, MODEL, QUIET, SEED, SET, WORKERS, Option
 from reassure.spec.language.vocabulary import LanguageError
 
 if TYPE_CHECKING:
@@ -70,9 +68,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 
 def _suite(args: argparse.Namespace, console: Console) -> Exit:
     """Searches the model, chooses the traces, writes and reports them."""
-    from reassure.checkers.analyses.suites.goals import States, Transitions
+    from reassure.checkers.analyses.suites.goals import States, Transitions, select_mass, select_named
     from reassure.checkers.analyses.suites.report import exit_of, report_suite
-    from reassure.checkers.analyses.suites.selection import select_mass, select_named
     from reassure.checkers.analyses.suites.suite import KeptSuite, SuiteName, read_kept, write_suite
     from reassure.checkers.engines.native.state_graph import reachable_graph
 
@@ -126,8 +123,7 @@ def _named_goals(args: argparse.Namespace, graph: StateGraph, options: SearchOpt
 
 
 def _random_walks(args: argparse.Namespace, console: Console) -> Exit:
-    from reassure.checkers.analyses.suites.random_traces import random_traces, write_random_traces
-    from reassure.checkers.analyses.suites.suite import SuiteName
+    from reassure.checkers.analyses.suites.suite import SuiteName, random_traces, write_random_traces
 
     for option in ("cover", "by", "keep", "budget", "memory"):
         if getattr(args, option) is not None:

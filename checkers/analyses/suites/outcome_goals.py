@@ -12,8 +12,8 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import BY_USER, Interrupted
 from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.traces.format_value import names_for_expressions, parsed
 from reassure.checkers.traces.outcomes import Outcome, StateOutcomes, Watched, has_conditions
-from reassure.checkers.traces.values_along import names_for_expressions, parsed
 from reassure.spec.language.vocabulary import LanguageError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from reassure.checkers.analyses.suites.selection import Selection
+from reassure.checkers.analyses.suites.goals import Selection
 from reassure.checkers.analyses.suites.suite import KeptSuite, WrittenSuite
 from reassure.checkers.engines.native.state_graph import StateGraph
 from reassure.checkers.machine.exit_codes import Exit

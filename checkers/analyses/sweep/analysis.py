@@ -19,14 +19,13 @@ from typing import NotRequired
 
 from reassure.checkers.console.processes import in_processes
 from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.own_files import make_folder, temporary_folder, tidy_dead
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import StopReason
-from reassure.checkers.machine.temporary_folders import make_folder, temporary_folder, tidy_dead
 from reassure.checkers.request.model_loader import own_file, settings
 from reassure.checkers.request.options import DEFAULT_ENGINE, SearchOptions, SparkOptions
 from reassure.checkers.request.outside_values import values_of
-from reassure.checkers.request.run_identity import error_record
-from reassure.checkers.request.run_record import RunRecord
+from reassure.checkers.request.run_identity import RunRecord, error_record
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import ConfigError, make_config
 

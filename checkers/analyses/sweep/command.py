@@ -7,14 +7,13 @@ import os
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from reassure.checkers.console.arguments import search_options, spark_settings
-from reassure.checkers.console.gate_kind import GateKind, Record
+from reassure.checkers.console.commands import GateKind, Record
+from reassure.checkers.console.parser import search_options, spark_settings
 from reassure.checkers.machine.atomic_files import write_atomically, write_record
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import BY_USER, Stop, StopReason, depth_reached
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import Option
 from reassure.checkers.request.model_loader import load
 from reassure.checkers.request.options import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES, SparkOptions
 from reassure.checkers.request.outside_values import values_of
@@ -31,6 +30,7 @@ from reassure.checkers.request.shared_options import (
     SET,
     SPARK,
     SYMMETRY,
+    Option,
 )
 
 if TYPE_CHECKING:

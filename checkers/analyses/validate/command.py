@@ -11,23 +11,19 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from reassure.checkers.console.commands import GateKind
 from reassure.checkers.console.files import STANDARD_OUTPUT
-from reassure.checkers.console.gate_kind import GateKind
-from reassure.checkers.machine.atomic_files import write_atomically, write_record
+from reassure.checkers.machine.atomic_files import did_you_mean, write_atomically, write_record
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.machine.missing_file import did_you_mean
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Stop, StopReason
 from reassure.checkers.machine.terminal import Console, counted
-from reassure.checkers.request.argument_types import positive
-from reassure.checkers.request.declared import Option
-from reassure.checkers.request.options import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES
+from reassure.checkers.request.options import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES, positive
 from reassure.checkers.request.prepare import prepare
 from reassure.checkers.request.run_identity import RunIdentity
-from reassure.checkers.request.shared_options import BUDGET, JSON, MODEL, QUIET, SET
-from reassure.spec.semantics.files import lines_of
+from reassure.checkers.request.shared_options import BUDGET, JSON, MODEL, QUIET, SET, Option
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
-from reassure.spec.semantics.trace import to_itf
+from reassure.spec.semantics.trace import lines_of, to_itf
 
 if TYPE_CHECKING:
     from reassure.checkers.analyses.validate.explain_log import LogExplanation

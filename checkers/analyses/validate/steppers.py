@@ -21,11 +21,10 @@ from reassure.checkers.encoding.state_layout import (
     scalars,
     state_layout,
 )
-from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.kernels.edge_list import edge_list
+from reassure.checkers.engines.native.exploration import compiled
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
-from reassure.checkers.engines.native.kernels.tally import ERROR
+from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK, ERROR
+from reassure.checkers.engines.native.kernels.partitioning import edge_list
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import MapType, OptionType, RecordType, Type
 from reassure.spec.semantics.interpreter import BoundModel, Clipped

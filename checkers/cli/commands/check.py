@@ -9,17 +9,16 @@ from pathlib import Path
 
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.check import run as search
-from reassure.checkers.console.arguments import search_options, spark_settings
-from reassure.checkers.console.gate_kind import SEARCH_FIGURES, GateKind, Record, search_figures
-from reassure.checkers.console.reporting import report_result, run_and_report
+from reassure.checkers.console.commands import SEARCH_FIGURES, GateKind, Record, search_figures
+from reassure.checkers.console.parser import search_options, spark_settings
+from reassure.checkers.console.report import report_result, run_and_report
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import pairs
 from reassure.checkers.request.options import EXHAUSTIVE_ENGINES
 from reassure.checkers.request.prepare import prepare
-from reassure.checkers.request.shared_options import CHECK, OF_SPARK
-from reassure.checkers.traces.expression_claims import NAMES, always, as_written
+from reassure.checkers.request.shared_options import CHECK, OF_SPARK, pairs
+from reassure.checkers.traces.format_value import NAMES, always, as_written
 
 OPTIONS = CHECK
 WITHOUT_FAIR_RUN = "without_fair_run"

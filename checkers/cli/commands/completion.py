@@ -9,7 +9,7 @@ from collections.abc import Callable
 from reassure.checkers.console.commands import COMMANDS, options_of, subcommands
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import Option
+from reassure.checkers.request.shared_options import Option
 
 Words = dict[str, tuple[Option, ...]]
 """The options of each command; of `kafka conform` under this name."""

@@ -12,11 +12,10 @@ from reassure.checkers.console.failures import as_failure
 from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import Option
 from reassure.checkers.request.model_loader import find, load
-from reassure.checkers.request.shared_options import JSON
+from reassure.checkers.request.shared_options import JSON, Option
+from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 
 OPTIONS = (

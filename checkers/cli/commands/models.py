@@ -10,10 +10,9 @@ from rich.text import Text
 
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import Option
 from reassure.checkers.request.describe_model import first_line, module_text, parameters_of, settings_of
 from reassure.checkers.request.model_loader import find, load, names
-from reassure.checkers.request.shared_options import MODEL
+from reassure.checkers.request.shared_options import MODEL, Option
 from reassure.spec.language.vocabulary import LanguageError, Model
 
 OPTIONS = (

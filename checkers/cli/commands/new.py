@@ -11,7 +11,7 @@ from pathlib import Path
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import Option
+from reassure.checkers.request.shared_options import Option
 
 MODEL = '''"""A lease on a resource, given by a server to one client at a time."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from reassure.checkers.check import CheckRequest
-from reassure.checkers.console.arguments import search_options
-from reassure.checkers.console.gate_kind import GateKind, Record
-from reassure.checkers.console.reporting import run_and_report
+from reassure.checkers.console.commands import GateKind, Record
+from reassure.checkers.console.parser import search_options
+from reassure.checkers.console.report import run_and_report
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.model_loader import own_file

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from reassure.checkers.console.arguments import note, spark_settings
+from reassure.checkers.console.parser import note, spark_settings
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import Option
-from reassure.checkers.request.shared_options import SPARK
+from reassure.checkers.request.shared_options import SPARK, Option
 
 OPTIONS = (
     Option("DIR", "the folder of a run, given to check --engine spark --out DIR"),

@@ -9,18 +9,15 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from reassure.checkers.console.arguments import note
-from reassure.checkers.console.files import PreparedModels, read_traces
-from reassure.checkers.console.gate_kind import GateKind
-from reassure.checkers.console.replayed import ReplayedFile, replayed_file
-from reassure.checkers.console.trace_files import SUFFIX
+from reassure.checkers.console.commands import GateKind
+from reassure.checkers.console.files import SUFFIX, PreparedModels, ReplayedFile, read_traces, replayed_file
+from reassure.checkers.console.parser import note
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.machine.terminal import Console, counted
-from reassure.checkers.request.declared import Option, pairs
-from reassure.checkers.request.shared_options import OF_TRACE
+from reassure.checkers.request.shared_options import OF_TRACE, Option, pairs
 from reassure.checkers.traces.replay import replay_trace
-from reassure.spec.semantics.files import read_text
+from reassure.spec.semantics.trace import read_text
 
 INDEX = ".suite.json"
 """Of the index of a suite, which lists its traces."""

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from reassure.checkers.console.arguments import note
 from reassure.checkers.console.files import STANDARD_OUTPUT, itf_without_model, read_trace
+from reassure.checkers.console.parser import note
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.terminal import Console
@@ -16,12 +16,10 @@ from reassure.checkers.pictures.html_page import foreign_page, html_page
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.pictures.mermaid import mermaid
 from reassure.checkers.pictures.svg import svg
-from reassure.checkers.request.declared import Option
-from reassure.checkers.request.shared_options import OF_TRACE, OUT, TRACE
+from reassure.checkers.request.shared_options import OF_TRACE, OUT, TRACE, Option
 from reassure.checkers.traces import render
-from reassure.checkers.traces.replay import replay_trace
-from reassure.checkers.traces.steps_format import to_steps
-from reassure.checkers.traces.values_along import values_along
+from reassure.checkers.traces.format_value import values_along
+from reassure.checkers.traces.replay import replay_trace, to_steps
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, to_itf
 

@@ -9,17 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reassure.checkers.console.commands import GateKind
 from reassure.checkers.console.files import model_to_execute
-from reassure.checkers.console.gate_kind import GateKind
 from reassure.checkers.machine import polled_interrupts
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.machine.stop import Interrupted, budget_ended
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import Option
 from reassure.checkers.request.model_loader import config_values, settings
 from reassure.checkers.request.prepare import prepare
-from reassure.checkers.request.shared_options import BUDGET, MEMORY_OF_EACH, OF_TRACE, PROPERTY, SET
+from reassure.checkers.request.shared_options import BUDGET, MEMORY_OF_EACH, OF_TRACE, PROPERTY, SET, Option
 from reassure.checkers.request.vacuity import vacuous_claims
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -147,7 +146,7 @@ def _checked_for_any_number(
     certificate: AnyCertificate, bound: BoundModel, smt2: Path | None, console: Console, limits: _Limits
 ) -> Exit:
     from reassure.checkers.engines.symbolic.any_number.certificate import summary, verify
-    from reassure.checkers.engines.symbolic.any_number.obligations import one_file
+    from reassure.checkers.engines.symbolic.any_number.induction import one_file
 
     scripts: list[tuple[str, str]] = []
 

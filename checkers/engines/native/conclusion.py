@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from reassure.checkers.engines.native.counterexample import Paths
+from reassure.checkers.engines.native.counterexample import Paths, Wanted
 from reassure.checkers.engines.native.exploration import Exploration
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.search import RaisedAt
-from reassure.checkers.engines.native.wanted import Wanted
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import RUNS_RAISE, Ending, Stop
 from reassure.checkers.request.engine_results import CoverResult, EngineResult, Evidence, PropertyFact, SearchResult

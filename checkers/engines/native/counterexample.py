@@ -2,22 +2,48 @@
 
 Of the states of a level that are looked for, the smallest in canonical order is taken: so the trace does not depend on
 threads.
+
+What is looked for among the states of a level.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.engines.native.model.model_kernel import Flag
 from reassure.checkers.engines.native.translator.language import wrap
-from reassure.checkers.engines.native.wanted import Row, Wanted
-from reassure.checkers.traces.raising import Raised, note_in, raised_in
-from reassure.checkers.traces.reconstruct import Disagreement, replayed_trace, shows
+from reassure.checkers.traces.reconstruct import Disagreement, Raised, note_in, raised_in, replayed_trace, shows
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, ModelError, Step
 from reassure.spec.semantics.trace import Trace
+
+Row = tuple[int, ...]
+"""The words of a state, signed."""
+
+
+def in_canonical_order(row: Iterable[int]) -> list[int]:
+    """Sorts rows in canonical order: as unsigned words, the first weighing most."""
+    return [word & (1 << 64) - 1 for word in row]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The object of a look at a level: a state (or one with a step) that has a flag, one with a successor, or one in
+    which the model raises."""
+
+    flag: tuple[int, int] = (0, 0)
+    successor: Row = ()
+    """None: the flag is looked for. Of a search of representatives it is one."""
+    raises: bool = False
+
+    @classmethod
+    def before(cls, successor: Row) -> Wanted:
+        """A state with this successor."""
+        return cls(successor=successor)
+
 
 Finder = Callable[[int, Sequence[Wanted]], "list[Row | None]"]
 """Of each thing that is wanted, the smallest state of a level (from 1)."""

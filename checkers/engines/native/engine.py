@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import (
     conclusion,
     state_claims,
@@ -17,7 +16,7 @@ from reassure.checkers.engines.native.conclusion import (
     told_claims,
     whole_runs,
 )
-from reassure.checkers.engines.native.exploration import Limits, Start, explore, reporting
+from reassure.checkers.engines.native.exploration import Limits, Start, compiled, explore, reporting
 from reassure.checkers.engines.native.search import SIZES, Search, SearchSizes
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.engine_results import EngineResult, SearchResult

@@ -2,6 +2,8 @@
 
 It takes the levels one after the other, looks at the clock and at limits, and catches what ends a search: Ctrl-C, lack
 of time or memory, a model that raises. Every engine and every analysis asks the `Exploration` that it returns.
+
+From a lowered model to its kernel: machine code, and what the numbers that it writes mean.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from reassure.checkers.encoding.state_layout import Layout
-from reassure.checkers.engines.native.compiled_kernel import CompiledKernel
 from reassure.checkers.engines.native.counterexample import Paths
-from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, GENERATED
+from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, KernelShape, Rows
+from reassure.checkers.engines.native.kernels.model_code import CLIPS_TOTAL, GENERATED
+from reassure.checkers.engines.native.kernels.state_table import MAX_TAG
 from reassure.checkers.engines.native.level_look import ClassOf, LevelLook
+from reassure.checkers.engines.native.model.model_kernel import ModelKernel, model_kernel
 from reassure.checkers.engines.native.search import Clock, FirstHits, Search
+from reassure.checkers.engines.native.translator.translator import UNROLLED
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import (
     ALL_VISITED,
@@ -29,8 +33,52 @@ from reassure.checkers.machine.stop import (
 )
 from reassure.checkers.request.engine_results import ActionStatistics, SearchStatistics
 from reassure.checkers.request.options import SearchOptions
+from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 from reassure.spec.semantics.trace import Trace
+
+
+class CompiledKernel(Kernel):
+    """A kernel with the description of its model."""
+
+    def __init__(self, model: ModelKernel, passing: bool = False) -> None:
+        """passing: as of `Kernel`."""
+        super().__init__(shape_of(model), passing)
+        self.model = model
+
+
+def shape_of(model: ModelKernel) -> KernelShape:
+    """The part of a kernel that other processes need."""
+    return KernelShape(
+        ir=model.ir,
+        words=model.layout.words,
+        actions=len(model.actions),
+        clips=len(model.clips),
+        max_successors=model.max_successors,
+        step_claims=len(model.step_flags),
+        step_words=model.step_words,
+        parameter_words=model.parameter_words,
+    )
+
+
+def compiled(
+    lowered: LoweredModel, layout: Layout, parameters: bool = False, passing: bool = False, representatives: str = ""
+) -> CompiledKernel:
+    """The kernel of a model, its machine code taken from disk if it is there.
+
+    parameters, representatives: as of `model_kernel`. passing: as of `Kernel`. Raises `LanguageError` for a
+    model with more actions or claims than a kernel has room for, or of a larger state.
+    """
+    if layout.words > UNROLLED:
+        raise LanguageError(
+            f"a state takes {layout.words} words of 64 bits: the compiled engines take at most {UNROLLED}; "
+            "give its fields smaller types (`reassure models NAME` shows them), or use `--engine reference`"
+        )
+    if len(lowered.actions) > MAX_TAG:
+        raise LanguageError(f"{len(lowered.actions)} actions: the compiled engines take at most {MAX_TAG}")
+    return CompiledKernel(model_kernel(lowered, layout, parameters, representatives), passing)
+
 
 TELLING = 0.5
 """Of the time until a claim is hit, the part that looking for its trace may take."""

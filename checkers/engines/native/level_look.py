@@ -12,15 +12,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import Any
 
+from reassure.checkers.engines.native.counterexample import Row, Wanted, in_canonical_order
 from reassure.checkers.engines.native.kernels.growing_table import whole_lines
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
 from reassure.checkers.engines.native.kernels.look_back import RAISES, LookArguments, look_back
+from reassure.checkers.engines.native.kernels.model_code import SWITCH
 from reassure.checkers.engines.native.kernels.state_table import MAX_TAG, home_of, insert
-from reassure.checkers.engines.native.kernels.tally import SWITCH
 from reassure.checkers.engines.native.search import AnyRows, Search, Worker, finish, slices
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.native.translator.word_rows import zeros
-from reassure.checkers.engines.native.wanted import Row, Wanted, in_canonical_order
 
 PIECE = 1 << 12
 """States that a thread looks at, at a time."""

@@ -9,7 +9,7 @@ import numpy as np
 from reassure.checkers.engines.native.kernels.growing_table import SIZES as TABLE_SIZES
 from reassure.checkers.engines.native.kernels.growing_table import whole_lines
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
-from reassure.checkers.engines.native.kernels.tally import SWITCH
+from reassure.checkers.engines.native.kernels.model_code import SWITCH
 from reassure.checkers.engines.native.search import SIZES, Worker
 from reassure.checkers.engines.native.translator.word_rows import WordRows
 

@@ -17,6 +17,7 @@ from reassure.checkers.engines.native.kernels import search_loop, state_table
 from reassure.checkers.engines.native.kernels.growing_table import SIZES as TABLE_SIZES
 from reassure.checkers.engines.native.kernels.growing_table import GrowingTable, TableSizes
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
+from reassure.checkers.engines.native.kernels.model_code import ERROR
 from reassure.checkers.engines.native.kernels.search_loop import (
     LevelsArguments,
     SliceArguments,
@@ -24,7 +25,6 @@ from reassure.checkers.engines.native.kernels.search_loop import (
     search_slice,
 )
 from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG, home_of, insert, settle
-from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.checkers.engines.native.translator.language import Words, wrap
 from reassure.checkers.engines.native.translator.native_function import native, prepare
 from reassure.checkers.engines.native.translator.word_rows import WordRows, zeros

@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
-from reassure.checkers.engines.native.exploration import Start
+from reassure.checkers.engines.native.exploration import CompiledKernel, Start, compiled
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.kernels.model_code import CLIPS_TOTAL, ERROR
 from reassure.checkers.engines.native.kernels.random_walk import SKETCH_BITS, WalkArguments, take_walks
-from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, ERROR
 from reassure.checkers.engines.native.search import BEAT, Clock
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import FAILED_FAST, Ending, Interrupted, Stop, StopReason
@@ -37,8 +36,16 @@ from reassure.checkers.request.engine_results import (
 )
 from reassure.checkers.request.options import UNTIL_THE_BUDGET_ENDS, SearchOptions, SimulationOptions
 from reassure.checkers.request.prepare import Prepared
-from reassure.checkers.traces.raising import errors, note_in, raised_in
-from reassure.checkers.traces.reconstruct import Disagreement, replayed_trace, shows, step_between, steps_between
+from reassure.checkers.traces.reconstruct import (
+    Disagreement,
+    errors,
+    note_in,
+    raised_in,
+    replayed_trace,
+    shows,
+    step_between,
+    steps_between,
+)
 from reassure.spec.language.vocabulary import GuardRefused, Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step
 from reassure.spec.semantics.trace import Trace

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
-from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
-from reassure.checkers.engines.native.kernels.edge_list import edge_list
+from reassure.checkers.engines.native.exploration import CompiledKernel, Exploration, Limits, Start, compiled, explore
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, ACTION_MASK, TERMINAL
+from reassure.checkers.engines.native.kernels.partitioning import edge_list
 from reassure.checkers.engines.native.kernels.region_edges import JudgeArguments, judge_rows
 from reassure.checkers.engines.native.kernels.row_numbers import find_numbers
 from reassure.checkers.engines.native.liveness.buckets import Buckets

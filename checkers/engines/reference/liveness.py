@@ -14,7 +14,7 @@ from typing import Any
 import networkx as nx
 
 from reassure.checkers.request.engine_results import PremiseStates
-from reassure.checkers.traces.lasso import fair_loop, shortest_stem
+from reassure.checkers.traces.fairness import fair_loop, shortest_stem
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
 from reassure.spec.semantics.liveness import Assumptions, Constraint, Pattern, constraint_of, in_order, pattern_of

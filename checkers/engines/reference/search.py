@@ -40,8 +40,7 @@ from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import Prepared
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.fairness import as_data, in_words
-from reassure.checkers.traces.raising import note_in, raised_in, temporal_errors
-from reassure.checkers.traces.reconstruct import with_loop
+from reassure.checkers.traces.reconstruct import note_in, raised_in, temporal_errors, with_loop
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, ModelError, Step
 from reassure.spec.semantics.liveness import assumptions_of

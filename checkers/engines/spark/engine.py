@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.engines.native.compiled_kernel import compiled
 from reassure.checkers.engines.native.conclusion import (
     WholeRuns,
     conclusion,
@@ -27,14 +26,19 @@ from reassure.checkers.engines.native.conclusion import (
     told_claims,
 )
 from reassure.checkers.engines.native.counterexample import Paths
-from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore, reporting
+from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, compiled, explore, reporting
 from reassure.checkers.engines.native.kernels.fingerprints import BITS, Key, collision_bound, new_key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.native.kernels.tally import GENERATED
+from reassure.checkers.engines.native.kernels.model_code import GENERATED
 from reassure.checkers.engines.native.search import Search, as_arrays
-from reassure.checkers.engines.native.symmetry.exact_classes import ExactClasses
+from reassure.checkers.engines.native.symmetry.reduced_search import ExactClasses
 from reassure.checkers.engines.spark.datasets import Tables, write_edges, write_states, write_summary
-from reassure.checkers.engines.spark.distributed_search import TASK_STATES, DistributedRun
+from reassure.checkers.engines.spark.distributed_search import (
+    TASK_STATES,
+    DistributedRun,
+    StoredLevels,
+    whole_runs_in_driver,
+)
 from reassure.checkers.engines.spark.launch import is_local, why_not
 from reassure.checkers.engines.spark.owner_table import tidy_dead, tidy_host
 from reassure.checkers.engines.spark.partitioning import Work
@@ -42,11 +46,10 @@ from reassure.checkers.engines.spark.run_directory import Identity, RunDirectory
 from reassure.checkers.engines.spark.session import ClusterSession, NoSpark, SparkJob, note, resolved, stopping
 from reassure.checkers.engines.spark.session import start as start_spark
 from reassure.checkers.engines.spark.tasks import load, touch, warm
-from reassure.checkers.engines.spark.whole_runs import StoredLevels, whole_runs_in_driver
 from reassure.checkers.machine.memory import MemoryLimit
+from reassure.checkers.machine.own_files import make_folder
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Ending, Stop, StopReason
-from reassure.checkers.machine.temporary_folders import make_folder
 from reassure.checkers.request.engine_results import EngineResult, Evidence, PropertyFact, SearchResult
 from reassure.checkers.request.options import SearchOptions, SparkOptions
 from reassure.checkers.request.prepare import Prepared

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.machine.temporary_folders import make_folder
+from reassure.checkers.machine.own_files import make_folder
 from reassure.checkers.request.options import SparkOptions
 
 JAVA = 17

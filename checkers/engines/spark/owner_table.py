@@ -23,7 +23,7 @@ from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG,
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.spark.partitioning import Work, fresh, gathered, insert_settled
 from reassure.checkers.engines.spark.run_directory import RunDirectory
-from reassure.checkers.machine import temporary_folders
+from reassure.checkers.machine import own_files
 from reassure.checkers.machine.memory import memory_of_machine
 
 HEADER = np.dtype(
@@ -43,7 +43,7 @@ def shared_folder(run: str) -> Path:
 
 def tidy_dead() -> None:
     """Removes the caches, sockets and run directories of runs of this host whose driver was killed."""
-    temporary_folders.tidy_dead(shared_folder("x").parent)
+    own_files.tidy_dead(shared_folder("x").parent)
 
 
 def tidy_host(run: str) -> None:

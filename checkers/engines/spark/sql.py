@@ -1,4 +1,10 @@
-"""SQL over the datasets that a distributed search leaves: `reassure query DIR "select ..."`."""
+"""SQL over the datasets that a distributed search leaves: `reassure query DIR "select ..."`.
+
+A run's datasets as a data source of Spark, read by Arrow: for places that Spark itself cannot read.
+
+`s3://` takes jars of Hadoop's that Spark does not come with, and other settings than the search had. Here a task reads
+each file as the search does. The executors need no more than for a search, so this module imports no more.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +13,13 @@ import io
 import json
 import logging
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +28,43 @@ from reassure.checkers.engines.spark.session import JobFailed, failed, start
 from reassure.checkers.machine.exit_codes import UsageFailure
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.options import SparkOptions
+
+
+class File(InputPartition):
+    """One file of a dataset, as a task."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class RunSource(DataSource):
+    """Options: place, the run directory; dataset, its name."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "reassure"
+
+    def schema(self) -> Any:
+        directory, name = RunDirectory.at(self.options["place"]), self.options["dataset"]
+        return from_arrow_schema(directory.read_dataset(directory.files(name)[0]).schema)
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        return RunReader(self.options["place"], self.options["dataset"])
+
+
+class RunReader(DataSourceReader):
+    """Reads a dataset, a task for each file."""
+
+    def __init__(self, place: str, dataset: str) -> None:
+        self.place, self.dataset = place, dataset
+
+    def partitions(self) -> list[InputPartition]:
+        return [File(path) for path in RunDirectory.at(self.place).files(self.dataset)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, File)
+        yield from RunDirectory.at(self.place).read_dataset(partition.path).to_batches()
 
 
 class QueryError(UsageFailure):
@@ -77,7 +124,6 @@ def _frame(session: Any, directory: RunDirectory, name: str) -> Any:
     """A dataset: read by Spark itself where it can, else in tasks, as the search does."""
     if directory.native is not None:
         return session.read.parquet(f"{directory.native}/{name}")
-    from reassure.checkers.engines.spark.arrow_source import RunSource
 
     session.dataSource.register(RunSource)
     return session.read.format("reassure").options(place=directory.uri, dataset=name).load()

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from reassure.checkers.engines.native.counterexample import Row, Wanted
 from reassure.checkers.engines.native.kernels import fingerprints, search_loop, state_table
 from reassure.checkers.engines.native.kernels import partitioning as partitioning_kernel
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.level_look import smallest_of
 from reassure.checkers.engines.native.search import Worker
 from reassure.checkers.engines.native.translator.native_function import prepare
-from reassure.checkers.engines.native.wanted import Row, Wanted
 from reassure.checkers.engines.spark.owner_table import OwnerTable, not_in_table, shared_folder
 from reassure.checkers.engines.spark.partitioning import LOCAL, Plain, Wide, Work, kernel_of
 from reassure.checkers.engines.spark.run_directory import RunDirectory

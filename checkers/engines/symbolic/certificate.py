@@ -19,17 +19,24 @@ import z3
 from reassure.checkers.engines.symbolic.lemma_templates import Templates
 from reassure.checkers.engines.symbolic.linear_invariants import inequalities_named
 from reassure.checkers.engines.symbolic.pdr import OF_SPACER
-from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant
 from reassure.checkers.engines.symbolic.smt_terms import parts
 from reassure.checkers.engines.symbolic.solver import Settles, constants, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
-from reassure.checkers.engines.symbolic.verification import implied, inductive, never_raises, refuted, within_bounds
+from reassure.checkers.engines.symbolic.verification import (
+    Claims,
+    Invariant,
+    implied,
+    inductive,
+    never_raises,
+    refuted,
+    within_bounds,
+)
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.request.run_identity import ENGINE_VERSION
 from reassure.checkers.traces.plain_json import keys_once
 from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.semantics.files import read_text
+from reassure.spec.semantics.trace import read_text
 
 SCHEMA = 1
 

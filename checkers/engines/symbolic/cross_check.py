@@ -14,9 +14,9 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant
 from reassure.checkers.engines.symbolic.solver import finite_domain_solver, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
+from reassure.checkers.engines.symbolic.verification import Claims, Invariant
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.lowered_model import Formula
 from reassure.spec.language.types import (

@@ -14,8 +14,8 @@ from itertools import combinations, permutations
 
 from reassure.checkers.encoding.state_layout import codes
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.frontend.lowered_model import Leaf, LoweredModel
+from reassure.spec.frontend.symbolic_values import scalar_leaves
 from reassure.spec.language.types import (
     ANY,
     BagType,

@@ -12,11 +12,10 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.engines.symbolic.proof_result import Invariant, ProofResult
 from reassure.checkers.engines.symbolic.smt_terms import parts
 from reassure.checkers.engines.symbolic.solver import constants, milliseconds, query, unanswered
 from reassure.checkers.engines.symbolic.transition_system import Machine
-from reassure.checkers.engines.symbolic.verification import inductive, refuted
+from reassure.checkers.engines.symbolic.verification import Invariant, ProofResult, inductive, refuted
 from reassure.checkers.machine.stop import BY_USER
 from reassure.checkers.request.result import PropertyStatus
 from reassure.spec.frontend.lowered_model import Formula

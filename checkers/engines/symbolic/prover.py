@@ -14,20 +14,25 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from reassure.checkers.engines.symbolic import certificate
-from reassure.checkers.engines.symbolic.bmc import bounded_search
+from reassure.checkers.engines.symbolic.bmc import bounded_search, k_induction
 from reassure.checkers.engines.symbolic.certificate import Certificate
 from reassure.checkers.engines.symbolic.cross_check import CrossCheck
-from reassure.checkers.engines.symbolic.houdini import Houdini
-from reassure.checkers.engines.symbolic.induction import given_the_others, induction, own_lemmas
-from reassure.checkers.engines.symbolic.k_induction import k_induction
+from reassure.checkers.engines.symbolic.houdini import Houdini, given_the_others, induction, own_lemmas
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
+from reassure.checkers.engines.symbolic.linear_invariants import SideConditions, side_conditions
 from reassure.checkers.engines.symbolic.pdr import pdr
-from reassure.checkers.engines.symbolic.proof_result import Claims, Invariant, ProofResult
 from reassure.checkers.engines.symbolic.scout import Scout, promising
-from reassure.checkers.engines.symbolic.side_conditions import SideConditions, side_conditions
 from reassure.checkers.engines.symbolic.solver import ProofClock, interruptible, prepare_z3
 from reassure.checkers.engines.symbolic.transition_system import Machine
-from reassure.checkers.engines.symbolic.verification import inductive, never_raises, refuted, within_bounds
+from reassure.checkers.engines.symbolic.verification import (
+    Claims,
+    Invariant,
+    ProofResult,
+    inductive,
+    never_raises,
+    refuted,
+    within_bounds,
+)
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import (
     MODEL_RAISES,
@@ -47,8 +52,14 @@ from reassure.checkers.request.engine_results import (
 from reassure.checkers.request.options import ProofOptions, SearchOptions, SimulationOptions
 from reassure.checkers.request.prepare import Prepared
 from reassure.checkers.request.result import RAISES, PropertyStatus
-from reassure.checkers.traces.raising import note_in, raised_in
-from reassure.checkers.traces.reconstruct import Disagreement, replayed_trace, step_between, steps_between
+from reassure.checkers.traces.reconstruct import (
+    Disagreement,
+    note_in,
+    raised_in,
+    replayed_trace,
+    step_between,
+    steps_between,
+)
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace

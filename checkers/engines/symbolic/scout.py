@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Layout, state_layout
-from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.exploration import Limits, Start, explore
+from reassure.checkers.engines.native.exploration import Limits, Start, compiled, explore
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.probe import Probe
 from reassure.checkers.engines.native.search import Clock, Search

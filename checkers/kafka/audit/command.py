@@ -9,15 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reassure.checkers.console.arguments import note, spark_settings
+from reassure.checkers.console.parser import note, spark_settings
 from reassure.checkers.console.processes import in_processes
 from reassure.checkers.machine.atomic_files import write_atomically, write_record
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.argument_types import positive
-from reassure.checkers.request.declared import Option
-from reassure.checkers.request.shared_options import JOBS, JSON, QUIET, SPARK
+from reassure.checkers.request.options import positive
+from reassure.checkers.request.shared_options import JOBS, JSON, QUIET, SPARK, Option
 from reassure.spec.kafka.releases import rules_of
 
 if TYPE_CHECKING:

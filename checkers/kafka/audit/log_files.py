@@ -15,9 +15,9 @@ from reassure.checkers.kafka.audit.message_format import MalformedRecord
 from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
 from reassure.checkers.kafka.audit.segment_file import read_segment
 from reassure.checkers.kafka.audit.share import PartitionShare
+from reassure.checkers.machine.atomic_files import did_you_mean
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.machine.missing_file import did_you_mean
-from reassure.spec.semantics.files import read_bytes
+from reassure.spec.semantics.trace import read_bytes
 
 LONGEST = 1 << 31
 """Bytes of a segment, which Kafka counts in 31 bits."""

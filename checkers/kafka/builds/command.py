@@ -20,7 +20,7 @@ from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, UsageFailure
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import Option
+from reassure.checkers.request.shared_options import Option
 
 OWN_TESTS = Option(
     "--own-tests",

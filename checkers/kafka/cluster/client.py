@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from reassure.checkers.kafka.cluster.processes import Cluster
 from reassure.checkers.kafka.controller.class_path import QUICK
-from reassure.checkers.kafka.controller.jvm import Jvm
+from reassure.checkers.kafka.controller.driver import Jvm
 from reassure.checkers.machine.exit_codes import SystemFailure
 
 SECONDS = 240.0

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from reassure.checkers.console.arguments import note
 from reassure.checkers.console.commands import Subcommand
+from reassure.checkers.console.parser import note
 from reassure.checkers.kafka.cluster.assumptions import execute_assumptions
 from reassure.checkers.kafka.cluster.distribution import distribution
 from reassure.checkers.kafka.cluster.effects import EFFECTS, PAUSED
 from reassure.checkers.kafka.cluster.execute import Workload
-from reassure.checkers.kafka.cluster.measure import cases_of, measurements, run_of
 from reassure.checkers.kafka.cluster.random_runs import BROKERS, MIN_ISR, RandomRun, RandomScope, execute_random
 from reassure.checkers.kafka.cluster.report import (
     cluster_record,
@@ -26,7 +25,15 @@ from reassure.checkers.kafka.cluster.report import (
     report_random_run,
 )
 from reassure.checkers.kafka.cluster.schedule import schedule
-from reassure.checkers.kafka.cluster.session import ClusterLimits, ClusterResult, ClusterRun, execute_runs
+from reassure.checkers.kafka.cluster.session import (
+    ClusterLimits,
+    ClusterResult,
+    ClusterRun,
+    cases_of,
+    execute_runs,
+    measurements,
+    run_of,
+)
 from reassure.checkers.kafka.controller.command import controller_traces, named_release
 from reassure.checkers.kafka.controller.controller_itf import itf
 from reassure.checkers.kafka.controller.releases import LATEST, RELEASES, Release, release
@@ -45,11 +52,10 @@ from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure, wo
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Stop, StopReason
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.argument_types import positive, whole
-from reassure.checkers.request.declared import Option
+from reassure.checkers.request.options import positive, whole
 from reassure.checkers.request.run_identity import RunIdentity
-from reassure.checkers.request.shared_options import BUDGET, JSON, MEMORY, OF_TRACE, QUIET, SEED, TRACE
-from reassure.checkers.traces.shown_by_trace import every_property
+from reassure.checkers.request.shared_options import BUDGET, JSON, MEMORY, OF_TRACE, QUIET, SEED, TRACE, Option
+from reassure.checkers.traces.properties_here import every_property
 from reassure.spec.kafka.releases import minor
 
 SUBCOMMANDS = {

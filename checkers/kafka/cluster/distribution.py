@@ -8,8 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, program
-from reassure.checkers.kafka.controller.local_build import DIGEST, local_build
-from reassure.checkers.kafka.controller.releases import Release, libraries_of
+from reassure.checkers.kafka.controller.releases import DIGEST, Release, libraries_of, local_build
 from reassure.checkers.machine.exit_codes import SystemFailure, UsageFailure
 
 BROKER = "org.apache.kafka:kafka_2.13"

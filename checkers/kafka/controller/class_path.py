@@ -20,28 +20,25 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.kafka.controller.local_build import (
-    DIGEST,
-    OF_KAFKA,
-    VERSION_FILE,
-    LocalBuild,
-    has_libraries,
-    local_build,
-    test_parts,
-)
 from reassure.checkers.kafka.controller.releases import (
     CONTROLLER,
+    DIGEST,
     NEWEST,
+    OF_KAFKA,
     SILENCE,
     TEST_MODULES,
     TESTED_WITH,
+    VERSION_FILE,
+    LocalBuild,
     Release,
+    has_libraries,
     libraries_of,
+    local_build,
+    test_parts,
 )
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import SystemFailure, UsageFailure
-from reassure.checkers.machine.own_files import locked, others_can_write, own_folder
-from reassure.checkers.machine.temporary_folders import temporary_folder
+from reassure.checkers.machine.own_files import locked, others_can_write, own_folder, temporary_folder
 
 DRIVER = "ControllerDriver.java"
 MAVEN_SECONDS = 600

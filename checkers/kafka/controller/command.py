@@ -7,14 +7,13 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from reassure.checkers.console.arguments import note, spark_settings
-from reassure.checkers.console.commands import Subcommand
+from reassure.checkers.console.commands import GateKind, Record, Subcommand
 from reassure.checkers.console.files import (
     PreparedModels,
     name_traces,
     read_traces,
 )
-from reassure.checkers.console.gate_kind import GateKind, Record
+from reassure.checkers.console.parser import note, spark_settings
 from reassure.checkers.kafka.controller.answers import Recorder, folder, place
 from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, ClassPath, fetch, fetched
 from reassure.checkers.kafka.controller.confirm import confirm
@@ -23,15 +22,16 @@ from reassure.checkers.kafka.controller.conform_command import run_conform
 from reassure.checkers.kafka.controller.controller_itf import from_itf as run_from_itf
 from reassure.checkers.kafka.controller.controller_itf import itf, run_of_controller
 from reassure.checkers.kafka.controller.controller_itf import to_itf as run_to_itf
-from reassure.checkers.kafka.controller.counterexamples import counterexamples, look_for_loss
 from reassure.checkers.kafka.controller.driver import Driver, JvmLost
 from reassure.checkers.kafka.controller.explained import ReleaseRules, explain, with_records
 from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore
 from reassure.checkers.kafka.controller.explore_properties import evaluate
 from reassure.checkers.kafka.controller.explore_report import (
     Shown,
+    counterexamples,
     explanation_record,
     exploration_record,
+    look_for_loss,
     report_explanation,
     report_exploration,
 )
@@ -39,10 +39,17 @@ from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, scop
 from reassure.checkers.kafka.controller.findings_command import run_findings
 from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name
 from reassure.checkers.kafka.controller.kafka_tests import run_methods
-from reassure.checkers.kafka.controller.local_build import newer_source
 from reassure.checkers.kafka.controller.model_steps import NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView, release_setting, rules_note
-from reassure.checkers.kafka.controller.releases import LATEST, NEWEST, RELEASES, Release, own_release, release
+from reassure.checkers.kafka.controller.releases import (
+    LATEST,
+    NEWEST,
+    RELEASES,
+    Release,
+    newer_source,
+    own_release,
+    release,
+)
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
 from reassure.checkers.kafka.controller.report import report_accepted, report_difference
 from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
@@ -52,8 +59,7 @@ from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure, wo
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Stop, StopReason
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.argument_types import positive
-from reassure.checkers.request.declared import Option
+from reassure.checkers.request.options import positive
 from reassure.checkers.request.prepare import prepare
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.request.shared_options import (
@@ -68,8 +74,9 @@ from reassure.checkers.request.shared_options import (
     SET,
     SPARK,
     TRACE,
+    Option,
 )
-from reassure.checkers.traces.shown_by_trace import every_property
+from reassure.checkers.traces.properties_here import every_property
 
 AS_REQUESTED = (StopReason.COMPLETE, StopReason.DEPTH)
 KEPT_MODEL = "kraft_kafka"

@@ -14,7 +14,7 @@ from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, comp
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
 from reassure.checkers.kafka.controller.words import ControllerState, Kind
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.machine.temporary_folders import temporary_folder
+from reassure.checkers.machine.own_files import temporary_folder
 from reassure.spec.kafka.partition import NOBODY
 
 WHOLE = "WholeController.java"

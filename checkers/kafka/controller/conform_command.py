@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.files import name_traces
+from reassure.checkers.console.parser import note, spark_settings
 from reassure.checkers.gate.gate_file import read
 from reassure.checkers.kafka.controller.answers import RecordedAnswers, place
 from reassure.checkers.kafka.controller.class_path import fetch
@@ -29,9 +29,9 @@ from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure, wo
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import ALL_VISITED, Stop, StopReason
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.declared import pairs
 from reassure.checkers.request.prepare import prepare
 from reassure.checkers.request.run_identity import RunIdentity
+from reassure.checkers.request.shared_options import pairs
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import to_itf
 
@@ -128,7 +128,7 @@ def _compared(args: argparse.Namespace, setting: list[str], kafka: Release) -> C
 def _by_spark(
     args: argparse.Namespace, setting: list[str], kafka: Release, source: NativeSteps, progress: Progress
 ) -> Conformance:
-    from reassure.checkers.kafka.controller.conform_by_spark import ComparisonTask, conform_by_spark
+    from reassure.checkers.kafka.controller.conform import ComparisonTask, conform_by_spark
 
     fetch(kafka)
     settings = tuple(release_setting(args.model, setting, kafka))

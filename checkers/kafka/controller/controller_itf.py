@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from reassure.checkers.console.trace_files import trace_file
+from reassure.checkers.console.files import trace_file
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore_logs import LogStep
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand

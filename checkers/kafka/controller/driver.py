@@ -1,6 +1,8 @@
 """A JVM that runs Kafka's controller, as a Python object: batches of steps in, batches of answers out.
 
 A JVM that dies or falls silent raises `JvmLost`, a message of one line; another one can be started at once.
+
+A Java program of the project's own, with a pipe in and a pipe out.
 """
 
 from __future__ import annotations
@@ -12,16 +14,51 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from typing import Any
+from types import TracebackType
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, tool
-from reassure.checkers.kafka.controller.jvm import Jvm
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.words import Command, Setup
 from reassure.checkers.machine.exit_codes import Exit, Failure
+
+
+class Jvm:
+    """One process of a Java program. As a context: it ends with it."""
+
+    def __init__(self, command: Sequence[str], errors: IO[bytes]) -> None:
+        """errors: the file of its error output, closed with it. Raises `OSError` if it cannot be started."""
+        self.errors = errors
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            process_group=0,  # Ctrl-C is for this program, which then ends the JVM
+        )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the process."""
+        with contextlib.suppress(OSError):
+            self.stdin.close()
+        self.process.kill()
+        self.process.wait()
+        self.stdout.close()
+        self.errors.close()
+
 
 Words = NDArray[np.int64]
 OPTIONS = (*QUICK, "-Xmx512m")

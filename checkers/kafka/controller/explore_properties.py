@@ -3,16 +3,22 @@
 CPython evaluates each property once for each combination that it can tell apart: brokers that are only alive or not are
 left out for the shared ones, which do not read them; and no property reads the number of a broker, so of combinations
 that differ in these numbers alone the first is evaluated. The first hit in the order of the search is the shortest.
+
+Properties of single commands of an exploration, over arrays of all its steps.
+
+States that differ only in the numbers of their brokers: the shared properties do not tell these apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import permutations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reassure.checkers.kafka.controller.controller_properties import (
     ANSWER_PROPERTIES,
@@ -22,13 +28,139 @@ from reassure.checkers.kafka.controller.controller_properties import (
 )
 from reassure.checkers.kafka.controller.driver import Words
 from reassure.checkers.kafka.controller.explore import ControllerExploration, keys_of
-from reassure.checkers.kafka.controller.explore_commands import COMMAND_PROPERTIES, CommandProperty
-from reassure.checkers.kafka.controller.renamed_brokers import Renaming, renamings
-from reassure.checkers.kafka.controller.words import FENCED, UNCLEAN, Command, Kind, answer_of, packed_set, unpacked
+from reassure.checkers.kafka.controller.explore_logs import replica_sets
+from reassure.checkers.kafka.controller.words import (
+    CORDONED,
+    ELR,
+    ERRORS,
+    FENCED,
+    ISR,
+    LAST_KNOWN,
+    LEADER,
+    MAX_BROKERS,
+    SHUTTING_DOWN,
+    UNCLEAN,
+    UNREGISTERED,
+    Command,
+    Kind,
+    answer_of,
+    packed_set,
+    unpacked,
+    unpacked_set,
+)
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import Broker, Brokers, Partition, Watched, members, reassigning, target_of
 from reassure.spec.kafka.partition_properties import GOALS, PROMISES, leads_where_it_was_asked_to
 from reassure.spec.language.vocabulary import Property
+
+BROKERS_AT = (*range(0, ISR, 3), LEADER, LAST_KNOWN)
+"""Where a state has the number of a broker."""
+SETS_AT = (*range(ISR, LEADER, ELR - ISR), FENCED, SHUTTING_DOWN)
+"""Where a state has a set of brokers."""
+SETTINGS_AT = (CORDONED, UNREGISTERED)
+
+
+class Renaming:
+    """New numbers for brokers 1, 2, ..."""
+
+    def __init__(self, numbers: tuple[int, ...]) -> None:
+        self.of_broker = np.arange(8)
+        self.of_broker[1 : len(numbers) + 1] = numbers
+        sets = [packed_set(self.of_broker[list(unpacked_set(mask))]) for mask in range(1 << MAX_BROKERS)]
+        self.of_set = np.array(sets, np.int64)
+
+    def states(self, words: Words) -> Words:
+        """The states with these numbers."""
+        return _replaced(_replaced(words, BROKERS_AT, self.of_broker), SETS_AT, self.of_set)
+
+    def settings(self, words: Words) -> Words:
+        """The settings with these numbers."""
+        return _replaced(words, SETTINGS_AT, self.of_set)
+
+
+def renamings(brokers: int) -> list[Renaming]:
+    """Every way to number so many brokers; the first leaves their numbers as they are."""
+    return [Renaming(numbers) for numbers in permutations(range(1, brokers + 1))]
+
+
+def _replaced(words: Words, places: tuple[int, ...], table: Words) -> Words:
+    """The words with each value at these places (as wide as the table has entries) replaced by the table's."""
+    mask = len(table) - 1
+    for at in places:
+        values = words >> at & mask
+        words = words ^ (values ^ table[values]) << at
+    return words
+
+
+Broken = NDArray[np.bool_]
+"""By state whose steps were taken: whether the step of a command breaks a property."""
+_REFUSED = next(code for code, name in ERRORS.items() if name == "INVALID_REPLICA_ASSIGNMENT")
+
+
+@dataclass(frozen=True)
+class CommandProperty:
+    """Something to hold of each step of some kinds of commands. broken: for the number of such a command.
+
+    It applies where commands of `kinds` are searched, and of `with_kind`, if there is one, too.
+    """
+
+    name: str
+    doc: str
+    kinds: tuple[Kind, ...]
+    broken: Callable[[ControllerExploration, int], Broken]
+    with_kind: Kind | None = None
+
+    def commands(self, graph: ControllerExploration) -> list[int]:
+        """The numbers of the commands that it is about; none if it does not apply."""
+        if self.with_kind is not None and not any(c.kind is self.with_kind for c in graph.commands):
+            return []
+        return [number for number, c in enumerate(graph.commands) if c.kind in self.kinds]
+
+
+def _forgets_who_may_lead(graph: ControllerExploration, command: int) -> Broken:
+    after = graph.targets[:, command]
+    may_lead = (graph.states >> ISR | graph.states >> ELR) & 63 != 0
+    return np.asarray((after >= 0) & may_lead[: len(after)] & ~may_lead[after])
+
+
+def _drops_who_may_lead(graph: ControllerExploration, command: int) -> Broken:
+    before, after = slice(len(graph.targets)), graph.targets[:, command]
+    may_lead = (graph.states >> ISR | graph.states >> ELR) & 63
+    return np.asarray((after >= 0) & (may_lead[before] & replica_sets(graph.states[before]) & ~may_lead[after] != 0))
+
+
+def _refuses_what_is_there(graph: ControllerExploration, command: int) -> Broken:
+    before = slice(len(graph.targets))
+    target = packed_set(graph.commands[command].brokers)
+    settings, replicas = graph.settings[before], replica_sets(graph.states[before])
+    answers = graph.answers[:, command]
+    refused = graph.applies[:, command] & (answers & 0xFFFF == _REFUSED)
+    new_on_cordoned = settings >> CORDONED & target & ~replicas
+    return np.asarray(refused & (new_on_cordoned == 0) & (settings >> UNREGISTERED & target == 0))
+
+
+COMMAND_PROPERTIES = (
+    CommandProperty(
+        "somebody_may_still_lead",
+        "Otherwise a new MinISR, or a replica's new log directory, takes the right to lead from the last that have it.",
+        (Kind.CHANGE_MIN_ISR, Kind.ASSIGN_DIRECTORY),
+        _forgets_who_may_lead,  # KIP-966: the ELR goes if the ISR reaches the new MinISR; an empty ISR never does (K18)
+    ),
+    CommandProperty(
+        "directories_are_not_about_who_may_lead",
+        "Otherwise a partition stays offline although an eligible replica is back: it moved between log directories.",
+        (Kind.ASSIGN_DIRECTORY,),
+        _drops_who_may_lead,
+    ),
+    CommandProperty(
+        "cordoned_replicas_may_stay",
+        "Otherwise a request that puts nothing new on a cordoned broker is refused: a rollback, one step of draining.",
+        (Kind.REASSIGN,),
+        _refuses_what_is_there,
+        Kind.CORDON,
+    ),
+)
+
 
 PARTITION = (1 << FENCED) - 1 | 1 << UNCLEAN
 """The bits that the shared properties read."""

@@ -8,8 +8,8 @@ from dataclasses import replace
 from reassure.checkers.kafka.controller.explore import EVENTS, KEY_BROKERS, KEY_MIN_ISR, LATE, Scope
 from reassure.checkers.kafka.controller.words import MAX_BROKERS, few_enough
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.request.argument_types import positive
-from reassure.checkers.request.declared import Option
+from reassure.checkers.request.options import positive
+from reassure.checkers.request.shared_options import Option
 
 UNCLEAN = {"either": (False, True), "off": (False,), "on": (True,)}
 SCOPE_OPTIONS = (

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, tool
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.machine.temporary_folders import temporary_folder
+from reassure.checkers.machine.own_files import temporary_folder
 
 TEST = "org/apache/kafka/controller/ReplicationControlManagerTest.java"
 SECONDS = 300

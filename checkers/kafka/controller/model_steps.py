@@ -2,6 +2,8 @@
 
 The states are searched by the native engine. Steps that differ in ghosts only (logs, counters) are one kind to Kafka's
 controller; of each kind the step on the first level, from the smallest state in canonical order, stands for all.
+
+The part of a model's packed states that Kafka's controller holds: everything else is a ghost to it.
 """
 
 from __future__ import annotations
@@ -9,34 +11,91 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
 
-from reassure.checkers.encoding.state_layout import Field, rebuild, state_layout, unpack_record
-from reassure.checkers.engines.native.compiled_kernel import compiled
+from reassure.checkers.encoding.state_layout import Field, Layout, rebuild, state_layout, unpack_record
 from reassure.checkers.engines.native.counterexample import Paths
-from reassure.checkers.engines.native.exploration import Limits, Start, explore
+from reassure.checkers.engines.native.exploration import Limits, Start, compiled, explore
 from reassure.checkers.engines.native.kernels.growing_table import GrowingTable
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
+from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK, CLIPS_TOTAL, ERROR
 from reassure.checkers.engines.native.kernels.partitioning import EdgeArguments, edges
 from reassure.checkers.engines.native.kernels.state_table import BATCH, put_back, unseen
-from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, ERROR
 from reassure.checkers.engines.native.level_look import LevelLook
 from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
-from reassure.checkers.kafka.controller.controller_part import ControllerPart, PartDecoder
 from reassure.checkers.kafka.controller.model_view import COMMANDS, ModelView
-from reassure.checkers.kafka.controller.words import Command
+from reassure.checkers.kafka.controller.words import Command, ControllerState, packed
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.memory import MemoryLimit
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import ALL_VISITED, Stop, StopReason
 from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.language.types import Type
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep, replay
+
+HELD = ("partition", "unclean", "unfenced", "broker_epochs", "shutting_down", "min_isr", "cordoned", "unregistered")
+"""Fields of a model's state that the controller holds."""
+
+
+@dataclass(frozen=True)
+class ControllerPart:
+    """The part of a model's state that the controller holds.
+
+    model: the fields of the state, by name. words: those of the driver's protocol.
+    """
+
+    model: Any
+    state: ControllerState
+    words: tuple[int, int, int]
+
+
+class PartDecoder:
+    """Cuts the controller's part out of packed states; equal parts are one object."""
+
+    def __init__(self, lowered: LoweredModel, layout: Layout, view: ModelView) -> None:
+        self.view = view
+        roots = [leaf.path.split(".")[0].split("[")[0] for leaf in lowered.leaves]
+        self.fields: list[tuple[str, Type, list[Field]]] = [
+            (name, kind, [f for f in layout.fields if roots[f.code.leaf] == name])
+            for name, kind in layout.type.fields
+            if name in HELD
+        ]
+        mask = [0] * layout.words
+        for _, _, fields in self.fields:
+            for f in fields:
+                mask[f.word] |= (1 << f.code.bits) - 1 << f.shift
+        self.mask: Rows = np.array(mask, np.uint64).view(np.int64)
+        self.columns = np.flatnonzero(self.mask)
+        """Words of a state that hold something of it."""
+        self._parts: dict[bytes, ControllerPart] = {}
+        self._values: dict[tuple[str, tuple[int, ...]], Any] = {}
+
+    def masked(self, states: Rows) -> Rows:
+        """The words of rows of states that matter, without what is a ghost in them."""
+        return states[:, self.columns] & self.mask[self.columns]
+
+    def part(self, row: Rows) -> ControllerPart:
+        """The controller's part of a state."""
+        words = row & self.mask
+        key = words.tobytes()
+        if key not in self._parts:
+            values = SimpleNamespace(**{n: self._value(n, kind, fields, words) for n, kind, fields in self.fields})
+            state = self.view.state(values)
+            self._parts[key] = ControllerPart(values, state, packed(state))
+        return self._parts[key]
+
+    def _value(self, name: str, kind: Type, fields: list[Field], words: Rows) -> Any:
+        stored = tuple(int(words[f.word]) % (1 << 64) >> f.shift & ((1 << f.code.bits) - 1) for f in fields)
+        if (name, stored) not in self._values:
+            self._values[name, stored] = rebuild(kind, iter(stored))
+        return self._values[name, stored]
+
 
 CHUNK = 1 << 13
 """States expanded at once."""

@@ -16,7 +16,7 @@ from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.replay import ControllerTrace
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.machine.temporary_folders import temporary_folder
+from reassure.checkers.machine.own_files import temporary_folder
 
 TEMPLATE = "Reproduction.java"
 STEPS = "        // STEPS"

@@ -11,11 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.console.arguments import note, spark_settings
 from reassure.checkers.console.code_hosts import add_to_summary, annotation, in_actions, sarif_log
-from reassure.checkers.console.commands import Subcommand
+from reassure.checkers.console.commands import GateKind, Record, Subcommand
 from reassure.checkers.console.files import name_traces
-from reassure.checkers.console.gate_kind import GateKind, Record
+from reassure.checkers.console.parser import note, spark_settings
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
 from reassure.checkers.kafka.controller.command import PARTITIONS, controller_traces, named_release
 from reassure.checkers.kafka.controller.command import SUBCOMMANDS as OF_THE_CONTROLLER
@@ -37,8 +36,7 @@ from reassure.checkers.machine.atomic_files import write_atomically, write_recor
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console, printed
-from reassure.checkers.request.argument_types import positive
-from reassure.checkers.request.declared import Option
+from reassure.checkers.request.options import positive
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.request.shared_options import (
     BUDGET,
@@ -50,6 +48,7 @@ from reassure.checkers.request.shared_options import (
     SPARK,
     STORIES,
     TRACE,
+    Option,
 )
 
 _EXPLORE = {option.name: option for option in OF_THE_CONTROLLER["explore"].options}

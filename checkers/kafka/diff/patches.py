@@ -22,8 +22,8 @@ from reassure.checkers.kafka.diff.prices import PriceRun, prices
 from reassure.checkers.kafka.diff.promises import compare_promises
 from reassure.checkers.kafka.diff.report import difference_record
 from reassure.checkers.kafka.diff.runs import RunOfBoth, run_of_both
+from reassure.checkers.machine.own_files import temporary_folder
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.machine.temporary_folders import temporary_folder
 
 
 @dataclass(frozen=True)

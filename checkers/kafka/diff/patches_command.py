@@ -18,9 +18,8 @@ from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import Exit, UsageFailure, worst
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.argument_types import positive
-from reassure.checkers.request.declared import Option
-from reassure.checkers.request.shared_options import BUDGET, JSON, NO_STORIES
+from reassure.checkers.request.options import positive
+from reassure.checkers.request.shared_options import BUDGET, JSON, NO_STORIES, Option
 
 SUBCOMMANDS = {
     "patches": Subcommand(

@@ -8,11 +8,10 @@ from fnmatch import fnmatchcase
 
 from reassure.checkers.kafka.controller.controller_itf import ControllerRun, executed
 from reassure.checkers.kafka.controller.controller_properties import CAN_END, KEEPS_COMMITTED
-from reassure.checkers.kafka.controller.counterexamples import counterexamples, look_for_loss
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore_logs import LogStep
 from reassure.checkers.kafka.controller.explore_properties import Findings, evaluate, names_of_promises
-from reassure.checkers.kafka.controller.explore_report import Shown
+from reassure.checkers.kafka.controller.explore_report import Shown, counterexamples, look_for_loss
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES, BuildComparison
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.stop import StopReason

@@ -1,4 +1,7 @@
-"""The index of the findings: number, short name, claim, steps by release, run, picture and tests of each."""
+"""The index of the findings: number, short name, claim, steps by release, run, picture and tests of each.
+
+The page of the documents' statements: which claims judge each of them, and what is not judged.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from reassure.checkers.kafka.pages import findings
 from reassure.checkers.ledger.markdown import BY, table
 from reassure.checkers.ledger.pages import relative
 from reassure.checkers.ledger.verdicts import Entry
+from reassure.spec.claims.statements import Coverage, Statement
 
 SHORT = {
     "K21": "lost after completion",
@@ -50,3 +54,33 @@ def index_page(found: list[Entry]) -> str:
             rows.append((str(number), title, report, needs, findings.steps_by_release(broken), links, tests))
     columns = ("number", "short name", "claim, report", "ELR", "steps", "run", "failing tests")
     return f"{HEAD}\n{table(columns, rows)}\n\n{TAIL}"
+
+
+TEXT = """
+Each normative sentence of the five documents, in our words, with the claims that judge it and the properties, covers
+and functions by which they do. A line number has a letter where one line says several things. "Covered": all that the
+sentence says is judged by something that can fail. "Partly", "not judged": the last column says what is missing, and
+why.
+"""
+
+
+def statement_page(statements: list[Statement], claim_pages: dict[str, str]) -> str:
+    """The page. claim_pages: the pages of claims by the letter of their document, relative to the page."""
+    covered = sum(s.coverage is Coverage.COVERED for s in statements)
+    parts = [
+        "# The statements of the documents",
+        f"{BY} from the files of claims. Covered: {covered} of {len(statements)}.",
+        TEXT.strip(),
+    ]
+    for title in dict.fromkeys(s.title for s in statements):
+        own = [s for s in statements if s.title == title]
+        counts = ((c.value, sum(s.coverage is c for s in own)) for c in Coverage)
+        parts.append(f"## {title}\n\n{len(own)} statements: {', '.join(f'{n} {word}' for word, n in counts if n)}.")
+        parts.append(table(("line", "what it says", "judged by", "not judged"), [_row(s, claim_pages) for s in own]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(s: Statement, claim_pages: dict[str, str]) -> tuple[str, str, str, str]:
+    links = ", ".join(f"[{claim}]({claim_pages[claim[0]]}#{claim.lower()})" for claim in s.claims)
+    by = ", ".join(f"`{name}`" for name in s.by)
+    return s.at, s.says, f"{links}: {by}" if links else "-", s.open or "-"

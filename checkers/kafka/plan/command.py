@@ -7,9 +7,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from reassure.checkers.console.arguments import note
+from reassure.checkers.console.commands import GateKind, Record
 from reassure.checkers.console.files import STANDARD_OUTPUT
-from reassure.checkers.console.gate_kind import GateKind, Record
+from reassure.checkers.console.parser import note
 from reassure.checkers.kafka.audit.waiting import RULES
 from reassure.checkers.kafka.plan.cluster_file import ClusterFile
 from reassure.checkers.kafka.plan.evaluate import judge
@@ -32,10 +32,9 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Stop, StopReason
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.argument_types import ids, positive, size, whole
-from reassure.checkers.request.declared import Option
+from reassure.checkers.request.options import ids, positive, size, whole
 from reassure.checkers.request.run_identity import RunIdentity
-from reassure.checkers.request.shared_options import JSON
+from reassure.checkers.request.shared_options import JSON, Option
 from reassure.spec.kafka.releases import rules_of
 
 BATCHING = ("replicas", "partitions", "leaders")

@@ -31,11 +31,11 @@ from reassure.checkers.kafka.printed.shell_output import (
     listed,
 )
 from reassure.checkers.kafka.printed.tool_formats import OWN, cleaned, format_of, other_json, what_is_read
+from reassure.checkers.machine.atomic_files import did_you_mean
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.machine.missing_file import did_you_mean
 from reassure.checkers.traces.plain_json import keys_once
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, rules_of
-from reassure.spec.semantics.files import read_text
+from reassure.spec.semantics.trace import read_text
 
 Partition = tuple[str, int]
 """A topic and a partition's number."""

@@ -28,7 +28,7 @@ from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import ALL_VISITED, BY_USER, Interrupted, Stop, StopReason, budget_ended
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.publish import gate_run
+from reassure.checkers.publish import model_pages
 from reassure.checkers.testing import collect
 from tests.helpers.command import report_of, said
 
@@ -251,11 +251,11 @@ def test_kafka_conform(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 def test_pages_are_not_made_of_half_a_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "gate.toml"
     path.write_text("[[check]]\nmodel = 'die_hard'\nexpect = 'pass'\n[[check]]\nmodel = 'core'\nexpect = 'pass'\n")
-    assert [run.check.model for run in gate_run.gate_runs(path)] == ["die_hard", "core"]
-    check, calls = ends_at(1, gate_run.run, lambda pair: (ended(pair[0]), pair[1]))
-    monkeypatch.setattr(gate_run, "run", check)
+    assert [run.check.model for run in model_pages.gate_runs(path)] == ["die_hard", "core"]
+    check, calls = ends_at(1, model_pages.run, lambda pair: (ended(pair[0]), pair[1]))
+    monkeypatch.setattr(model_pages, "run", check)
     with pytest.raises(KeyboardInterrupt):
-        gate_run.gate_runs(path)
+        model_pages.gate_runs(path)
     assert len(calls) == 1
 
 

@@ -8,8 +8,7 @@ import shlex
 import pytest
 
 from reassure.checkers.console.commands import COMMANDS
-from reassure.checkers.console.examples import EXAMPLES
-from reassure.checkers.console.parser import parse
+from reassure.checkers.console.parser import EXAMPLES, parse
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "kafka"])

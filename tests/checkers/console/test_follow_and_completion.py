@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reassure.checkers.console.follow import follow
-from reassure.checkers.publish.record_schema import schema_text
+from reassure.checkers.publish.commands_page import schema_text
 from tests.helpers.command import said
 from tests.helpers.lease_model import LEASE
 from tests.helpers.outside_models import counter, set_step

@@ -15,9 +15,8 @@ import pytest
 
 from reassure.checkers.console.commands import COMMANDS, options_of, subcommands
 from reassure.checkers.console.parser import parse
-from reassure.checkers.request import argument_types, shared_options
-from reassure.checkers.request.declared import Option
-from reassure.checkers.request.shared_options import BUDGET, CONF
+from reassure.checkers.request import options, shared_options
+from reassure.checkers.request.shared_options import BUDGET, CONF, Option
 from tests.helpers.command import model_file, said
 from tests.helpers.counter_model import COUNTER
 
@@ -28,14 +27,14 @@ VALUES: dict[Callable[[str], Any] | None, list[str]] = {
     None: ["one two", "three"],
     int: ["7", "8"],
     Path: ["folder/a", "folder/b"],
-    argument_types.positive: ["7", "8"],
-    argument_types.whole: ["7", "8"],
-    argument_types.seed: ["7", "8"],
-    argument_types.duration: ["1234567.25s", "0.00001"],
-    argument_types.size: ["5G", "77"],
-    argument_types.ids: ["3,1,2", "4"],
-    argument_types.weight: ["up=3", "down=0"],
-    argument_types.setting: ["spark.a=b c", "spark.d=e=f"],
+    options.positive: ["7", "8"],
+    options.whole: ["7", "8"],
+    options.seed: ["7", "8"],
+    options.duration: ["1234567.25s", "0.00001"],
+    options.size: ["5G", "77"],
+    options.ids: ["3,1,2", "4"],
+    options.weight: ["up=3", "down=0"],
+    options.setting: ["spark.a=b c", "spark.d=e=f"],
 }
 """Values that are not the default of an option, by its type."""
 

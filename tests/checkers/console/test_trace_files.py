@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.cli.main import main
-from reassure.checkers.console.trace_files import trace_file
+from reassure.checkers.console.files import trace_file
 from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.publish import COUNTEREXAMPLES
 from tests.helpers.command import said

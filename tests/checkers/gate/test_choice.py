@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reassure.checkers.gate import last_records, run_check, run_gate
-from reassure.checkers.gate.answer_key import _of_file, answer_key
+from reassure.checkers.gate import run_check, run_gate
 from reassure.checkers.gate.gate_file import Check, read
+from reassure.checkers.gate.run_check import _of_file, answer_key
 from reassure.checkers.machine.exit_codes import Exit
 from tests.helpers.command import reported, said
 from tests.helpers.outside_models import COUNTER, SOURCES, counter, set_step
@@ -112,7 +112,7 @@ def test_a_record_that_is_not_as_expected_is_no_answer(gate: str, capsys: pytest
 
 def test_a_damaged_record_is_no_answer(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "gate", gate, "-j", "1")
-    for path in last_records.folder().glob("*.json"):
+    for path in run_gate.folder().glob("*.json"):
         path.write_text('{"record": 1')
     assert "unchanged" not in said(capsys, "gate", gate, "--changed", "-j", "1")[1]
 
@@ -120,7 +120,7 @@ def test_a_damaged_record_is_no_answer(gate: str, capsys: pytest.CaptureFixture[
 def test_another_version_of_the_program_is_another_question(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check = read(Path(gate)).checks[1]
     before = answer_key(check)
-    monkeypatch.setattr("reassure.checkers.gate.answer_key._program", lambda: "another")
+    monkeypatch.setattr("reassure.checkers.gate.run_check._program", lambda: "another")
     assert before is not None and answer_key(check) != before
 
 
@@ -261,12 +261,12 @@ def test_a_budget_that_is_long_enough_changes_nothing(gate: str, capsys: pytest.
 
 def test_records_that_others_can_write_answer_nothing(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "gate", gate, "-j", "1")
-    records = list(last_records.folder().glob("*.json"))
+    records = list(run_gate.folder().glob("*.json"))
     for path in records:
         path.chmod(0o666)
     assert len(records) == 2 and "unchanged" not in said(capsys, "gate", gate, "--changed", "-j", "1")[1]
     assert said(capsys, "gate", gate, "--changed", "-j", "1")[1].count("unchanged since") == 2
-    last_records.folder().chmod(0o777)
+    run_gate.folder().chmod(0o777)
     assert "unchanged" not in said(capsys, "gate", gate, "--changed", "-j", "1")[1]
 
 

@@ -11,7 +11,7 @@ from reassure.checkers.gate.gate_file import VERDICT_NAMES, Check, judged_keys, 
 from reassure.checkers.gate.judge import judge, property_digest
 from reassure.checkers.gate.kinds import KINDS, kind_of
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
-from reassure.checkers.request.run_record import RunRecord
+from reassure.checkers.request.run_identity import RunRecord
 
 CODE = {verdict: code for code, verdict in VERDICTS.items()}
 

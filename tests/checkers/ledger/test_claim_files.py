@@ -10,7 +10,7 @@ import pytest
 from reassure.checkers.ledger import pages as ledger_page
 from reassure.checkers.ledger import verdicts
 from reassure.checkers.ledger.ledger import Record, RecordedResult
-from reassure.checkers.ledger.run_spec import RunSpec
+from reassure.checkers.ledger.subjects import RunSpec
 from reassure.spec import claims
 from tests.helpers.claim_text import CASES, CLAIM, READING
 

@@ -12,7 +12,7 @@ import pytest
 
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
-from reassure.checkers.ledger import recorded_run, subjects, summary
+from reassure.checkers.ledger import integrity, recorded_run, subjects
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import BY_USER
@@ -91,7 +91,7 @@ def test_a_line_for_each_claim_first(toys: Path, capsys: pytest.CaptureFixture[s
 def test_so_many_readings_to_look_at(
     toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(summary, "REMARKS", 1)
+    monkeypatch.setattr(integrity, "REMARKS", 1)
     assert main(["claims"]) == 15
     assert (
         "K1, a search: not run: never run\n2 more readings to look at (--full names all)\n" in capsys.readouterr().out

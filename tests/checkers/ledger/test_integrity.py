@@ -16,10 +16,10 @@ import pytest
 from reassure import checkers
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
-from reassure.checkers.ledger import engines_version, ledger, recorded_run, sample
+from reassure.checkers.ledger import ledger, recorded_run, refresh
 from reassure.checkers.ledger.integrity import Integrity
 from reassure.checkers.ledger.ledger import Record, RecordedResult
-from reassure.checkers.ledger.run_spec import RunSpec
+from reassure.checkers.ledger.subjects import RunSpec
 from reassure.checkers.ledger.trace_store import is_sealed
 from reassure.checkers.ledger.verdicts import entries
 from reassure.checkers.machine.progress import Progress
@@ -229,7 +229,7 @@ def test_files_that_are_missing_or_additional(ran: Path, capsys: pytest.CaptureF
         "repeated": [],
         "replayed": None,
         "whole": True,
-        "engines": engines_version.engines_version(),
+        "engines": ledger.engines_version(),
     }
     assert main(["claims", "K1"]) == 0  # the sealed trace is still there
     (folder / TRACE).unlink()
@@ -276,7 +276,7 @@ def test_a_file_of_claims_removed(ran: Path, capsys: pytest.CaptureFixture[str])
 
 def by_others(folder: Path) -> None:
     """Another version of the engines decided everything."""
-    now = engines_version.engines_version()
+    now = ledger.engines_version()
     text = (folder / "ledger.json").read_text(encoding="utf-8")
     assert text.count(now) == 3
     (folder / "ledger.json").write_text(text.replace(now, "0123456789ab"), encoding="utf-8")
@@ -322,7 +322,7 @@ def test_engines_that_changed(ran: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["claims"]) == 0
     capsys.readouterr()
     kept = ledger.read()
-    assert kept.confirmed == engines_version.engines_version()
+    assert kept.confirmed == ledger.engines_version()
     assert {record.engines for record in kept.records.values()} == {"0123456789ab"}  # who gave the results
 
 
@@ -335,19 +335,17 @@ def test_engines_that_give_other_results(ran: Path, capsys: pytest.CaptureFixtur
     assert "these engines repeated 2 runs of another version; some results differ\n" in out
     assert main(["claims", "--refresh"]) == 0
     assert "repeating all 2 runs of other versions of the engines" in capsys.readouterr().err
-    assert {record.engines for record in ledger.read().records.values()} == {engines_version.engines_version()}
+    assert {record.engines for record in ledger.read().records.values()} == {ledger.engines_version()}
 
 
 @pytest.mark.parametrize(
     ("results", "said"),
     [
-        (
-            {"goal_not_reached": {"kind": "invariant", "status": "violated", "states": 6}},
-            "goal_not_reached: violated, 7 states, and the ledger says violated, 6 states",
-        ),
+        ({"goal_not_reached": {"kind": "invariant", "status": "violated", "states": 6}},
+         "goal_not_reached: violated, 7 states, and the ledger says violated, 6 states"),
         ({}, "goal_not_reached: violated, 7 states, and the ledger says nothing"),
     ],
-)
+)  # fmt: skip
 def test_what_a_run_says_otherwise(
     results: dict[str, Any], said: str, ran: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -355,14 +353,12 @@ def test_what_a_run_says_otherwise(
 
     def change(data: Any) -> None:
         old = data["records"]["check die_hard"]["results"]
-        data["records"]["check die_hard"]["results"] = {
-            **{k: v for k, v in old.items() if k not in "goal_not_reached"},
-            **results,
-        }
+        data["records"]["check die_hard"]["results"] = {**{k: v for k, v in old.items() if k not in "goal_not_reached"},
+                                                        **results}  # fmt: skip
 
     of_the_ledger(ran, change)
     kept = ledger.read()
-    found = sample.run_again({RunSpec("check", "die_hard"): set()}, kept, lambda text: None, Progress(quiet=True))
+    found = refresh.run_again({RunSpec("check", "die_hard"): set()}, kept, lambda text: None, Progress(quiet=True))
     assert (found.runs, found.differences) == (["check die_hard"], [f"check die_hard: {said}"])
 
 
@@ -372,11 +368,11 @@ def test_a_sample_is_cheap_and_has_every_kind_of_result() -> None:
         return Record("", "native", "", "", stats={"generated": generated}, results=results)
 
     runs = {RunSpec("check", f"m{n}"): record("violated" if n % 2 else "holds", 10) for n in range(20)}
-    dear = {RunSpec("check", "large"): record("vacuous", sample.MOST_STEPS + 1)}
+    dear = {RunSpec("check", "large"): record("vacuous", refresh.MOST_STEPS + 1)}
     dear[RunSpec("prove any number", "core")] = record("proved", 0)
-    chosen = sample.sample(runs | dear)
+    chosen = refresh.sample(runs | dear)
     assert [runs[run].results["p"].status for run in chosen] in (["violated", "holds"], ["holds", "violated"])
-    assert sample.sample(dict(reversed(runs.items()))) == chosen
+    assert refresh.sample(dict(reversed(runs.items()))) == chosen
 
 
 def test_the_version_of_the_engines_is_of_their_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,16 +380,13 @@ def test_the_version_of_the_engines_is_of_their_text(tmp_path: Path, monkeypatch
     root = Path(checkers.__path__[0]).parent
     for folder in ("checkers", "spec"):
         shutil.copytree(root / folder, tmp_path / folder, ignore=lambda _, names: {n for n in names if n == "java"})
-    monkeypatch.setattr(engines_version, "checkers", SimpleNamespace(__path__=[str(tmp_path / "checkers")]))
-    version = engines_version.engines_version.__wrapped__
-    assert version() == engines_version.engines_version()
+    monkeypatch.setattr(ledger, "checkers", SimpleNamespace(__path__=[str(tmp_path / "checkers")]))
+    version = ledger.engines_version.__wrapped__
+    assert version() == ledger.engines_version()
     decide = (
-        "checkers/engines/reference/search.py",
-        "checkers/request/vacuity.py",
-        "checkers/traces/raising.py",
-        "checkers/traces/fairness.py",
-        "spec/language/annotations.py",
-    )
+        "checkers/engines/reference/search.py", "checkers/request/vacuity.py", "checkers/traces/reconstruct.py",
+        "checkers/traces/fairness.py", "spec/language/annotations.py",
+    )  # fmt: skip
     for name, word, changes in [
         *((name, "NOTHING_IS_EVER_VIOLATED = True", True) for name in decide),
         (decide[0], "# A remark.", False),
@@ -403,20 +396,20 @@ def test_the_version_of_the_engines_is_of_their_text(tmp_path: Path, monkeypatch
         path = tmp_path / name
         text = path.read_text(encoding="utf-8")
         path.write_text(f"{text}\n{word}\n", encoding="utf-8")
-        assert (version() != engines_version.engines_version()) == changes, name
+        assert (version() != ledger.engines_version()) == changes, name
         path.write_text(text, encoding="utf-8")
-    assert version() == engines_version.engines_version()
+    assert version() == ledger.engines_version()
 
 
 def test_the_version_is_of_all_that_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each exception is imported by what decides, so that none stands in the list for nothing."""
     root = Path(checkers.__path__[0]).parent
-    deciding = {str(path.relative_to(root)) for path in engines_version.deciding_files(root)}
+    deciding = {str(path.relative_to(root)) for path in ledger.deciding_files(root)}
     assert deciding >= {"checkers/check.py", "checkers/request/result.py", "checkers/machine/stop.py"}
-    exceptions = engines_version.DECIDES_NOTHING
+    exceptions = ledger.DECIDES_NOTHING
     assert not deciding & exceptions
-    monkeypatch.setattr(engines_version, "DECIDES_NOTHING", frozenset())
-    reached = {str(path.relative_to(root)) for path in engines_version.deciding_files(root)}
+    monkeypatch.setattr(ledger, "DECIDES_NOTHING", frozenset())
+    reached = {str(path.relative_to(root)) for path in ledger.deciding_files(root)}
     assert [name for name in sorted(exceptions) if not any(path.startswith(name) for path in reached)] == []
 
 
@@ -429,11 +422,8 @@ def test_the_project_is_as_its_ledger_pins_it(capsys: pytest.CaptureFixture[str]
 def test_a_gate_with_claims(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It pins the number of claims: one that is removed everywhere is seen too."""
     gate = ran / "traces" / "gate.toml"
-    gate.write_text(
-        '[[check]]\nkind = "claims"\nsample = true\nreplay = true\nexpect = "pass"\n'
-        "pin = { claims = 2, readings = 2 }\n",
-        encoding="utf-8",
-    )
+    gate.write_text('[[check]]\nkind = "claims"\nsample = true\nreplay = true\nexpect = "pass"\n'
+                    "pin = { claims = 2, readings = 2 }\n", encoding="utf-8")  # fmt: skip
     assert main(["gate", str(gate), "-j1"]) == 0
     (ran / "K.toml").write_text(TOY[: TOY.index("[[claim]]", 20)], encoding="utf-8")
     assert main(["claims", "--refresh"]) == 0

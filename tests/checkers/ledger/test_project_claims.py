@@ -15,7 +15,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.publish.model_pages import ACROSS, PROTOCOLS
 from reassure.checkers.request.model_loader import function
 from reassure.checkers.request.options import SearchOptions
-from reassure.checkers.traces.shown_by_trace import of_each_configuration
+from reassure.checkers.traces.properties_here import of_each_configuration
 from reassure.spec import claims
 from reassure.spec.kafka.shared_properties import PROMISES
 from reassure.spec.semantics.trace import read_itf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reassure.checkers.ledger.ledger import Record
-from reassure.checkers.ledger.trace_names import TraceKey, trace_place, trace_uses
+from reassure.checkers.ledger.trace_store import TraceKey, trace_place, trace_uses
 from reassure.spec.claims import Claim, Reading
 
 

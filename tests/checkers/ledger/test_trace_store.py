@@ -11,10 +11,9 @@ import pytest
 
 from reassure.checkers.api import check, load
 from reassure.checkers.cli.main import main
-from reassure.checkers.ledger.trace_names import TraceUse
-from reassure.checkers.ledger.trace_store import TraceStore, is_sealed, paths, trace_files
+from reassure.checkers.ledger.trace_store import TraceStore, TraceUse, is_sealed, paths, trace_files
 from reassure.checkers.machine.exit_codes import Exit
-from reassure.checkers.traces.shown_by_trace import every_property
+from reassure.checkers.traces.properties_here import every_property
 from tests.helpers.committed_traces import committed_file
 
 RELEASES = ("4.2", "4.3", "4.4")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.machine.interpreter_hooks import patched_code, traced_return
+from reassure.checkers.machine.polled_interrupts import patched_code, traced_return
 
 
 def decide(x: int) -> bool:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers import publish
-from reassure.checkers.ledger.trace_names import TraceKey, TraceUse
-from reassure.checkers.ledger.trace_store import StoredTrace
+from reassure.checkers.ledger.trace_store import StoredTrace, TraceKey, TraceUse
 from reassure.checkers.publish.trace_pages import pages_of_traces, what_happens
 
 FOLDER = Path("counterexamples")

@@ -7,14 +7,15 @@ from pathlib import Path
 
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.stop import StopReason
-from reassure.checkers.request.run_identity import error_record, trace_stem
-from reassure.checkers.request.run_record import (
+from reassure.checkers.request.run_identity import (
     ActionRecord,
     CoverRecord,
     EngineRecord,
     PropertyRecord,
     RunRecord,
     StatisticsRecord,
+    error_record,
+    trace_stem,
 )
 from tests.helpers.runs import checked
 

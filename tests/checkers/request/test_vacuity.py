@@ -13,10 +13,9 @@ from reassure.checkers.api import check
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.native.liveness.decide import Liveness
 from reassure.checkers.machine.stop import budget_ended
-from reassure.checkers.request.meaning import meanings
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.result import PropertyStatus
-from reassure.checkers.request.vacuity import NOWHERE, TRUE_OF_EVERYTHING, replaced_claims
+from reassure.checkers.request.vacuity import NOWHERE, TRUE_OF_EVERYTHING, meanings, replaced_claims
 from reassure.spec.language.vocabulary import Property
 from tests.helpers.command import said
 

@@ -10,7 +10,7 @@ import pytest
 
 from reassure.checkers.gate import gate_file
 from reassure.checkers.request.prepare import prepare
-from reassure.checkers.tla import apalache
+from reassure.checkers.tla import term_types
 from reassure.checkers.tla.context import Definition
 from reassure.checkers.tla.module import TlaModule, export
 from reassure.checkers.tla.term_types import Inference, named, numbered, read_type
@@ -139,7 +139,7 @@ def inferences(monkeypatch: pytest.MonkeyPatch) -> list[Inference]:
             super().__init__(*given)
             made.append(self)
 
-    monkeypatch.setattr(apalache, "Inference", Kept)
+    monkeypatch.setattr(term_types, "Inference", Kept)
     return made
 
 

@@ -18,8 +18,7 @@ from reassure.checkers.request.prepare import prepare
 from reassure.checkers.tla import second_opinion
 from reassure.checkers.tla.module import export
 from reassure.checkers.tla.second_opinion import evaluated_once
-from reassure.checkers.tla.tlc import TlcInstallation, TlcRun, TlcTrace, read_run, run_tlc
-from reassure.checkers.tla.tlc_values import Unreadable, read_value
+from reassure.checkers.tla.tlc import TlcInstallation, TlcRun, TlcTrace, Unreadable, read_run, read_value, run_tlc
 from reassure.spec.language.values import Map
 from tests.helpers.command import said
 from tests.helpers.printed_by_tlc import (

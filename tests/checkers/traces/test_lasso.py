@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reassure.checkers.cli.main import main
-from reassure.checkers.console.replayed import replayed_file
+from reassure.checkers.console.files import replayed_file
 from reassure.checkers.machine.exit_codes import Exit
 from tests.helpers.command import report_of
 from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text

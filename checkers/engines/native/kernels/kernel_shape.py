@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
-from reassure.checkers.engines.native.kernels.model_code import ModelCode
-from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT
+from reassure.checkers.engines.native.kernels.model_code import ACTIONS_AT, ModelCode
 from reassure.checkers.engines.native.translator import llvm
 from reassure.checkers.engines.native.translator.native_function import ModelFunction, native
 

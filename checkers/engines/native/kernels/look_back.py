@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, DEADLOCK, ModelCode, follow
+from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, DEADLOCK, ERROR, ModelCode, follow
 from reassure.checkers.engines.native.kernels.state_table import find, home_of, tag_of, words_at, write_state
-from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.checkers.engines.native.translator.language import Static, Words, kernel, words_from
 
 RAISES = -1

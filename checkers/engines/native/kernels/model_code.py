@@ -2,6 +2,11 @@
 
 A *successor row* is a state, `step_words` words about the step (word 0: the action's number in bits 0-15; claims over
 steps from bit 16 of each word on), then the parameters of the step if the model is compiled with them.
+
+The fixed places of a tally, in which a kernel counts: an array of words that each thread has for itself.
+
+`ACTIONS_AT` is followed by one place for each action (its successors and clipped steps), then one for each bound that
+steps may exceed.
 """
 
 from __future__ import annotations
@@ -9,8 +14,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reassure.checkers.engines.native.kernels.tally import CLIPS_TOTAL, ERROR, GENERATED
 from reassure.checkers.engines.native.translator.language import Static, Words, kernel, words_from
+
+ERROR = 0
+"""1 + the row of a state in which Python raises; 0: none."""
+CLIPS_TOTAL = 1
+"""Steps that exceed a bound."""
+GENERATED = 2
+"""Steps within the bounds."""
+SWITCH = 3
+"""1 + the number of the guard that is left out; 0: none is."""
+ACTIONS_AT = 4
+
 
 Check = Callable[[Words, Words, int], int]
 """(state, tally, row number) -> the claims that hold of a state, by bit."""

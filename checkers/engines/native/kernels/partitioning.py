@@ -4,12 +4,17 @@ A state belongs to one of `parts` partitions by its hash. On the way it carries 
 in a table. Where its origin is kept as well, it travels in a *wide row*:
 
     the state | its tag | its origin: the state before, the action, the parameters of the step
+
+All steps from some states, as arrays.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
 from reassure.checkers.engines.native.kernels.model_code import ModelCode, action_of, follow, note_steps
 from reassure.checkers.engines.native.kernels.search_loop import keep_new
 from reassure.checkers.engines.native.kernels.state_table import (
@@ -245,3 +250,17 @@ def gather_slice(words: Static, a: GatherArguments) -> None:
 
 
 EXPORTED = (owners, by_owner, absorb, edges, gather, gather_slice)
+
+
+def edge_list(kernel: Kernel, rows: Rows, total: Rows | None = None) -> tuple[Rows, Rows]:
+    """The successor rows of the states that contiguous rows hold, in order; and how many each state has.
+
+    total: a tally that is added to.
+    """
+    shape = kernel.shape
+    successors = np.empty((len(rows) * max(1, shape.max_successors), shape.row_words), np.int64)
+    counts = np.zeros(len(rows), np.int64)
+    tally = np.zeros(shape.tally_words, np.int64) if total is None else total
+    arguments = EdgeArguments(kernel.code, rows, len(rows), successors, counts, tally, 0)
+    kernel.run(edges, kernel.words, arguments)
+    return successors[: arguments.end], counts

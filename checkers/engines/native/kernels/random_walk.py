@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, ModelCode, action_of, follow, note_steps
+from reassure.checkers.engines.native.kernels.model_code import (
+    ACTION_BITS,
+    ERROR,
+    ModelCode,
+    action_of,
+    follow,
+    note_steps,
+)
 from reassure.checkers.engines.native.kernels.state_table import hash_of, words_at, write_state
-from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.checkers.engines.native.translator.language import (
     State,
     Static,

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reassure.checkers.engines.native.kernels.model_code import ModelCode, action_of
+from reassure.checkers.engines.native.kernels.model_code import ACTIONS_AT, CLIPS_TOTAL, ERROR, ModelCode, action_of
 from reassure.checkers.engines.native.kernels.state_table import BATCH, next_slot, slot_of, words_at
-from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR
 from reassure.checkers.engines.native.translator.language import (
     Static,
     Words,

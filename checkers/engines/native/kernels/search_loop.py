@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reassure.checkers.engines.native.kernels.model_code import ModelCode, action_of, follow, note_steps
+from reassure.checkers.engines.native.kernels.model_code import ERROR, ModelCode, action_of, follow, note_steps
 from reassure.checkers.engines.native.kernels.state_table import (
     BATCH,
     holds,
@@ -20,7 +20,6 @@ from reassure.checkers.engines.native.kernels.state_table import (
     words_at,
     write_state,
 )
-from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.checkers.engines.native.translator.language import Static, Words, kernel, load, prefetch
 
 
@@ -157,10 +156,10 @@ def search_slice(words: Static, a: SliceArguments) -> None:
 @kernel
 def is_news(claims: Words, known: Words, count: int) -> bool:
     """Whether a claim is hit that was not hit before."""
+    news = 0
     for k in range(count):
-        if claims[k] | known[k] != known[k]:
-            return True
-    return False
+        news |= (claims[k] | known[k]) ^ known[k]
+    return news != 0
 
 
 @kernel

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from reassure.checkers.encoding.state_layout import Layout, codes, rebuild, unpack_record
-from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
-from reassure.checkers.engines.native.kernels.edge_list import edge_list
+from reassure.checkers.engines.native.exploration import CompiledKernel, compiled
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
-from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
+from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK, ERROR
+from reassure.checkers.engines.native.kernels.partitioning import edge_list
 from reassure.checkers.engines.native.kernels.region_edges import (
     CLIPPED,
     FALLS,
@@ -28,7 +28,6 @@ from reassure.checkers.engines.native.kernels.region_edges import (
     list_edges,
 )
 from reassure.checkers.engines.native.kernels.state_table import BATCH
-from reassure.checkers.engines.native.kernels.tally import ERROR
 from reassure.checkers.engines.native.liveness.buckets import Buckets
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.translator.native_function import native

@@ -13,12 +13,11 @@ from dataclasses import dataclass, field, replace
 
 from reassure.checkers.encoding.state_layout import Code, Field, codes, is_index, scalars
 from reassure.checkers.engines.native.model import loop_form as form
-from reassure.checkers.engines.native.model.domains import Domain
+from reassure.checkers.engines.native.model.loop_form import Domain
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.leaves import of_type
 from reassure.spec.frontend.lowered_model import Check, Formula, LoweredAction, Parameter, substitute
-from reassure.spec.frontend.node import arguments_first
-from reassure.spec.frontend.symbolic_values import Bag, MapOf, Option, Record, Scalar, Sym
+from reassure.spec.frontend.operations import arguments_first
+from reassure.spec.frontend.symbolic_values import Bag, MapOf, Option, Record, Scalar, Sym, of_type
 from reassure.spec.language.types import (
     BagType,
     IntType,

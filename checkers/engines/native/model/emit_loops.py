@@ -11,8 +11,7 @@ from collections.abc import Callable
 from functools import singledispatchmethod
 
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Code, Layout
-from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, STEP_BITS
-from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR
+from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, ACTIONS_AT, CLIPS_TOTAL, ERROR, STEP_BITS
 from reassure.checkers.engines.native.model import loop_form as form
 from reassure.checkers.engines.native.model.emit_nodes import NodeEmitter, low
 from reassure.checkers.engines.native.model.ir_text import FunctionText, literal

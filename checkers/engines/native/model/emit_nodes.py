@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from reassure.checkers.encoding.state_layout import SEQ_LENGTH_AT, Code, Layout, codes, packed_field
-from reassure.checkers.engines.native.kernels.tally import SWITCH
-from reassure.checkers.engines.native.model import sequence_functions as sequences
+from reassure.checkers.engines.native.kernels.model_code import SWITCH
+from reassure.checkers.engines.native.model import ir_text as sequences
 from reassure.checkers.engines.native.model.ir_text import FunctionText, literal
 from reassure.spec.frontend.ir import Node, items
-from reassure.spec.frontend.node import arguments_first
+from reassure.spec.frontend.operations import arguments_first
 from reassure.spec.language.types import BoolType, IntType, RecordType, SeqType, SetType, Type, bits_of
 
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from reassure.checkers.encoding.state_layout import Field, Layout, placed, state_layout
 from reassure.checkers.engines.native.kernels.kernel_shape import STEPS
 from reassure.checkers.engines.native.kernels.model_code import (
+    ACTIONS_AT,
     DEADLOCK,
     STATE_CLAIMS,
     STEP_BITS,
     TERMINAL,
     TERMINAL_RAISES,
 )
-from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT
 from reassure.checkers.engines.native.model.build_loops import ActionBuilder, Numbers, parameter_codes
 from reassure.checkers.engines.native.model.emit_loops import PARAMETERS, LoopEmitter, count, raise_unless, step_words
 from reassure.checkers.engines.native.model.emit_nodes import NodeEmitter

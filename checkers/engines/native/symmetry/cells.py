@@ -178,6 +178,3 @@ def renamed(value: Any, names: Mapping[tuple[type[Id], int], Id]) -> Any:
     if hasattr(type(value), "__dataclass_fields__"):
         return type(value)(*(renamed(getattr(value, name), names) for name in type(value).__dataclass_fields__))
     return value
-
-
-__all__ = ["Sort", "id_types", "renamed", "sorts_to_rename"]

@@ -10,12 +10,12 @@ from types import FunctionType
 from typing import Any
 
 from reassure.checkers.engines.native.translator import language
-from reassure.checkers.engines.native.translator.blocks import Blocks
 from reassure.checkers.engines.native.translator.types import (
     BOOL,
     INT,
     NONE,
     WORDS,
+    Blocks,
     KernelRefusal,
     KernelValue,
     Signature,

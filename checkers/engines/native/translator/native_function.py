@@ -25,10 +25,7 @@ from reassure.checkers.engines.native.translator.word_rows import address_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
-TRANSLATOR = (
-    "language", "types", "blocks", "expressions", "statements", "translator",
-    "native_function",
-)  # fmt: skip
+TRANSLATOR = ("language", "types", "expressions", "translator", "native_function")
 """The modules that make machine code of kernels; part of the key that it is stored under."""
 LEVEL = 2
 """LLVM's optimisation level for shared kernels."""

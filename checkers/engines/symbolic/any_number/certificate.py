@@ -13,16 +13,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction
-from reassure.checkers.engines.symbolic.any_number.instantiation import Searched, search_near
-from reassure.checkers.engines.symbolic.any_number.obligations import (
+from reassure.checkers.engines.symbolic.any_number.induction import (
     LOGIC,
+    AnyInduction,
     Goals,
     Quantified,
     own_lemmas,
     script,
     z3_settles,
 )
+from reassure.checkers.engines.symbolic.any_number.instantiation import Searched, search_near
 from reassure.checkers.engines.symbolic.any_number.system import System
 from reassure.checkers.engines.symbolic.certificate import contents, fields_of
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma, Templates
@@ -32,7 +32,7 @@ from reassure.checkers.machine.exit_codes import UsageFailure
 from reassure.checkers.request.run_identity import ENGINE_VERSION
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.node import arguments_first
+from reassure.spec.frontend.operations import arguments_first
 from reassure.spec.language.annotations import AnyNumber
 from reassure.spec.semantics.interpreter import BoundModel
 

@@ -14,16 +14,14 @@ from typing import Any
 import z3
 
 from reassure.checkers.engines.symbolic.any_number.induction import EFFORT, AnyGoal, AnyInduction, Session
-from reassure.checkers.engines.symbolic.any_number.logic import choice, equal
-from reassure.checkers.engines.symbolic.any_number.naming import Env
-from reassure.checkers.engines.symbolic.any_number.samples import instance_of
-from reassure.checkers.engines.symbolic.any_number.structure import Structure
+from reassure.checkers.engines.symbolic.any_number.naming import Env, choice, equal
+from reassure.checkers.engines.symbolic.any_number.samples import Structure, instance_of
 from reassure.checkers.engines.symbolic.any_number.system import System, places
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.engines.symbolic.solver import Unanswered
 from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.leaves import scalar_leaves
+from reassure.spec.frontend.symbolic_values import scalar_leaves
 from reassure.spec.language.annotations import resolve
 from reassure.spec.language.types import (
     BagType,

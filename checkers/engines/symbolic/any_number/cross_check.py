@@ -19,8 +19,8 @@ from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.engines.symbolic.solver import satisfiable
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.leaves import scalar_leaves
 from reassure.spec.frontend.lowered_model import LoweredAction
+from reassure.spec.frontend.symbolic_values import scalar_leaves
 from reassure.spec.language.types import BoolType, IdType, MapType, SeqType, SetType, Type, unbounded
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Params, Step
 

@@ -13,8 +13,8 @@ import numpy as np
 from reassure.checkers.engines.symbolic.any_number.system import place_of
 from reassure.checkers.engines.symbolic.sample_evaluator import OPERATIONS as COLUMN_OPERATIONS
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.leaves import bags, scalar_leaves
 from reassure.spec.frontend.operations import OPERATIONS
+from reassure.spec.frontend.symbolic_values import bags, scalar_leaves
 from reassure.spec.language.types import (
     BagType,
     EnumType,

@@ -12,18 +12,17 @@ from types import SimpleNamespace
 from typing import Any
 
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
+from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, compiled, explore
 from reassure.checkers.engines.native.kernels.model_code import STATE_CLAIMS
 from reassure.checkers.engines.native.search import Clock, Search
 from reassure.checkers.engines.symbolic.any_number.samples import configurations
 from reassure.checkers.engines.symbolic.any_number.system import System
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.leaves import scalar_leaves, slot_type
 from reassure.spec.frontend.lowered_model import Formula, LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.operations import operation
+from reassure.spec.frontend.symbolic_values import scalar_leaves, slot_type
 from reassure.spec.language.annotations import record_type, resolve
 from reassure.spec.language.types import (
     IdType,

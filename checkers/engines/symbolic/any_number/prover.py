@@ -17,8 +17,15 @@ from reassure.checkers.engines.native import engine as native
 from reassure.checkers.engines.symbolic.any_number.certificate import certificate_of
 from reassure.checkers.engines.symbolic.any_number.counterexamples import Counterexamples, SmallStep
 from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare, compare_initial, sorts
-from reassure.checkers.engines.symbolic.any_number.induction import GOAL_EFFORT, AnyGoal, AnyInduction
-from reassure.checkers.engines.symbolic.any_number.obligations import Goals, own_lemmas, script, z3_settles
+from reassure.checkers.engines.symbolic.any_number.induction import (
+    GOAL_EFFORT,
+    AnyGoal,
+    AnyInduction,
+    Goals,
+    own_lemmas,
+    script,
+    z3_settles,
+)
 from reassure.checkers.engines.symbolic.any_number.samples import (
     Samples,
     configurations,
@@ -50,9 +57,9 @@ from reassure.checkers.request.vacuity import settings_read
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
+from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.leaves import scalar_leaves
-from reassure.spec.frontend.refusals import SubsetError
+from reassure.spec.frontend.symbolic_values import scalar_leaves
 from reassure.spec.language.types import ANY, IntType, SeqType
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, Step

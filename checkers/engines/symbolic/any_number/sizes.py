@@ -13,10 +13,19 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.engines.symbolic.any_number.logic import choice, conj, disj, equal, implies, neg
-from reassure.checkers.engines.symbolic.any_number.naming import Counted, Env, Naming
+from reassure.checkers.engines.symbolic.any_number.naming import (
+    Counted,
+    Env,
+    Naming,
+    choice,
+    conj,
+    disj,
+    equal,
+    implies,
+    neg,
+)
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.node import arguments_first
+from reassure.spec.frontend.operations import arguments_first
 from reassure.spec.language.types import ANY, IdType, IntType, SeqType, SetType, unbounded
 
 MOST_PARTS = 6

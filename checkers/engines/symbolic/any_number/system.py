@@ -8,8 +8,8 @@ from typing import Any
 
 from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.leaves import bags, scalar_leaves
 from reassure.spec.frontend.lowered_model import Formula, LoweredAction, LoweredModel, substitute
+from reassure.spec.frontend.symbolic_values import bags, scalar_leaves
 from reassure.spec.language.annotations import AnyNumber, record_type, resolve
 from reassure.spec.language.types import (
     ANY,

@@ -13,8 +13,7 @@ from typing import Any
 import z3
 
 from reassure.checkers.engines.symbolic.any_number.instance import is_slot
-from reassure.checkers.engines.symbolic.any_number.logic import choice, conj, disj, equal, implies, neg
-from reassure.checkers.engines.symbolic.any_number.naming import Env
+from reassure.checkers.engines.symbolic.any_number.naming import Env, choice, conj, disj, equal, implies, neg
 from reassure.checkers.engines.symbolic.any_number.sizes import ARITHMETIC, Sizes
 from reassure.checkers.engines.symbolic.any_number.system import place_of
 from reassure.spec.frontend.ir import Node

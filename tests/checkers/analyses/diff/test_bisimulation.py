@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from reassure.checkers.analyses.diff.bisimulation import Edges, refined
+from reassure.checkers.analyses.diff.compare import Edges, refined
 
 
 def by_definition(blocks: list[int], edges: Edges) -> set[tuple[int, int]]:

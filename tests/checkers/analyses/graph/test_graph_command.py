@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reassure.checkers.analyses.graph.grouping import grouping
-from reassure.checkers.analyses.graph.state_picture import state_picture
+from reassure.checkers.analyses.graph.state_picture import grouping, state_picture
 from reassure.checkers.engines.native.state_graph import reachable_graph
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions

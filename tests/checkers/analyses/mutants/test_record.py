@@ -23,7 +23,7 @@ from reassure.checkers.analyses.mutants.record import (
 from reassure.checkers.ledger import ledger, pages, verdicts
 from reassure.checkers.ledger.html_page import html_page
 from reassure.checkers.ledger.mutant_page import index, page, unexercised_remarks
-from reassure.checkers.ledger.run_spec import RunSpec
+from reassure.checkers.ledger.subjects import RunSpec
 from reassure.checkers.ledger.verdicts import Entry, ReadingVerdict
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.digest import digest

@@ -7,8 +7,8 @@ import textwrap
 
 import pytest
 
-from reassure.checkers.analyses.mutants.syntax_changes import changes
-from reassure.checkers.traces.changed_function import code_of, replaced
+from reassure.checkers.analyses.mutants.mutants import changes
+from reassure.checkers.traces.outcomes import code_of, replaced
 
 CHANGES = [
     ("return a and b and c", [

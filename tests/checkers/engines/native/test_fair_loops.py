@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reassure.checkers.encoding.state_layout import layout_of, state_layout
-from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.exploration import Limits, Start, explore
+from reassure.checkers.engines.native.exploration import Limits, Start, compiled, explore
 from reassure.checkers.engines.native.kernels.components import (
     LOOPS_AT,
     RESTS,
@@ -20,11 +19,10 @@ from reassure.checkers.engines.native.kernels.components import (
 )
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.region_edges import LABEL_BITS, MOST_LABELS
-from reassure.checkers.engines.native.liveness import buckets, edge_lister, region
+from reassure.checkers.engines.native.liveness import buckets, edge_lister, fair_loops
 from reassure.checkers.engines.native.liveness.buckets import Ranking
-from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
-from reassure.checkers.engines.native.liveness.region import RegionGraph
-from reassure.checkers.engines.native.liveness.survey import Survey
+from reassure.checkers.engines.native.liveness.decide import Liveness, Survey, needs_parameters
+from reassure.checkers.engines.native.liveness.fair_loops import RegionGraph
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.reference.liveness import ViolatingRegion, fair_components, resting
@@ -150,7 +148,7 @@ def test_a_wrong_guess_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one state, whose steps say that most fields move one way only."""
     names = ["reassignment_ends", "reassignment_ends_or_can_be_cancelled"]
     expected, _ = checked("kraft", [], "native", properties=names)
-    monkeypatch.setattr(region, "SAMPLE", 1)
+    monkeypatch.setattr(fair_loops, "SAMPLE", 1)
     noticed = []
 
     class Noted(edge_lister.Falls):

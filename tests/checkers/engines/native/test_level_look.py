@@ -12,15 +12,14 @@ import pytest
 
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native import engine, level_look
-from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
+from reassure.checkers.engines.native.counterexample import Row, Wanted
+from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, compiled, explore
 from reassure.checkers.engines.native.level_look import LevelLook
 from reassure.checkers.engines.native.probe import Probe
 from reassure.checkers.engines.native.search import Clock, Search, as_arrays
 from reassure.checkers.engines.native.symmetry import renamings
-from reassure.checkers.engines.native.symmetry.exact_classes import ExactClasses
+from reassure.checkers.engines.native.symmetry.reduced_search import ExactClasses
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
-from reassure.checkers.engines.native.wanted import Row, Wanted
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.stop import Interrupted, budget_ended
 from reassure.checkers.request.model_loader import load

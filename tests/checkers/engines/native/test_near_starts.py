@@ -11,11 +11,9 @@ import pytest
 
 from reassure.checkers.analyses.fairness.analysis import analyse
 from reassure.checkers.engines.native.liveness import decide
-from reassure.checkers.engines.native.liveness.candidates import Candidates
-from reassure.checkers.engines.native.liveness.decide import Liveness
-from reassure.checkers.engines.native.liveness.fair_loops import Lasso, RegionSearch
-from reassure.checkers.engines.native.liveness.region import RegionGraph
-from reassure.checkers.engines.native.liveness.survey import Survey
+from reassure.checkers.engines.native.liveness.decide import Liveness, Survey
+from reassure.checkers.engines.native.liveness.fair_loops import Lasso, RegionGraph, RegionSearch
+from reassure.checkers.engines.native.liveness.temporal_claims import Candidates
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import prepare

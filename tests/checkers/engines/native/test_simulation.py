@@ -12,7 +12,7 @@ import pytest
 
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.engines.native.compiled_kernel import compiled
+from reassure.checkers.engines.native.exploration import compiled
 from reassure.checkers.engines.native.simulation import Walked, Walker, shortened
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress

@@ -10,8 +10,7 @@ import pytest
 
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native import engine
-from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, explore
+from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, compiled, explore
 from reassure.checkers.engines.native.kernels.growing_table import TableSizes
 from reassure.checkers.engines.native.search import SIZES, Search, SearchSizes
 from reassure.checkers.machine.stop import StopReason, budget_ended

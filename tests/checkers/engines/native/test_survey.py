@@ -10,16 +10,14 @@ import numpy as np
 import pytest
 
 from reassure.checkers.encoding.state_layout import layout_of, state_layout
-from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.exploration import Limits, Start, explore
+from reassure.checkers.engines.native.exploration import Limits, Start, compiled, explore
 from reassure.checkers.engines.native.kernels.excluded_buckets import MOST_BITS, SurveyArguments, bit_of
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
 from reassure.checkers.engines.native.kernels.region_edges import RegionArguments
-from reassure.checkers.engines.native.liveness import survey
+from reassure.checkers.engines.native.liveness import decide
 from reassure.checkers.engines.native.liveness.buckets import Ranking
-from reassure.checkers.engines.native.liveness.candidates import Candidates
-from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
-from reassure.checkers.engines.native.liveness.survey import Survey
+from reassure.checkers.engines.native.liveness.decide import Liveness, Survey, needs_parameters
+from reassure.checkers.engines.native.liveness.temporal_claims import Candidates
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.machine.memory import OutOfMemory
@@ -88,7 +86,7 @@ def test_what_excludes(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def forgets_what_is_taken(words: int, a: RegionArguments, s: SurveyArguments) -> None:
-    native(survey.survey_buckets)(words, a, s)
+    native(decide.survey_buckets)(words, a, s)
     s.taken[:] = 0  # type: ignore[index]
 
 
@@ -97,7 +95,7 @@ def keeps_what_is_enabled_once(words: int, a: RegionArguments, s: SurveyArgument
     while a.low < end:  # state by state
         a.high = a.low + 1
         s.always[:] = -1  # type: ignore[index]
-        native(survey.survey_buckets)(words, a, s)
+        native(decide.survey_buckets)(words, a, s)
         once |= int(s.always[0])
     s.always[:] = once  # type: ignore[index]
 
@@ -114,7 +112,7 @@ def test_faults_are_noticed(
     fault: Callable[..., None], case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(kernel: Kernel, function: Callable[..., Any], *arguments: Any) -> Any:
-        return (fault if function is survey.survey_buckets else native(function))(*arguments)
+        return (fault if function is decide.survey_buckets else native(function))(*arguments)
 
     monkeypatch.setattr(Kernel, "run", run)
     assert status(case, tmp_path) == "holds" != CASES[case][2]
@@ -148,16 +146,16 @@ def test_fields_that_stand_still() -> None:
 def test_the_survey_of_core(piece: int, first_look: int, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By several threads in small pieces; a sample that says too much is noticed, and made again."""
     expected, _ = checked("core_liveness", [], "reference")
-    monkeypatch.setattr(survey, "PIECE", piece)
-    monkeypatch.setattr(survey, "FIRST_LOOK", first_look)
+    monkeypatch.setattr(decide, "PIECE", piece)
+    monkeypatch.setattr(decide, "FIRST_LOOK", first_look)
     found, noticed = surveyed(monkeypatch), []
 
-    class Noted(survey.Falls):
+    class Noted(decide.Falls):
         def __init__(self, state: int) -> None:
             super().__init__(state)
             noticed.append(state)
 
-    monkeypatch.setattr(survey, "Falls", Noted)
+    monkeypatch.setattr(decide, "Falls", Noted)
     result, _ = checked("core_liveness", [], "native", workers=workers)
     assert everything(result) == everything(expected)
     assert found == [True, False]
@@ -192,6 +190,6 @@ def test_memory_is_counted() -> None:
 
 def liveness_states(search: Search, lowered: Any, layout: Any, name: str) -> int:
     """The states of a region."""
-    claims = survey.TemporalClaims(lowered, layout)
+    claims = decide.TemporalClaims(lowered, layout)
     rows = np.concatenate([rows for parts in search.level_rows for rows in parts])
     return int(claims.claim(name).stays(claims.verdicts(rows)).sum())

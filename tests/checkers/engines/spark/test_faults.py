@@ -144,7 +144,7 @@ def test_nothing_is_left_behind(context: Any) -> None:
 def owned(tmp_path: Path) -> Iterator[tuple[Any, Any, np.ndarray[Any, Any]]]:
     """A run of `core`, its directory, and some distinct packed states."""
     from reassure.checkers.encoding.state_layout import state_layout
-    from reassure.checkers.engines.native.compiled_kernel import compiled
+    from reassure.checkers.engines.native.exploration import compiled
     from reassure.checkers.engines.spark.distributed_search import DistributedRun
     from reassure.checkers.engines.spark.run_directory import RunDirectory
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from reassure.checkers.cli.main import main
-from reassure.checkers.kafka.controller.conform import Conformance, conform
-from reassure.checkers.kafka.controller.conform_by_spark import ComparisonTask, conform_by_spark
+from reassure.checkers.kafka.controller.conform import ComparisonTask, Conformance, conform, conform_by_spark
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.model_steps import NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView

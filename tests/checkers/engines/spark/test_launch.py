@@ -13,7 +13,7 @@ import pytest
 
 from reassure.checkers.engines.spark import launch, owner_table
 from reassure.checkers.engines.spark.launch import java_version, on_this_machine, retrying, settings
-from reassure.checkers.machine import temporary_folders
+from reassure.checkers.machine import own_files
 from reassure.checkers.request.options import SparkOptions
 from tests.helpers.spark_runs import needs_spark
 
@@ -25,7 +25,7 @@ def test_the_folder_of_a_process_is_its_own() -> None:
 
 
 def test_folders_of_a_driver_that_was_killed_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(temporary_folders.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(own_files.tempfile, "gettempdir", lambda: str(tmp_path))
     process = subprocess.Popen(["true"])
     process.wait()
     names = [f"reassure-{os.getuid()}-{pid}-x" for pid in (process.pid, os.getpid())]

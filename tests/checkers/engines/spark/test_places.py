@@ -25,7 +25,7 @@ from reassure.checkers.engines.spark.owner_table import shared_folder
 from reassure.checkers.engines.spark.run_directory import RunDirectory, file_system
 from reassure.checkers.engines.spark.session import failed, resolved
 from reassure.checkers.engines.spark.sql import query
-from reassure.checkers.machine import temporary_folders
+from reassure.checkers.machine import own_files
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.options import SearchOptions, SparkOptions
 from tests.helpers.command import said
@@ -263,7 +263,7 @@ def test_a_sweep_from_a_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             ["goal_not_reached"],
         )
     (program,) = temporary.iterdir()
-    assert program.name.startswith(f"{temporary_folders.prefix()}program-") and program.stat().st_mode & 0o077 == 0
+    assert program.name.startswith(f"{own_files.prefix()}program-") and program.stat().st_mode & 0o077 == 0
     assert [p.name for p in program.iterdir()] == ["reassure"]
 
 
@@ -277,7 +277,7 @@ def test_a_model_that_comes_as_text_is_a_file_of_this_process_alone(
     assert (first["verdict"], second["verdict"]) == ("safety-violation",) * 2
     assert first["repro"] == "reassure check far/jugs.py --set=goal=3 --engine=native"
     (folder,) = tmp_path.iterdir()
-    assert folder.name.startswith(f"{temporary_folders.prefix()}model-") and folder.stat().st_mode & 0o077 == 0
+    assert folder.name.startswith(f"{own_files.prefix()}model-") and folder.stat().st_mode & 0o077 == 0
 
 
 # -- sessions ------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reassure.checkers.console.report import report
-from reassure.checkers.engines.native.liveness.survey import Survey
+from reassure.checkers.engines.native.liveness.decide import Survey
 from reassure.checkers.engines.spark import owner_table
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from reassure.checkers.engines.native.counterexample import Row, Wanted
 from reassure.checkers.engines.native.search import Clock
-from reassure.checkers.engines.native.wanted import Row, Wanted
 from reassure.checkers.engines.spark import distributed_search
 from reassure.checkers.engines.spark.distributed_search import DistributedRun
 from reassure.checkers.machine.exit_codes import Exit

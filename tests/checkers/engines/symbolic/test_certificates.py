@@ -15,13 +15,12 @@ import z3
 
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.symbolic import certificate, verification
-from reassure.checkers.engines.symbolic.any_number.obligations import z3_settles
+from reassure.checkers.engines.symbolic.any_number.induction import z3_settles
 from reassure.checkers.engines.symbolic.certificate import formulas_of
 from reassure.checkers.engines.symbolic.linear_invariants import inequalities_named
-from reassure.checkers.engines.symbolic.proof_result import Invariant
 from reassure.checkers.engines.symbolic.solver import cvc5_settles
 from reassure.checkers.engines.symbolic.transition_system import Machine
-from reassure.checkers.engines.symbolic.verification import LOGIC
+from reassure.checkers.engines.symbolic.verification import LOGIC, Invariant
 from reassure.checkers.machine.exit_codes import UsageFailure
 from reassure.checkers.request.model_loader import load, settings
 from reassure.checkers.request.prepare import prepare

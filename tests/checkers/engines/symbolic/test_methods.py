@@ -13,7 +13,7 @@ import pytest
 import z3
 
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.engines.symbolic import certificate, cross_check, smt_terms, transition_system, type_invariant
+from reassure.checkers.engines.symbolic import certificate, cross_check, smt_terms, transition_system
 from reassure.checkers.engines.symbolic.certificate import Certificate
 from reassure.checkers.engines.symbolic.pdr import _quantified, _without_quantifiers
 from reassure.checkers.engines.symbolic.smt_terms import Term
@@ -262,7 +262,7 @@ def test_a_second_code_for_absent_proves_nothing(method: str, tmp_path: Path, mo
     def highest(kind: Type) -> Term:
         return smt_terms.constant(kind.high if isinstance(kind, IntType) else 0, kind)
 
-    monkeypatch.setattr(type_invariant, "absent", highest)
+    monkeypatch.setattr(transition_system, "absent", highest)
     path = tmp_path / "absent.py"
     path.write_text(MODELS["absent_below_zero"][0])
     assert refused(path, method) in ("disagreement", "unknown", "violated")

@@ -16,9 +16,8 @@ from reassure.checkers.kafka.cluster.client import RecordCounts
 from reassure.checkers.kafka.cluster.distribution import Distribution
 from reassure.checkers.kafka.cluster.effects import Outcome
 from reassure.checkers.kafka.cluster.execute import Execution
-from reassure.checkers.kafka.cluster.measure import cases_of, run_of
 from reassure.checkers.kafka.cluster.random_runs import RandomRun
-from reassure.checkers.kafka.cluster.session import ClusterResult, ClusterRun
+from reassure.checkers.kafka.cluster.session import ClusterResult, ClusterRun, cases_of, run_of
 from reassure.checkers.kafka.controller.releases import Release, release
 from reassure.checkers.kafka.pages.measurements import MeasuredRun, Measurement, measured
 from reassure.checkers.kafka.pages.random_record import recorded_random_runs

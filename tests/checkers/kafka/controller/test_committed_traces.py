@@ -10,7 +10,7 @@ import pytest
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.releases import own_release
 from reassure.checkers.machine.exit_codes import Exit
-from reassure.checkers.traces.shown_by_trace import of_each_configuration
+from reassure.checkers.traces.properties_here import of_each_configuration
 from tests.helpers.kafka_jars import class_path
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from reassure.checkers.cli.main import main
-from reassure.checkers.kafka.controller.counterexamples import counterexamples
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explained import ReleaseRules, explain
 from reassure.checkers.kafka.controller.explore import (
@@ -21,6 +20,7 @@ from reassure.checkers.kafka.controller.explore import (
     prepare,
 )
 from reassure.checkers.kafka.controller.explore_properties import evaluate
+from reassure.checkers.kafka.controller.explore_report import counterexamples
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.words import (
     Command,

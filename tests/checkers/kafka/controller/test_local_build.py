@@ -20,8 +20,14 @@ from reassure.checkers.kafka.controller import explore_by_spark as by_spark
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch, fetched
 from reassure.checkers.kafka.controller.explore import Scope
 from reassure.checkers.kafka.controller.explore_by_spark import ExpandTask, expanded
-from reassure.checkers.kafka.controller.local_build import local_build, newer_source
-from reassure.checkers.kafka.controller.releases import libraries_of, own_release, release, release_on_worker
+from reassure.checkers.kafka.controller.releases import (
+    libraries_of,
+    local_build,
+    newer_source,
+    own_release,
+    release,
+    release_on_worker,
+)
 from reassure.checkers.kafka.controller.words import packed
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from tests.helpers.command import said

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reassure.checkers.kafka.controller import explore_properties
-from reassure.checkers.kafka.controller.renamed_brokers import Renaming, renamings
+from reassure.checkers.kafka.controller.explore_properties import Renaming, renamings
 from reassure.checkers.kafka.controller.words import ControllerState, packed, unpacked
 from reassure.spec.kafka.partition import Partition
 from tests.helpers.brokers import b, seq

@@ -15,8 +15,7 @@ from reassure.checkers.kafka.pages.headlines import HEADLINES, Headline
 from reassure.checkers.ledger import verdicts
 from reassure.checkers.ledger.ledger import Ledger, LedgerPaths, RecordedResult
 from reassure.checkers.ledger.refresh import run_into
-from reassure.checkers.ledger.run_spec import RunSpec
-from reassure.checkers.ledger.subjects import Subjects
+from reassure.checkers.ledger.subjects import RunSpec, Subjects
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.models.kraft.kafka_controller import PUBLISHED

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.kafka.pages.statement_page import statement_page
+from reassure.checkers.kafka.pages.findings_index import statement_page
 from reassure.spec import claims
 from reassure.spec.claims import statements
 from reassure.spec.claims.statements import Coverage, Statement, of_file

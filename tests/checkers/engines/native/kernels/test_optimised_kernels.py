@@ -11,9 +11,9 @@ import pytest
 
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native import engine
-from reassure.checkers.engines.native.compiled_kernel import CompiledKernel, compiled
+from reassure.checkers.engines.native.exploration import CompiledKernel, compiled
 from reassure.checkers.engines.native.kernels import kernel_shape
-from reassure.checkers.engines.native.kernels.edge_list import edge_list
+from reassure.checkers.engines.native.kernels.partitioning import edge_list
 from reassure.checkers.engines.native.translator import llvm
 from reassure.checkers.request.model_loader import load
 from reassure.checkers.request.options import SearchOptions

@@ -246,7 +246,7 @@ def test_threads_insert_each_state_once(words: int) -> None:
 
 def search_of(name: str, sizes: SearchSizes = SIZES, memory: int | None = None) -> Search:
     from reassure.checkers.encoding.state_layout import state_layout
-    from reassure.checkers.engines.native.compiled_kernel import compiled
+    from reassure.checkers.engines.native.exploration import compiled
 
     bound, lowered = bind(load(name), {})
     return Search(compiled(lowered, state_layout(bound)), 1, memory, sizes)

@@ -10,7 +10,7 @@ import pytest
 
 from reassure.checkers.cli.main import main
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.engines.native.compiled_kernel import shape_of
+from reassure.checkers.engines.native.exploration import shape_of
 from reassure.checkers.engines.native.model import loop_form as form
 from reassure.checkers.engines.native.model.model_kernel import model_kernel
 from reassure.checkers.request.prepare import prepare

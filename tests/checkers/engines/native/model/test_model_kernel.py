@@ -11,10 +11,17 @@ import numpy as np
 import pytest
 
 from reassure.checkers.encoding.state_layout import LayoutError, layout_of
-from reassure.checkers.engines.native.compiled_kernel import shape_of
+from reassure.checkers.engines.native.exploration import shape_of
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
-from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK, TERMINAL, TERMINAL_RAISES
-from reassure.checkers.engines.native.kernels.tally import ACTIONS_AT, CLIPS_TOTAL, ERROR, SWITCH
+from reassure.checkers.engines.native.kernels.model_code import (
+    ACTION_MASK,
+    ACTIONS_AT,
+    CLIPS_TOTAL,
+    ERROR,
+    SWITCH,
+    TERMINAL,
+    TERMINAL_RAISES,
+)
 from reassure.checkers.engines.native.model.model_kernel import ModelKernel, model_kernel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.vocabulary import LanguageError

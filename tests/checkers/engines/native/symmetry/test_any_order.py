@@ -11,8 +11,7 @@ import pytest
 
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native import engine
-from reassure.checkers.engines.native.compiled_kernel import compiled
-from reassure.checkers.engines.native.exploration import Limits, Start, explore
+from reassure.checkers.engines.native.exploration import Limits, Start, compiled, explore
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.symmetry import reduced_search

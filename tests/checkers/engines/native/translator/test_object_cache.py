@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.engines.native.translator import llvm, object_cache
+from reassure.checkers.engines.native.translator import llvm
 
 
 def adder(number: int) -> str:
@@ -112,11 +112,11 @@ def test_a_write_that_fails_leaves_nothing(cache: Path, monkeypatch: pytest.Monk
 
 
 def test_the_files_longest_unused_are_removed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(object_cache, "KEEP", 3)
+    monkeypatch.setattr(llvm, "KEEP", 3)
     for number in range(5):
-        object_cache.write(f"key{number}", b"content")
-        os.utime(cache / f"key{number}{object_cache.SUFFIX}", (number, number))
-    object_cache.write("newest", b"content")
+        llvm.write(f"key{number}", b"content")
+        os.utime(cache / f"key{number}{llvm.SUFFIX}", (number, number))
+    llvm.write("newest", b"content")
     assert {p.stem for p in files(cache)} == {"key3", "key4", "newest"}
 
 
@@ -154,11 +154,11 @@ def test_processes_that_want_the_same_code_compile_it_once(monkeypatch: pytest.M
 
     monkeypatch.setattr(llvm, "object_code", refuse)
     thread = threading.Thread(target=second)
-    with object_cache.one_writer(identity):
+    with llvm.one_writer(identity):
         thread.start()
         thread.join(0.3)
         assert found == []
-        object_cache.write(identity, code)
+        llvm.write(identity, code)
     thread.join(20)
     assert found == [6]
 
@@ -166,8 +166,8 @@ def test_processes_that_want_the_same_code_compile_it_once(monkeypatch: pytest.M
 def test_a_lock_that_cannot_be_had_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "file" / "below"))
-    with object_cache.one_writer("key"):
-        assert object_cache.read("key") is None
+    with llvm.one_writer("key"):
+        assert llvm.read("key") is None
 
 
 def test_code_that_others_can_write_is_compiled_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

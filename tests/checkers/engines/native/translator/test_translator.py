@@ -35,8 +35,7 @@ from reassure.checkers.engines.native.translator.language import (
     wrap,
 )
 from reassure.checkers.engines.native.translator.native_function import ModelFunction, native
-from reassure.checkers.engines.native.translator.statements import UNROLLED
-from reassure.checkers.engines.native.translator.translator import Translator
+from reassure.checkers.engines.native.translator.translator import UNROLLED, Translator
 from reassure.checkers.engines.native.translator.types import KernelRefusal
 from reassure.checkers.engines.native.translator.word_rows import zeros
 from tests.helpers.model_text import module as imported

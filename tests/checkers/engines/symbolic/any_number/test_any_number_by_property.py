@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.engines.symbolic.any_number import counterexamples, induction, obligations, prover
+from reassure.checkers.engines.symbolic.any_number import counterexamples, induction, prover
 from reassure.checkers.engines.symbolic.any_number.induction import AnyGoal, AnyInduction
 from reassure.checkers.engines.symbolic.solver import Unanswered
 from reassure.checkers.machine.exit_codes import Exit
@@ -114,12 +114,12 @@ def test_a_proof_that_no_fresh_solver_settles_is_none(tmp_path: Path, monkeypatc
     """Of one property alone."""
 
     def named(induction: AnyInduction, goal: AnyGoal, lemmas: set[int]) -> str:
-        return f"; {goal.name}\n{obligations.script(induction, goal, lemmas)}"
+        return f"; {goal.name}\n{induction.script(induction, goal, lemmas)}"
 
     def settles(text: str, seconds: float | None, effort: int | None = None) -> bool:
         if text.startswith("; within_limit\n"):
             raise Interrupted(StopReason.SOLVER, "Z3 gave no answer: perhaps")
-        return obligations.z3_settles(text, seconds, effort)
+        return induction.z3_settles(text, seconds, effort)
 
     monkeypatch.setattr(prover, "script", named)
     monkeypatch.setattr(prover, "z3_settles", settles)

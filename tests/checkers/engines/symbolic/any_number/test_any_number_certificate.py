@@ -20,7 +20,7 @@ from reassure.checkers.engines.symbolic.any_number.certificate import (
     verify,
     written,
 )
-from reassure.checkers.engines.symbolic.any_number.obligations import LOGIC, one_file, z3_settles
+from reassure.checkers.engines.symbolic.any_number.induction import LOGIC, one_file, z3_settles
 from reassure.checkers.engines.symbolic.solver import cvc5_settles
 from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure
 from reassure.spec.language.annotations import AnyNumber

@@ -24,8 +24,8 @@ from reassure.checkers.request.model_loader import find, load
 from reassure.checkers.request.options import ProofOptions, SearchOptions
 from reassure.checkers.request.prepare import Prepared
 from reassure.models.kraft.state import Config
+from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.frontend.refusals import SubsetError
 from reassure.spec.semantics.interpreter import ModelError
 from tests.helpers.any_number import as_mutant, bound_to, not_admitted, proof, statuses, system_of
 from tests.helpers.configurations import mutants
