@@ -19,7 +19,7 @@ MOST = {"fmt: skip": 172, "monkeypatch.setattr": 252, "dict[str, Any]": 434}
 """Lines that have a text, in `checkers/`, `spec/` and `tests/`."""
 SMALL, MOST_SMALL = 25, 24
 """Lines of code that a module should have, and modules that have fewer; a model is one module, however small."""
-MOST_LOADED = {"core": 112, "kraft": 133}
+MOST_LOADED = {"core": 113, "kraft": 134}
 """Modules of this project that `check` of a model loads, the model's own among them."""
 LOADED = """
 import sys

@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reassure.checkers.console.commands import options_of
 from reassure.checkers.machine.atomic_files import did_you_mean
@@ -32,9 +33,11 @@ from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.shared_options import Option
 from reassure.checkers.traces.properties_here import of_each_configuration
 from reassure.checkers.traces.replay import replay_trace
-from reassure.checkers.traces.without_model import ForeignTrace, foreign_trace
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceError, from_itf, read_itf
+
+if TYPE_CHECKING:
+    from reassure.checkers.traces.without_model import ForeignTrace
 
 NAMES = "names.json"
 SUFFIX = ".itf.json"
@@ -152,6 +155,8 @@ ReadTrace = tuple[Trace, BoundModel, str]
 
 def itf_without_model(path: Path) -> ForeignTrace | None:
     """The trace of an ITF file that names no model; None for one that does. `Failure` if it is wrong."""
+    from reassure.checkers.traces.without_model import foreign_trace  # no check needs it
+
     path = trace_file(path)
     try:
         data = read_itf(path)

@@ -62,7 +62,7 @@ class TraceKey(NamedTuple):
     property: str
 
     @staticmethod
-    def of(model: str, method: str, config: dict[str, Any], name: str) -> TraceKey:
+    def of(model: str, method: str, config: Mapping[str, Any], name: str) -> TraceKey:
         """The key of a property's violation under a whole configuration."""
         return TraceKey(model, method, json.dumps(config, sort_keys=True), name)
 

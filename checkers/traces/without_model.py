@@ -97,7 +97,7 @@ def _changes(path: str, before: Any, after: Any) -> Iterator[tuple[str, str, str
             yield part, _text(old[part]) if part in old else "", _text(new[part]) if part in new else ""
 
 
-def _parts(path: str, data: Any) -> dict[str, Any] | None:
+def _parts(path: str, data: Any) -> Mapping[str, Any] | None:
     """The values in a map or a record, by their paths; None for any other value."""
     if _is_map(data):
         return {f"{path}[{_text(key)}]": value for key, value in data["#map"]}

@@ -17,7 +17,8 @@ from reassure.checkers.engines.native.conclusion import (
     whole_runs,
 )
 from reassure.checkers.engines.native.exploration import Limits, Start, compiled, explore, reporting
-from reassure.checkers.engines.native.search import SIZES, Search, SearchSizes
+from reassure.checkers.engines.native.levels import SIZES, SearchSizes
+from reassure.checkers.engines.native.search import Search
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.engine_results import EngineResult, SearchResult
 from reassure.checkers.request.options import SearchOptions

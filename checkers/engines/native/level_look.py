@@ -18,7 +18,8 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
 from reassure.checkers.engines.native.kernels.look_back import RAISES, LookArguments, look_back
 from reassure.checkers.engines.native.kernels.model_code import SWITCH
 from reassure.checkers.engines.native.kernels.state_table import MAX_TAG, home_of, insert
-from reassure.checkers.engines.native.search import AnyRows, Search, Worker, finish, slices
+from reassure.checkers.engines.native.levels import AnyRows, finish, slices
+from reassure.checkers.engines.native.search import Search, Worker
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.native.translator.word_rows import zeros
 

@@ -10,7 +10,8 @@ from reassure.checkers.engines.native.kernels.growing_table import SIZES as TABL
 from reassure.checkers.engines.native.kernels.growing_table import whole_lines
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
 from reassure.checkers.engines.native.kernels.model_code import SWITCH
-from reassure.checkers.engines.native.search import SIZES, Worker
+from reassure.checkers.engines.native.levels import SIZES
+from reassure.checkers.engines.native.search import Worker
 from reassure.checkers.engines.native.translator.word_rows import WordRows
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Container, Iterable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from reassure.checkers.engines.native.kernels import search_loop, state_table
-from reassure.checkers.engines.native.kernels.growing_table import SIZES as TABLE_SIZES
-from reassure.checkers.engines.native.kernels.growing_table import GrowingTable, TableSizes
+from reassure.checkers.engines.native.kernels.growing_table import GrowingTable
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
 from reassure.checkers.engines.native.kernels.model_code import ERROR
 from reassure.checkers.engines.native.kernels.search_loop import (
@@ -25,6 +24,7 @@ from reassure.checkers.engines.native.kernels.search_loop import (
     search_slice,
 )
 from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG, home_of, insert, settle
+from reassure.checkers.engines.native.levels import SIZES, Levels, SearchSizes, as_arrays, finish, shares, slices
 from reassure.checkers.engines.native.translator.language import Words, wrap
 from reassure.checkers.engines.native.translator.native_function import native, prepare
 from reassure.checkers.engines.native.translator.word_rows import WordRows, zeros
@@ -35,33 +35,8 @@ from reassure.checkers.machine.stop import budget_ended
 if TYPE_CHECKING:
     from reassure.checkers.engines.native.model.model_kernel import Flag, ModelKernel
 
-AnyRows = TypeVar("AnyRows", WordRows, "Rows")
-BEAT = 0.1
-"""Seconds between looks at the clock while threads work."""
 APART = 16
 """Words that keep what two threads write out of one cache line."""
-
-
-@dataclass(frozen=True)
-class SearchSizes:
-    """Sizes of a search's buffers and pieces of work; results do not depend on them."""
-
-    table: TableSizes = TABLE_SIZES
-    chunk: int = 1 << 19
-    """Words of a full-grown chunk of new states; the first ones are smaller."""
-    slice: int = 1 << 14
-    """States that a thread takes at a time, at most."""
-    least: int = 1 << 11
-    """At least, where several threads are at work."""
-    small: int = 512
-    """Levels with fewer states are expanded by one thread."""
-    levels: int = 1 << 14
-    """Small levels that are expanded in one call, at most."""
-    states: int = 1 << 16
-    """States after which such a call returns, so that somebody looks at the clock."""
-
-
-SIZES = SearchSizes()
 
 
 class RaisedAt(Exception):
@@ -177,42 +152,6 @@ class FirstHits:
 
 def _nothing(left: int) -> None:
     """Lets a search go on."""
-
-
-class Levels:
-    """By level: its states, in parts. A small level in one part is kept as its two ends in a chunk."""
-
-    def __init__(self) -> None:
-        self._levels: list[list[WordRows] | tuple[WordRows, int, int]] = []
-
-    def __len__(self) -> int:
-        return len(self._levels)
-
-    def __getitem__(self, number: int) -> list[WordRows]:
-        level = self._levels[number]
-        if isinstance(level, list):
-            return level
-        chunk, low, high = level
-        return [chunk[low:high]]
-
-    def __iter__(self) -> Iterator[list[WordRows]]:
-        return map(self.__getitem__, range(len(self)))
-
-    def append(self, parts: list[WordRows]) -> None:
-        """Adds a level."""
-        self._levels.append(parts)
-
-    def append_all(self, chunk: WordRows, low: int, ends: Iterable[int]) -> None:
-        """Adds levels that lie one after the other in a chunk, the first from row `low` on."""
-        for end in ends:
-            self._levels.append((chunk, low, end))
-            low = end
-
-    def pop(self) -> list[WordRows]:
-        """Removes the last level; its states."""
-        last = self[-1]
-        self._levels.pop()
-        return last
 
 
 class Search:
@@ -371,11 +310,27 @@ class Search:
         if first != worker.start:  # there is a new chunk
             return False
         by_tag, ends = zeros(len(self._new_by_tag)), zeros(most)
+        claims, known = worker.claims, self.hits.known(len(worker.claims))
         levels = LevelsArguments(
-            a.model, self.table.array, self.table.slots, worker.chunk.memory, low, first, room, a.successors, a.batch,
-            worker.tally, worker.claims, self.hits.known(len(worker.claims)), by_tag, ends, most, sizes.small,
-            sizes.states, self.kernel.shape.max_successors,
-        )  # fmt: skip
+            model=a.model,
+            table=self.table.array,
+            slots=self.table.slots,
+            found=worker.chunk.memory,
+            low=low,
+            end=first,
+            room=room,
+            successors=a.successors,
+            batch=a.batch,
+            tally=worker.tally,
+            claims=claims,
+            known=known,
+            by_tag=by_tag,
+            ends=ends,
+            levels=most,
+            small=sizes.small,
+            states=sizes.states,
+            max_successors=self.kernel.shape.max_successors,
+        )
         if not (expanded := self.kernel.run(search_levels, self.words, levels)):
             return False
         self.found.append_all(worker.chunk, first, ends[: expanded - (levels.low == levels.end)])
@@ -423,41 +378,6 @@ class Search:
 
     def _count_new(self, by_tag: memoryview) -> None:
         self._new_by_tag = [known + new for known, new in zip(self._new_by_tag, by_tag, strict=True)]
-
-
-def as_arrays(parts: Iterable[WordRows]) -> list[Rows]:
-    """Rows as numpy takes them, in the same memory."""
-    import numpy as np  # whose import takes longer than most searches
-
-    return [np.asarray(part) for part in parts]
-
-
-def finish(jobs: Iterable[Future[None]], look: Callable[[], None]) -> None:
-    """Waits until jobs are done. Raises what one of them, or `look`, which is called now and then, raises."""
-    busy = set(jobs)
-    while busy:
-        done, busy = wait(busy, timeout=BEAT, return_when=FIRST_EXCEPTION)
-        for job in done:
-            job.result()
-        look()
-
-
-def slices(level: Iterable[AnyRows], size: int) -> Iterator[tuple[AnyRows, int, int]]:
-    """A level cut into pieces: array, first row, end."""
-    for part in level:
-        for low in range(0, len(part), size):
-            yield part, low, min(low + size, len(part))
-
-
-def shares(level: list[WordRows], left: int, workers: int, sizes: SearchSizes) -> Iterator[tuple[WordRows, int, int]]:
-    """A level of `left` states cut into pieces; for several threads they become smaller, so that all end together."""
-    for part in level:
-        low = 0
-        while low < len(part):
-            share = left if workers == 1 else max(sizes.least, left // (2 * workers))
-            high = min(low + min(sizes.slice, share), len(part))
-            yield part, low, high
-            left, low = left - (high - low), high
 
 
 class Level:

@@ -22,7 +22,8 @@ from reassure.checkers.engines.native.exploration import CompiledKernel, Start, 
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import CLIPS_TOTAL, ERROR
 from reassure.checkers.engines.native.kernels.random_walk import SKETCH_BITS, WalkArguments, take_walks
-from reassure.checkers.engines.native.search import BEAT, Clock
+from reassure.checkers.engines.native.levels import BEAT
+from reassure.checkers.engines.native.search import Clock
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import FAILED_FAST, Ending, Interrupted, Stop, StopReason
 from reassure.checkers.request.engine_results import (

@@ -30,7 +30,8 @@ from reassure.checkers.engines.native.exploration import Exploration, Limits, St
 from reassure.checkers.engines.native.kernels.fingerprints import BITS, Key, collision_bound, new_key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import GENERATED
-from reassure.checkers.engines.native.search import Search, as_arrays
+from reassure.checkers.engines.native.levels import as_arrays
+from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.symmetry.reduced_search import ExactClasses
 from reassure.checkers.engines.spark.datasets import Tables, write_edges, write_states, write_summary
 from reassure.checkers.engines.spark.distributed_search import (

@@ -25,8 +25,9 @@ from reassure.checkers.engines.native.conclusion import conclusion, state_claims
 from reassure.checkers.engines.native.counterexample import Paths, Wanted
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, compiled, explore, reporting
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+from reassure.checkers.engines.native.levels import SearchSizes, as_arrays
 from reassure.checkers.engines.native.probe import Probe
-from reassure.checkers.engines.native.search import Clock, Search, SearchSizes, as_arrays
+from reassure.checkers.engines.native.search import Clock, Search
 from reassure.checkers.engines.native.symmetry.cells import NotRenamed, Sort, sorts_to_rename
 from reassure.checkers.engines.native.symmetry.renamings import ClassPaths, NoRun, Renamings
 from reassure.checkers.machine.exit_codes import Exit, Failure

@@ -26,8 +26,8 @@ from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.kernels import canonical as kernel
 from reassure.checkers.engines.native.kernels.kernel_shape import LEVEL, Rows
 from reassure.checkers.engines.native.kernels.orbit import orbit
+from reassure.checkers.engines.native.levels import slices
 from reassure.checkers.engines.native.model.model_kernel import Flag
-from reassure.checkers.engines.native.search import slices
 from reassure.checkers.engines.native.symmetry.cells import Sort
 from reassure.checkers.engines.native.symmetry.emit_columns import column_functions, columns_of
 from reassure.checkers.engines.native.symmetry.entries import FieldEntry, entries_of

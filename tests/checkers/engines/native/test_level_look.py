@@ -15,8 +15,9 @@ from reassure.checkers.engines.native import engine, level_look
 from reassure.checkers.engines.native.counterexample import Row, Wanted
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, compiled, explore
 from reassure.checkers.engines.native.level_look import LevelLook
+from reassure.checkers.engines.native.levels import as_arrays
 from reassure.checkers.engines.native.probe import Probe
-from reassure.checkers.engines.native.search import Clock, Search, as_arrays
+from reassure.checkers.engines.native.search import Clock, Search
 from reassure.checkers.engines.native.symmetry import renamings
 from reassure.checkers.engines.native.symmetry.reduced_search import ExactClasses
 from reassure.checkers.engines.native.symmetry.renamings import Renamings

@@ -12,7 +12,8 @@ from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native import engine
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, compiled, explore
 from reassure.checkers.engines.native.kernels.growing_table import TableSizes
-from reassure.checkers.engines.native.search import SIZES, Search, SearchSizes
+from reassure.checkers.engines.native.levels import SIZES, SearchSizes
+from reassure.checkers.engines.native.search import Search
 from reassure.checkers.machine.stop import StopReason, budget_ended
 from reassure.checkers.request.model_loader import load
 from reassure.checkers.request.options import SearchOptions
@@ -86,7 +87,7 @@ def counter(tmp_path_factory: pytest.TempPathFactory) -> Model:
     return load(str(path))
 
 
-def found(model: Model, pairs: list[str], sizes: SearchSizes, workers: int = 1, **options: Any) -> dict[str, Any]:
+def found(model: Model, pairs: list[str], sizes: SearchSizes, workers: int = 1, **options: Any) -> Any:
     bound, lowered = bind(model, settings(model, pairs))
 
     def check(*given: Any) -> Any:
@@ -121,7 +122,7 @@ def test_models(name: str) -> None:
 @pytest.mark.parametrize(
     "pairs", [[], ["low=900"], ["high=900"], ["low=900", "high=500"], ["low=2000"], ["high=1999"], ["low=0"]]
 )
-def test_a_counter(counter: Model, two: str, pairs: list[str], limits: dict[str, Any]) -> None:
+def test_a_counter(counter: Model, two: str, pairs: list[str], limits: Any) -> None:
     pairs = [*pairs, f"two={two}"]
     expected = found(counter, pairs, APART, **limits)
     for sizes in (SIZES, FEW, TINY):

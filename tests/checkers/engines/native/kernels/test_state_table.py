@@ -35,7 +35,8 @@ from reassure.checkers.engines.native.kernels.state_table import (
     tag_of,
     unseen,
 )
-from reassure.checkers.engines.native.search import SIZES, Search, SearchSizes, shares
+from reassure.checkers.engines.native.levels import SIZES, SearchSizes, shares
+from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.native.translator.word_rows import address_of
 from reassure.checkers.machine.memory import MemoryLimit, OutOfMemory

@@ -1,0 +1,112 @@
+"""The levels of a search: where their states lie, and the pieces in which threads take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from reassure.checkers.engines.native.kernels.growing_table import SIZES as TABLE_SIZES
+from reassure.checkers.engines.native.kernels.growing_table import TableSizes
+from reassure.checkers.engines.native.translator.word_rows import WordRows
+
+if TYPE_CHECKING:
+    from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+
+AnyRows = TypeVar("AnyRows", WordRows, "Rows")
+BEAT = 0.1
+"""Seconds between looks at the clock while threads work."""
+
+
+@dataclass(frozen=True)
+class SearchSizes:
+    """Sizes of a search's buffers and pieces of work; results do not depend on them."""
+
+    table: TableSizes = TABLE_SIZES
+    chunk: int = 1 << 19
+    """Words of a full-grown chunk of new states; the first ones are smaller."""
+    slice: int = 1 << 14
+    """States that a thread takes at a time, at most."""
+    least: int = 1 << 11
+    """At least, where several threads are at work."""
+    small: int = 512
+    """Levels with fewer states are expanded by one thread."""
+    levels: int = 1 << 14
+    """Small levels that are expanded in one call, at most."""
+    states: int = 1 << 16
+    """States after which such a call returns, so that somebody looks at the clock."""
+
+
+SIZES = SearchSizes()
+
+
+class Levels:
+    """By level: its states, in parts. A small level in one part is kept as its two ends in a chunk."""
+
+    def __init__(self) -> None:
+        self._levels: list[list[WordRows] | tuple[WordRows, int, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._levels)
+
+    def __getitem__(self, number: int) -> list[WordRows]:
+        level = self._levels[number]
+        if isinstance(level, list):
+            return level
+        chunk, low, high = level
+        return [chunk[low:high]]
+
+    def __iter__(self) -> Iterator[list[WordRows]]:
+        return map(self.__getitem__, range(len(self)))
+
+    def append(self, parts: list[WordRows]) -> None:
+        """Adds a level."""
+        self._levels.append(parts)
+
+    def append_all(self, chunk: WordRows, low: int, ends: Iterable[int]) -> None:
+        """Adds levels that lie one after the other in a chunk, the first from row `low` on."""
+        for end in ends:
+            self._levels.append((chunk, low, end))
+            low = end
+
+    def pop(self) -> list[WordRows]:
+        """Removes the last level; its states."""
+        last = self[-1]
+        self._levels.pop()
+        return last
+
+
+def as_arrays(parts: Iterable[WordRows]) -> list[Rows]:
+    """Rows as numpy takes them, in the same memory."""
+    import numpy as np  # whose import takes longer than most searches
+
+    return [np.asarray(part) for part in parts]
+
+
+def finish(jobs: Iterable[Future[None]], look: Callable[[], None]) -> None:
+    """Waits until jobs are done. Raises what one of them, or `look`, which is called now and then, raises."""
+    busy = set(jobs)
+    while busy:
+        done, busy = wait(busy, timeout=BEAT, return_when=FIRST_EXCEPTION)
+        for job in done:
+            job.result()
+        look()
+
+
+def slices(level: Iterable[AnyRows], size: int) -> Iterator[tuple[AnyRows, int, int]]:
+    """A level cut into pieces: array, first row, end."""
+    for part in level:
+        for low in range(0, len(part), size):
+            yield part, low, min(low + size, len(part))
+
+
+def shares(level: list[WordRows], left: int, workers: int, sizes: SearchSizes) -> Iterator[tuple[WordRows, int, int]]:
+    """A level of `left` states cut into pieces; for several threads they become smaller, so that all end together."""
+    for part in level:
+        low = 0
+        while low < len(part):
+            share = left if workers == 1 else max(sizes.least, left // (2 * workers))
+            high = min(low + min(sizes.slice, share), len(part))
+            yield part, low, high
+            left, low = left - (high - low), high
