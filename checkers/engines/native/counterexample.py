@@ -45,6 +45,8 @@ class Wanted:
         return cls(successor=successor)
 
 
+Back = Callable[[int, Row, int], "list[Row]"]
+"""As `LevelLook.back`."""
 Finder = Callable[[int, Sequence[Wanted]], "list[Row | None]"]
 """Of each thing that is wanted, the smallest state of a level (from 1)."""
 
@@ -52,8 +54,11 @@ Finder = Callable[[int, Sequence[Wanted]], "list[Row | None]"]
 class Paths:
     """Canonical states and paths of one search."""
 
-    def __init__(self, bound: BoundModel, layout: Layout, find: Finder) -> None:
-        self.bound, self.layout, self.find = bound, layout, find
+    def __init__(
+        self, bound: BoundModel, layout: Layout, find: Finder, back: Back = lambda level, row, lowest: []
+    ) -> None:
+        """back: goes down several levels at a time, where it can."""
+        self.bound, self.layout, self.find, self.back = bound, layout, find, back
         self._known: dict[tuple[int, Wanted], Row | None] = {}
 
     def look_for(self, ends: Iterable[tuple[int, Wanted]], paths: bool = True) -> None:
@@ -65,18 +70,30 @@ class Paths:
         for level, wanted in ends:
             by_level.setdefault(level, []).append(wanted)
         rows: list[Row] = []
-        for level in range(max(by_level, default=0), 0, -1):
+        level = max(by_level, default=0) + 1
+        while (level := level - 1) > 0:
+            if len(rows) == 1 and level not in by_level:
+                lowest = max((other for other in by_level if other < level), default=0) + 1
+                for row in self.back(level, rows[0], lowest):
+                    self._known[level, Wanted.before(rows[0])] = row
+                    rows, level = [row], level - 1
+                if level < lowest:
+                    level += 1
+                    continue
             of_level = [*map(Wanted.before, dict.fromkeys(rows)), *by_level.get(level, ())]
             smallest = self.find(level, of_level) if of_level else []
             self._known |= {(level, wanted): row for wanted, row in zip(of_level, smallest, strict=True)}
             rows = [row for row in smallest if row is not None] if paths else []
 
-    def _smallest(self, level: int, wanted: Wanted) -> Any:
+    def _smallest(self, level: int, wanted: Wanted) -> Row:
         if (level, wanted) not in self._known:
             self.look_for([(level, wanted)])
         row = self._known[level, wanted]
         if row is None:
             raise Disagreement(f"a state of level {level} was counted but is not found again")
+        return row
+
+    def _state(self, row: Row) -> Any:
         return self.layout.decode(list(row))
 
     def shown(self, prop: Property | None, flag: Flag, level: int) -> Trace:
@@ -99,7 +116,7 @@ class Paths:
 
     def first_hit(self, level: int, flag: Flag) -> Any:
         """The smallest state of a level that, by itself or by a step, hits a claim."""
-        return self._smallest(level, Wanted(flag))
+        return self._state(self._smallest(level, Wanted(flag)))
 
     def shows(self, prop: Property | None, state: Any) -> bool:
         """Whether a state shows a claim over states (none: a deadlock)."""
@@ -114,7 +131,7 @@ class Paths:
 
     def raising(self, level: int, wants: Callable[[str], bool]) -> tuple[Trace, Raised]:
         """The shortest trace to the first state of a level in which the model raises, and what raises there."""
-        return self.raising_in(level, self._smallest(level, Wanted(raises=True)), wants)
+        return self.raising_in(level, self._state(self._smallest(level, Wanted(raises=True))), wants)
 
     def raising_in(self, level: int, state: Any, wants: Callable[[str], bool]) -> tuple[Trace, Raised]:
         """The shortest trace to a state in which the model raises, and what raises there."""
@@ -127,21 +144,27 @@ class Paths:
         """The shortest trace to a state of this level."""
         return self._trace(level, state, None)
 
+    def _row(self, state: Any) -> Row:
+        return tuple(map(wrap, self.layout.encode(state)))
+
     def _before(self, level: int, state: Any) -> Any:
         """The smallest state of a level that has `state` among its successors."""
-        return self._smallest(level, Wanted.before(tuple(map(wrap, self.layout.encode(state)))))
+        return self._state(self._smallest(level, Wanted.before(self._row(state))))
 
     def _trace(self, level: int, state: Any, last: Step | None) -> Trace:
         """The canonical shortest path, replayed in plain Python."""
-        bound, path = self.bound, [state]
+        bound, path, row = self.bound, [state], self._row(state)
         steps: list[Step] = []
         for k in range(level - 1, 0, -1):
-            parent = self._before(k, path[0])
-            step = next((s for s in bound.steps(parent) if s.after == path[0]), None)
+            row = self._smallest(k, Wanted.before(row))
+            parent = self._state(row)
+            step = next((s for s in bound.steps(parent) if s.after == path[-1]), None)
             if step is None:
-                raise Disagreement(f"plain Python has no step from {parent} to {path[0]}")
-            path.insert(0, parent)
-            steps.insert(0, step)
+                raise Disagreement(f"plain Python has no step from {parent} to {path[-1]}")
+            path.append(parent)
+            steps.append(step)
+        path.reverse()
+        steps.reverse()
         if last is not None:
             path.append(last.after)
             steps.append(last)

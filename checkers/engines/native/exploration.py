@@ -239,7 +239,7 @@ class Exploration:
         """
         assert isinstance(self.search, Search)
         levels = LevelLook(self.kernel, self.search, switch, class_of, look)
-        return Paths(bound or self.bound, self.kernel.model.layout, levels.smallest)
+        return Paths(bound or self.bound, self.kernel.model.layout, levels.smallest, levels.back)
 
     def raised(self, wants: Callable[[str], bool], paths: Paths | None = None) -> tuple[Trace, str] | None:
         """The shortest run to a state in which the model raises, and what raises there, if it does.

@@ -7,6 +7,7 @@ each class, no representative is computed: successors are compared with all stat
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
@@ -15,7 +16,13 @@ from typing import Any
 from reassure.checkers.engines.native.counterexample import Row, Wanted, in_canonical_order
 from reassure.checkers.engines.native.kernels.growing_table import whole_lines
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
-from reassure.checkers.engines.native.kernels.look_back import RAISES, LookArguments, look_back
+from reassure.checkers.engines.native.kernels.look_back import (
+    RAISES,
+    BackArguments,
+    LookArguments,
+    look_back,
+    path_back,
+)
 from reassure.checkers.engines.native.kernels.model_code import SWITCH
 from reassure.checkers.engines.native.kernels.state_table import MAX_TAG, home_of, insert
 from reassure.checkers.engines.native.levels import AnyRows, finish, slices
@@ -25,6 +32,8 @@ from reassure.checkers.engines.native.translator.word_rows import zeros
 
 PIECE = 1 << 12
 """States that a thread looks at, at a time."""
+STATES = 1 << 16
+"""States of small levels that one call looks at, at most."""
 LOAD = 4
 """Slots for each target in the table of targets, at least."""
 
@@ -73,6 +82,26 @@ class LevelLook:
         """Of each thing that is wanted, the smallest state of a level (from 1) of which it is true."""
         found, workers = self.search.found[level - 1], self.search.workers
         return smallest_of(found, wanted, self.kernel, workers, self.switch, self.class_of, self.look)
+
+    def back(self, level: int, row: Row, lowest: int) -> list[Row]:
+        """The smallest state of this level with a successor `row`, the smallest one before it, and so on.
+
+        As far down as levels are small, to `lowest` at most; empty where this is none, or classes are searched.
+        """
+        together = None if self.class_of is not None else self.search.found.together(level, lowest, STATES)
+        if together is None:
+            return []
+        self.look()
+        (chunk, ends), words, worker = together, self.kernel.words, self.search.workers[0]
+        path, levels = zeros(len(ends) * words), len(ends) - 1
+        path[:words] = memoryview(array("q", row))
+        tally = zeros(self.kernel.shape.tally_words)
+        tally[SWITCH] = self.switch
+        best, successors = zeros(words + 1), worker.arguments.successors
+        bounds = memoryview(array("q", ends))
+        arguments = BackArguments(self.kernel.code, chunk.memory, bounds, levels, path, best, successors, tally)
+        found = self.kernel.run(path_back, words, arguments)
+        return [tuple(path[at : at + words]) for at in range(words, (found + 1) * words, words)]
 
 
 class _Pass:

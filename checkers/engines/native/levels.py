@@ -60,6 +60,24 @@ class Levels:
     def __iter__(self) -> Iterator[list[WordRows]]:
         return map(self.__getitem__, range(len(self)))
 
+    def together(self, level: int, lowest: int, states: int) -> tuple[WordRows, list[int]] | None:
+        """The small levels, with so many states at most, that lie one after the other and end with this one.
+
+        The chunk, where each of them begins in it, the lowest level first, and where the last one ends. Levels count
+        from 1. None: the level lies by itself.
+        """
+        last = self._levels[level - 1]
+        if isinstance(last, list):
+            return None
+        chunk, low, end = last
+        ends = [end, low]
+        for number in range(level - 2, lowest - 2, -1):
+            before = self._levels[number]
+            if isinstance(before, list) or before[0] is not chunk or end - before[1] > states:
+                break
+            ends.append(before[1])
+        return chunk, ends[::-1]
+
     def append(self, parts: list[WordRows]) -> None:
         """Adds a level."""
         self._levels.append(parts)

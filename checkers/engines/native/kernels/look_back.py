@@ -116,4 +116,55 @@ def look_back(words: Static, a: LookArguments) -> None:
                     note(words, level, i, best, a.target_count + number)
 
 
-EXPORTED = (look_back,)
+@dataclass
+class BackArguments:
+    """Levels that lie one after the other, and a state that one of the last of them has among its successors."""
+
+    model: ModelCode
+    level: Words
+    ends: Words
+    """Where the levels begin, then where the last one ends."""
+    levels: int
+    path: Words
+    """The state, and room for one of each level: those found are written behind it, that of the last level first."""
+    best: Words
+    """Room for one best."""
+    successors: Words
+    """Room for the successors of one state."""
+    tally: Words
+
+
+@kernel
+def is_among(words: Static, rows: Words, row_words: int, n: int, path: Words, at: int) -> bool:
+    """Whether one of n successor rows begins with the state at an index of `path`."""
+    among = False
+    for k in range(n):
+        differs = 0
+        for word in range(words):
+            differs |= rows[k * row_words + word] ^ path[at + word]
+        if differs == 0:
+            among = True
+    return among
+
+
+@kernel
+def path_back(words: Static, a: BackArguments) -> int:
+    """Finds the smallest state before `path`'s first, the smallest one before that, and so on; how many were found."""
+    model, level, best = a.model, a.level, a.best
+    found = 0
+    while found < a.levels:
+        best[0] = 0
+        number = a.levels - 1 - found
+        for i in range(a.ends[number], a.ends[number + 1]):
+            if is_smaller(words, level, i, best, 0):
+                n, _ = follow(words, model, level, i, a.successors, 0, a.tally)
+                if is_among(words, a.successors, model.row_words, n, a.path, found * words):
+                    note(words, level, i, best, 0)
+        if best[0] == 0:
+            break
+        found += 1
+        write_state(a.path, found * words, words_at(words, best, 1))
+    return found
+
+
+EXPORTED = (look_back, path_back)

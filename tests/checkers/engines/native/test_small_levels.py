@@ -168,3 +168,21 @@ def test_a_budget_leaves_the_level_that_is_not_expanded(counter: Model) -> None:
     assert seen == [0, 1, 1, 1]
     assert exploration.stopped.reason is StopReason.BUDGET and not exploration.complete
     assert (exploration.stats.distinct, exploration.stats.frontier, exploration.search.depth) == (11, 1, 11)
+
+
+def test_a_path_through_many_levels_takes_few_looks(counter: Model) -> None:
+    """Three looks: for the hit on level 901, and at the first two levels, which lie by themselves."""
+    exploration = explored(counter, ["low=900", "two=true"], Limits())
+    paths, looks = exploration.paths(), list[int]()
+    find = paths.find
+
+    def counted(level: int, wanted: Any) -> Any:
+        looks.append(level)
+        return find(level, wanted)
+
+    paths.find = counted
+    (prop,) = (p for p in exploration.bound.properties if p.name == "low_is_not_reached")
+    flag = exploration.kernel.model.flags()[prop.name]
+    trace = paths.shown(prop, flag, exploration.search.hits.levels[flag])
+    assert [state.n for state in trace.states] == list(range(901))
+    assert looks == [901, 2, 1]
