@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,4 @@ def set_step(step: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STEP", str(step))
     (folder / "step.json").write_text(str(step))
     forget_files()
+    sys.modules.pop("steps", None)  # of another test, which ended before its model was forgotten

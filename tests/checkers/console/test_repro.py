@@ -57,7 +57,7 @@ OTHER_OUTPUTS = {
     "gate": {"update", "schema"},
     "kafka record": {"out"},
     "kafka explore": {"jvms"},
-    "kafka build": {"as_patch", "out"},
+    "kafka build": {"as_patch", "diff", "out"},
     "kafka diff": {"jvms", "test"},
     "kafka patches": {"jvms"},
     "kafka test": {"out"},

@@ -52,7 +52,7 @@ def test_records_have_the_keys() -> None:
     record = checked("two_phase_commit", [], "reference")[0].record({})
     assert set(record) == required
     assert set(record["stats"]) == keys(StatisticsRecord)
-    assert all(set(p) == keys(PropertyRecord) - {"error", "premise"} for p in record["properties"])
+    assert all(set(p) == keys(PropertyRecord) - {"error", "premise", "picture"} for p in record["properties"])
     assert all(set(c) == keys(CoverRecord) for c in record["covers"])
     assert all(set(a) == keys(ActionRecord) for a in record["actions"].values())
     assert set(error_record(Exit.USAGE, "a reason", "kraft", "reassure check kraft")) == required

@@ -261,11 +261,14 @@ def test_ctrl_c_ends_with_the_states_so_far() -> None:
     assert "no difference so far within these bounds: 3 brokers" in out and "HEAD was not finished: interrupted" in out
 
 
-def test_the_last_state_of_a_run_is_a_beginning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_last_state_of_a_run_is_a_beginning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Brokers and MinISR are those of the run; two steps from its end the builds differ."""
     for version in ("4.2.0", "4.3.0"):
         class_path(version)
-    run = str(committed_file("kraft_kafka", "leads_where_it_was_asked_to", brokers=2))
+    pairs = ["brokers=2", "replication_factor=1", "min_isr=1", "unclean=on", "disturbances=2"]
+    asked = [*(f"--set={pair}" for pair in pairs), "--property=leads_where_it_was_asked_to"]
+    assert main(["check", "kraft_kafka", *asked, "--quiet", f"--trace-dir={tmp_path}"]) == Exit.SAFETY.value
+    (run,) = map(str, tmp_path.glob("*.itf.json"))
     words = ["kafka", "diff", "4.2.0", "4.3.0", "--from", run, "--configuration", "fixed", "--stories", "0"]
     assert main([*words, "--depth", "2"]) == Exit.EXPECTATION.value
     out = capsys.readouterr().out

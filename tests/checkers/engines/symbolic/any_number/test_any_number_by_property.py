@@ -113,8 +113,8 @@ def test_where_nothing_is_answered_each_property_has_the_reason(
 def test_a_proof_that_no_fresh_solver_settles_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one property alone."""
 
-    def named(induction: AnyInduction, goal: AnyGoal, lemmas: set[int]) -> str:
-        return f"; {goal.name}\n{induction.script(induction, goal, lemmas)}"
+    def named(given: AnyInduction, goal: AnyGoal, lemmas: set[int]) -> str:
+        return f"; {goal.name}\n{induction.script(given, goal, lemmas)}"
 
     def settles(text: str, seconds: float | None, effort: int | None = None) -> bool:
         if text.startswith("; within_limit\n"):
