@@ -36,7 +36,7 @@ from reassure import Model, Range, action, cover, initial, invariant, replace, r
 
 @dataclass(frozen=True)
 class Config:
-    top: Annotated[int, Range(0, 100_000)] = 2_000
+    top: Annotated[int, Range(0, 100_000)] = 500
     low: Annotated[int, Range(0, 100_000)] = 100_000
     high: Annotated[int, Range(0, 100_000)] = 100_000
     two: bool = False
@@ -118,9 +118,9 @@ def test_models(name: str) -> None:
 
 
 @pytest.mark.parametrize("two", ["false", "true"])
-@pytest.mark.parametrize("limits", [{}, {"depth": 700}, {"depth": 1}, {"fail_fast": True}])
+@pytest.mark.parametrize("limits", [{}, {"depth": 175}, {"depth": 1}, {"fail_fast": True}])
 @pytest.mark.parametrize(
-    "pairs", [[], ["low=900"], ["high=900"], ["low=900", "high=500"], ["low=2000"], ["high=1999"], ["low=0"]]
+    "pairs", [[], ["low=225"], ["high=225"], ["low=225", "high=125"], ["low=500"], ["high=499"], ["low=0"]]
 )
 def test_a_counter(counter: Model, two: str, pairs: list[str], limits: Any) -> None:
     pairs = [*pairs, f"two={two}"]
@@ -137,8 +137,8 @@ def test_what_raises_ends_it_at_its_level(tmp_path: Path) -> None:
 
 
 def test_levels_and_states(counter: Model) -> None:
-    """Exact: 2,001 levels of one state; by a second way each has two from level 3 on."""
-    for two, sizes in (("false", [1] * 2001), ("true", [1, 1] + [2] * 1999 + [1])):
+    """Exact: 501 levels of one state; by a second way each has two from level 3 on."""
+    for two, sizes in (("false", [1] * 501), ("true", [1, 1] + [2] * 499 + [1])):
         exploration = explored(counter, [f"two={two}"], Limits())
         assert [sum(map(len, level)) for level in exploration.level_rows] == sizes
         assert (exploration.distinct, exploration.search.depth) == (sum(sizes), len(sizes))
@@ -147,12 +147,12 @@ def test_levels_and_states(counter: Model) -> None:
 def test_many_levels_take_few_calls(counter: Model) -> None:
     """Python sees the first level, the level after the one with a new hit, and the end."""
     levels: list[int] = []
-    bound, lowered = bind(counter, settings(counter, ["low=900"]))
+    bound, lowered = bind(counter, settings(counter, ["low=225"]))
     layout = state_layout(bound)
     search = Search(compiled(lowered, layout), 1)
     search.begin(Start.of(bound, layout).rows)
     levels += search.levels()
-    assert levels == [1, 2, 902, 1002]
+    assert levels == [1, 2, 227, 252]
 
 
 def test_a_budget_leaves_the_level_that_is_not_expanded(counter: Model) -> None:
@@ -171,8 +171,8 @@ def test_a_budget_leaves_the_level_that_is_not_expanded(counter: Model) -> None:
 
 
 def test_a_path_through_many_levels_takes_few_looks(counter: Model) -> None:
-    """Three looks: for the hit on level 901, and at the first two levels, which lie by themselves."""
-    exploration = explored(counter, ["low=900", "two=true"], Limits())
+    """Three looks: for the hit on level 226, and at the first two levels, which lie by themselves."""
+    exploration = explored(counter, ["low=225", "two=true"], Limits())
     paths, looks = exploration.paths(), list[int]()
     find = paths.find
 
@@ -184,5 +184,5 @@ def test_a_path_through_many_levels_takes_few_looks(counter: Model) -> None:
     (prop,) = (p for p in exploration.bound.properties if p.name == "low_is_not_reached")
     flag = exploration.kernel.model.flags()[prop.name]
     trace = paths.shown(prop, flag, exploration.search.hits.levels[flag])
-    assert [state.n for state in trace.states] == list(range(901))
-    assert looks == [901, 2, 1]
+    assert [state.n for state in trace.states] == list(range(226))
+    assert looks == [226, 2, 1]
