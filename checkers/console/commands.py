@@ -3,7 +3,7 @@
 A module has `OPTIONS` (or `SUBCOMMANDS`, by name) and `run(args, console)`, which gives the exit code. `EPILOG` is
 printed below its help; `KIND`, or that of a subcommand, makes it a kind of check in a gate.
 
-A command as a kind of check in a gate: `KIND` beside the `OPTIONS` of its module.
+Also here: a command as a kind of check in a gate: `KIND` beside the `OPTIONS` of its module.
 """
 
 from __future__ import annotations

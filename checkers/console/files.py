@@ -1,11 +1,11 @@
 """Files that a command reads and writes: failing before the search, not after it.
 
-The file of a trace that a command names: a path, or the short name of one of the project's traces.
+Also here: the file of a trace that a command names: a path, or the short name of one of the project's traces.
 
 `K21/4.3` is the file of that name in the folder of the project's traces. `finding-1`, `K21`, and the releases that
 share a file with an older one, are in a table there (`publish/trace_pages.py` makes it).
 
-A trace of a folder, executed in plain Python.
+Also here: a trace of a folder, executed in plain Python.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The command line: finds the command that is meant, and its parser.
 
-Command lines that show what a command is for, printed below its help.
+Also here: command lines that show what a command is for, printed below its help.
 
-Parsed arguments as the options of a run.
+Also here: parsed arguments as the options of a run.
 """
 
 from __future__ import annotations

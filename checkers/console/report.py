@@ -1,6 +1,6 @@
 """The output of `check`: verdicts, covers, actions, counterexamples as stories, and one line to repeat it.
 
-Runs a check and reports it: what `check`, `simulate` and `prove` share.
+It also runs a check and reports it: what `check`, `simulate` and `prove` share.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The place of a gate's problem, as code hosts show it: a file of the repository and a line.
 
-The problems of a gate as SARIF: a rule for each property, a code flow for each counterexample.
+Also here: the problems of a gate as SARIF: a rule for each property, a code flow for each counterexample.
 
-Output for GitHub Actions, when a gate runs there: annotations in its output, and a summary of the job.
+Also here: output for GitHub Actions, when a gate runs there: annotations in its output, and a summary of the job.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """One check of a gate: its command run in this process, its record judged, its shortest counterexample told.
 
-What the answer of a check depends on, as one digest: `reassure gate --changed` takes an answer only under the same.
+Also here: what the answer of a check depends on, as one digest: `reassure gate --changed` takes an answer only under
+the same.
 
 It is made of the check's command, the text of its models and the values that they reach, the files that it reads, this
 program, and the versions of what it stands on.

@@ -1,6 +1,6 @@
 """`reassure gate`: the checks of a file, run in processes of their own, judged and reported in their order.
 
-Answers of earlier runs, for `reassure gate --changed`.
+Also here: answers of earlier runs, for `reassure gate --changed`.
 
 A check that was as expected keeps its record under a digest of all that the answer depends on (`answer_key`). Where
 something of that differs there is no such record, and the check runs. Never kept are answers that were cut short,

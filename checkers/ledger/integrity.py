@@ -3,7 +3,7 @@
 A digest notices a change of what it covers by somebody who did not write the ledger too. Execution notices more: the
 traces by plain Python (`--replay`), the engines by a sample of the runs (`--sample`).
 
-Every claim in one line, and what somebody has to look at: what `reassure claims` prints first.
+Also here: every claim in one line, and what somebody has to look at: what `reassure claims` prints first.
 """
 
 from __future__ import annotations

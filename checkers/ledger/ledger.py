@@ -4,7 +4,7 @@ A record serves every claim that needs its model under its configuration. `refre
 everything else only reads, so that `reassure claims` answers at once and says where its answers are old. The ledger
 also lists the claims and the kept traces, each with its digest: `integrity.py` compares them with what is there.
 
-The version of the engines that give the ledger's verdicts: a digest of their text.
+Also here: the version of the engines that give the ledger's verdicts: a digest of their text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Runs what claims need and the ledger lacks.
 
-A sample of the ledger's runs, run again: after a change of the engines, do they still give these results?
+Also here: a sample of the ledger's runs, run again: after a change of the engines, do they still give these results?
 """
 
 from __future__ import annotations

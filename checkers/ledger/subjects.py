@@ -1,6 +1,6 @@
 """The subjects of claims, as they are now: models and functions, loaded once each.
 
-The run that decides a reading of a claim.
+Also here: the run that decides a reading of a claim.
 """
 
 from __future__ import annotations

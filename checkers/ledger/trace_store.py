@@ -5,7 +5,7 @@ Two traces are one run if model, steps and states are equal. Configurations with
 release. The digest of the model's text is in the ledger, so that an edit of a model changes the files of those runs
 alone that become others. The file of a run is named by the claims and by the records of the ledger.
 
-The names of the project's traces: a folder for each claim, in it a file for each run that violates it.
+Also here: the names of the project's traces: a folder for each claim, in it a file for each run that violates it.
 
 `K21/4.3` is the run of claim K21 by the rules of release 4.3, the oldest that has it; `B4/example` is that of a reading
 by its first words. `K21/4.3-2` is the next one. What no claim needs is in a folder of its model, by its first

@@ -1,6 +1,6 @@
 """Folders and files that only this user can have written: code and answers are taken from no others.
 
-Temporary folders that bear the number of their process: those of processes that were killed are removed.
+Also here: temporary folders that bear the number of their process: those of processes that were killed are removed.
 """
 
 from __future__ import annotations

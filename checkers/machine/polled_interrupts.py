@@ -5,7 +5,7 @@ conversion of ctypes, which makes another error of it. Z3 has a handler of its o
 for a lock that the interrupted thread holds. In `polled_interrupts` neither is called: a thread takes the signals, and
 `look` raises where the work can end.
 
-The two places where this program reaches into the interpreter, each with a way back.
+Also here: the two places where this program reaches into the interpreter, each with a way back.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The reference of the command line, in Markdown, from the declared options.
 
-The JSON Schema of the run record, from the types that the program writes it with.
+Also here: the JSON Schema of the run record, from the types that the program writes it with.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The generated pages of models: an index, one page a protocol, and one page for each model that the gate checks.
 
-The checks of the gate, run for the pages that show them.
+Also here: the checks of the gate, run for the pages that show them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The identity of a run, made once: every record and every trace of the run is written by it.
 
-The run record, which `--json` writes: its keys and their types. `docs/reference/record.md` says what they mean.
+Also here: the run record, which `--json` writes: its keys and their types. `docs/reference/record.md` says what they
+mean.
 """
 
 from __future__ import annotations

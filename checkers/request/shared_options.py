@@ -1,7 +1,7 @@
 """The options that several commands take, each declared once, and those of the commands that check a model.
 
-An option of a command, declared once: the parser, the command that repeats a run, a gate's keys and the reference
-page are made from it.
+Also here: an option of a command, declared once: the parser, the command that repeats a run, a gate's keys and the
+reference page are made from it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Claims that say nothing, whatever the model does: true of every state, or about no configuration.
 
-The meaning of a claim, as a digest of its text, of the functions that it calls, and of what it is about.
+Also here: the meaning of a claim, as a digest of its text, of the functions that it calls, and of what it is about.
 
 Comments, formatting and docstrings do not count; nor do annotations, since the counts of a search show another state.
 The fairness of actions is part of a claim about whole runs, the terminal states are part of "deadlock", and the

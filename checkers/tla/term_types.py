@@ -2,7 +2,8 @@
 
 Operators have one type each, as our functions do; general operators have theirs for every use.
 
-Types in the notation of Apalache (its ADR-002, type system 1.2), which reads them in comments of the module.
+Also here: types in the notation of Apalache (its ADR-002, type system 1.2), which reads them in comments of the
+module.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Runs TLC, the model checker of TLA+, and reads what it prints.
 
-Values as TLC prints them, read back as values of a model.
+Also here: values as TLC prints them, read back as values of a model.
 """
 
 from __future__ import annotations

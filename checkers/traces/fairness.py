@@ -1,6 +1,6 @@
 """Explanation of a loop that violates a property about whole runs: the steps that repeat, and each fair action.
 
-The run that is shown for a violated property about whole runs: a short way into a fair loop, and the loop.
+Also here: the run that is shown for a violated property about whole runs: a short way into a fair loop, and the loop.
 
 States are numbered in canonical order, so that the lasso does not depend on how a graph was explored.
 """

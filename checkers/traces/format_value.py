@@ -1,6 +1,6 @@
 """Values as people write them, and the value of an expression in each state of a trace.
 
-Expressions of the language, given as text, as claims of a model.
+Also here: expressions of the language, given as text, as claims of a model.
 """
 
 from __future__ import annotations

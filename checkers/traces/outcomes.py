@@ -2,7 +2,7 @@
 
 Each conjunct of a `require`, each `some` and each condition of an `if` reports its value; nothing else changes.
 
-Functions of a model that run a changed body while an action or an initial function runs, in plain Python.
+Also here: functions of a model that run a changed body while an action or an initial function runs, in plain Python.
 
 The function object stays: whoever calls it, by whatever name, runs the other code. Claims and views run the text.
 """

@@ -1,6 +1,6 @@
 """The status of each property at the end of a path: of its last state, and of its last step.
 
-What a trace shows: the properties that its run violates, under each configuration that it is a run of.
+Also here: what a trace shows: the properties that its run violates, under each configuration that it is a run of.
 
 A trace that a search writes has one configuration. A file of the project's traces has every one that gives the same
 states. `#meta.config` and `#meta.properties` are those of the first, and `#meta.releases` lists the releases that

@@ -1,6 +1,6 @@
 """From a row of states to a trace: the actions between them, found and replayed in plain Python.
 
-States in which the model itself raises: what raises there, and the trace that leads there.
+Also here: states in which the model itself raises: what raises there, and the trace that leads there.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Replay of a trace: the model has its steps, its end shows what it was kept for, its guards refuse as recorded.
 
-A trace as plain steps: actions with parameters and the values expected after each, for a test in any language.
+Also here: a trace as plain steps: actions with parameters and the values expected after each, for a test in any
+language.
 """
 
 from __future__ import annotations

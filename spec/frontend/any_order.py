@@ -6,7 +6,8 @@ Every node of an action that reads the order of ids becomes a further parameter:
 Where the order of sequences is forgotten too, `sorted(s)` stays: any order would do. The first item
 that is in a set becomes any such item, and a comparison of two sequences is left open if both have the same items.
 
-Sequences of ids whose order is forgotten: what a formula says whatever their order is, and what it may say.
+Also here: sequences of ids whose order is forgotten: what a formula says whatever their order is, and what it may
+say.
 
 A state then stands for those with the same sequences in any order. A formula is read twice: `in_all` holds only if the
 formula holds in each of these states, `in_some` holds if it holds in one of them. Between the two are equalities of

@@ -2,7 +2,7 @@
 
 What ranges over a finite sort is unrolled here; a selection from a set becomes operations on its mask.
 
-The range of a comprehension: the members of an iterable, the loop's variable, its filters.
+Also here: the range of a comprehension: the members of an iterable, the loop's variable, its filters.
 """
 
 from __future__ import annotations

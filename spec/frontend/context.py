@@ -3,7 +3,7 @@
 `ModelScope` is what all declarations of a model share; a `Context` is made for each declaration. The functions that
 lower constructs take it as their first argument, and reach each other through its tables (`Constructs`).
 
-Consequences of conditions that hold: enough to drop checks that cannot fail, no more.
+Also here: consequences of conditions that hold: enough to drop checks that cannot fail, no more.
 
 Conditions are taken apart at `and` and at the negation of `or`; of an `or` all of whose terms but one are known to be
 false the last one is known to hold.

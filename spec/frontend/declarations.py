@@ -1,6 +1,6 @@
 """Declarations: actions, initial functions, and claims over states and steps.
 
-Actions that can change the fields that a step property about other actions watches, read off the graph.
+Also here: actions that can change the fields that a step property about other actions watches, read off the graph.
 
 An action can change a watched field if one of its nodes after the step is another than before, for some values of the
 parameters that choose an entry of a map. That errs on one side only: equal nodes are equal values in every state, other

@@ -1,8 +1,8 @@
 """The value of an expression: any value, one that is not None, a condition, a scalar of some type.
 
-Narrowing of optionals by tests, as in mypy: the access paths that are not None for an outcome of a test.
+Also here: narrowing of optionals by tests, as in mypy: the access paths that are not None for an outcome of a test.
 
-The arguments of a call.
+Also here: the arguments of a call.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Functions of the model: the value of a call is that of the function's body on the arguments.
 
-Constants, names and attributes.
+Also here: constants, names and attributes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The signature, the annotations and the source of functions, which lowering asks for again and again.
 
-Refusals: a construct outside the language, its place, and what to write instead.
+Also here: refusals: a construct outside the language, its place, and what to write instead.
 """
 
 from __future__ import annotations

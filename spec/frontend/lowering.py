@@ -4,9 +4,9 @@
 refuses (all refusals in one go, `SubsetError`) or returns what each engine translates: a model that can be lowered is
 one that every engine accepts. Records, optionals and loops over finite sorts are gone by then.
 
-The expressions of the language, and where each is lowered.
+Also here: the expressions of the language, and where each is lowered.
 
-Calls: of what the language offers, of built-in functions, of classes and functions of the model.
+Also here: calls: of what the language offers, of built-in functions, of classes and functions of the model.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Every engine has a function for each of them, in a table of its own: machine cod
 `checkers/engines/native/model/emit_nodes.py`, Z3 in `checkers/engines/symbolic/smt_terms.py`, numpy in
 `checkers/engines/symbolic/sample_evaluator.py`. `tests/conformance/test_operations.py` compares the tables.
 
-A node of the graph of `ir.py`, which makes it, and walks through nodes.
+Also here: a node of the graph of `ir.py`, which makes it, and walks through nodes.
 
 These do not use Python's own stack: a model may build long chains of nodes.
 """

@@ -1,8 +1,8 @@
 """`and`, `or`, `not`, `a if c else b`, and the operators on ints, sets, sets of records and sequences.
 
-Comparisons: `is None`, `==`, `in`, `<` and their negations, also in chains.
+Also here: comparisons: `is None`, `==`, `in`, `<` and their negations, also in chains.
 
-Tuple displays, items and slices of sequences, and `map[key]`.
+Also here: tuple displays, items and slices of sequences, and `map[key]`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sets and sequences of ids, enum members and bools: made of their items, empty, asked for their length.
 
-Sets of records as slots: the records in them, one more, some of them.
+Also here: sets of records as slots: the records in them, one more, some of them.
 """
 
 from __future__ import annotations

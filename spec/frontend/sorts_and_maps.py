@@ -1,6 +1,6 @@
 """Ids, `every`, and total maps: `fill`, `Map({...})`, `map.put(key, value)`.
 
-Records: made by their class, changed by `replace`.
+Also here: records: made by their class, changed by `replace`.
 """
 
 from __future__ import annotations

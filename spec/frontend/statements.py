@@ -1,6 +1,6 @@
 """Statements: assignments, conditions, early returns, guards; and the value of a whole function's body.
 
-Guards: `require`, `some`, `refuse`.
+Also here: guards: `require`, `some`, `refuse`.
 """
 
 from __future__ import annotations

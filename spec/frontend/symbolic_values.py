@@ -3,7 +3,7 @@
 A record is its fields, an optional is *present?* and a value, a map is one value for each key, a set of records is its
 slots; only scalars are nodes.
 
-Values of a type as their scalars ("leaves"), in the order of the state's layout.
+Also here: values of a type as their scalars ("leaves"), in the order of the state's layout.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Operations on symbolic values that need the configuration: it says how large the types of records are.
 
-Checks that a value stays in the bounds of its type, and a number or a sequence in the engines' words.
+Also here: checks that a value stays in the bounds of its type, and a number or a sequence in the engines' words.
 """
 
 from __future__ import annotations

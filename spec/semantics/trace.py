@@ -5,7 +5,7 @@ canonical order, maps as `{"#map": [[k, v], ...]}`, an optional as a variant `No
 The `#meta` of the project's own traces lists the `properties` that the run violates, by kind, and the `releases`
 under which it is a run; of another trace it has one `property` and no releases.
 
-Files that somebody else may have written: no more than a limit is read of them.
+Also here: files that somebody else may have written: no more than a limit is read of them.
 """
 
 from __future__ import annotations

@@ -76,4 +76,4 @@ def set_step(step: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STEP", str(step))
     (folder / "step.json").write_text(str(step))
     forget_files()
-    sys.modules.pop("steps", None)  # of another test, which ended before its model was forgotten
+    sys.modules.pop("steps", None)  # an earlier test of this process may have left its own

@@ -4,7 +4,7 @@ Two models behave alike if they start in the same states, reach the same states,
 step is its action's name and the two states. Where only part of a state is compared, steps that do not show there are
 passed over, and equal sets of states and steps are not enough: the graphs have to be branching bisimilar.
 
-Whether two graphs have the same runs as far as they show: branching bisimilarity, by refining signatures.
+Also here: whether two graphs have the same runs as far as they show: branching bisimilarity, by refining signatures.
 
 States that look the same are in one block. A block is split where its states have different signatures: the steps, by
 action and block that they lead to, that are possible after steps that show nothing and stay within the block. States

@@ -1,6 +1,6 @@
 """A picture of states as SVG. A picture of states as one HTML file that needs nothing else.
 
-A picture of states in the language of Graphviz.
+Also here: a picture of states in the language of Graphviz.
 """
 
 from __future__ import annotations

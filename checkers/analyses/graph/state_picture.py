@@ -1,6 +1,6 @@
 """The reachable states of a model as a picture: a node for each state, or for each group of states.
 
-Groups of states: those for which an expression has the same value.
+Also here: groups of states: those for which an expression has the same value.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ is lowered with a switch for each guard, so that it is compiled once. A guard wi
 reachable state, is redundant: exactly so for this configuration, since the search is exhaustive. A guard that forbids
 steps, and without which no property is violated, may be the sign of a property that nobody has written.
 
-A model with one guard of its text left out, executed by plain Python: the oracle for what `guards` finds.
+Also here: a model with one guard of its text left out, executed by plain Python: the oracle for what `guards` finds.
 
 The function that the guard stands in is compiled once more from its source with `True` in the guard's place, and its
 code takes the place of the function's while an action or an initial function runs.

@@ -3,7 +3,7 @@
 A mutant keeps the state, the configuration and the claims of the model, also where a claim calls a function that is
 changed for the actions: a change that took place in both could hide from the claim. No file and no module is touched.
 
-Small changes of a function's text: each is a mistake that somebody might have made.
+Also here: small changes of a function's text: each is a mistake that somebody might have made.
 
 A change replaces one expression by another. Annotations, defaults, decorators, texts and notes stay as they are.
 """

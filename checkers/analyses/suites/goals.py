@@ -2,7 +2,7 @@
 
 A path is the state that it begins in and the edges of a `StateGraph` that it goes along.
 
-Selects the paths of a suite: few ones that together take every goal that can be taken.
+It also selects the paths of a suite: few ones that together take every goal that can be taken.
 """
 
 from __future__ import annotations

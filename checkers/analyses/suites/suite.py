@@ -1,6 +1,6 @@
 """A suite as files: traces, an index of what they take, and what becomes of a suite when its model changes.
 
-Random walks as traces, by plain Python: the same seed gives the same walks everywhere.
+Also here: random walks as traces, by plain Python: the same seed gives the same walks everywhere.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Of the states of a level that are looked for, the smallest in canonical order is taken: so the trace does not depend on
 threads.
 
-What is looked for among the states of a level.
+Also here: what is looked for among the states of a level.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 It takes the levels one after the other, looks at the clock and at limits, and catches what ends a search: Ctrl-C, lack
 of time or memory, a model that raises. Every engine and every analysis asks the `Exploration` that it returns.
 
-From a lowered model to its kernel: machine code, and what the numbers that it writes mean.
+Also here: from a lowered model to its kernel: machine code, and what the numbers that it writes mean.
 """
 
 from __future__ import annotations

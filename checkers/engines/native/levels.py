@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
 from reassure.checkers.engines.native.kernels.growing_table import SIZES as TABLE_SIZES
@@ -84,9 +85,8 @@ class Levels:
 
     def append_all(self, chunk: WordRows, low: int, ends: Iterable[int]) -> None:
         """Adds levels that lie one after the other in a chunk, the first from row `low` on."""
-        for end in ends:
-            self._levels.append((chunk, low, end))
-            low = end
+        bounds = [low, *ends]
+        self._levels += zip(repeat(chunk), bounds, bounds[1:])
 
     def pop(self) -> list[WordRows]:
         """Removes the last level; its states."""

@@ -1,6 +1,6 @@
 """A search and its run directory: what is committed, level by level, and the jobs that find the next one.
 
-Properties about whole runs after a distributed search: decided in the driver, by the native engine's code.
+Also here: properties about whole runs after a distributed search: decided in the driver, by the native engine's code.
 
 The states come from the run directory, one file at a time; the driver keeps those of one property's region with their
 graph. Where these need more memory than the driver may take, the property is not checked, and the result says so.

@@ -1,6 +1,6 @@
 """SQL over the datasets that a distributed search leaves: `reassure query DIR "select ..."`.
 
-A run's datasets as a data source of Spark, read by Arrow: for places that Spark itself cannot read.
+Also here: a run's datasets as a data source of Spark, read by Arrow: for places that Spark itself cannot read.
 
 `s3://` takes jars of Hadoop's that Spark does not come with, and other settings than the search had. Here a task reads
 each file as the search does. The executors need no more than for a search, so this module imports no more.

@@ -1,7 +1,7 @@
 """Bounded model checking: the shortest violations of runs of up to so many states.
 
-k-induction: a claim holds if no run violates it in its first k states, and k states in a row that satisfy it, all
-different, are followed by one that does.
+Also here: k-induction: a claim holds if no run violates it in its first k states, and k states in a row that satisfy
+it, all different, are followed by one that does.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ once this excludes a state that Z3 has found. A lemma that can be broken goes, a
 and what the states beyond it do, which the native kernel walks to.
 What the proved goals need holds initially and is preserved by every step: so in every reachable state of any run.
 
-Induction over a model's properties together, with lemmas that Houdini finds among templates if that is asked for.
+Also here: induction over a model's properties together, with lemmas that Houdini finds among templates if that is
+asked for.
 """
 
 from __future__ import annotations

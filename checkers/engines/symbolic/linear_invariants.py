@@ -5,7 +5,7 @@ requests and disturbances are, or by lowering what is left to do, f: members out
 message in flight. The coefficients are a linear programme over steps that were seen; Z3 says whether the inequality is
 inductive, and a step by which it is not is one more row of the programme.
 
-Side conditions of a proof beside its properties: no step leaves a bound, no action or claim raises.
+Also here: side conditions of a proof beside its properties: no step leaves a bound, no action or claim raises.
 
 A step that leaves a bound, or raises, is not a step of the transition system. Unless none is possible from a reachable
 state, a proof is not of all runs.

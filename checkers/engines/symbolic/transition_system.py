@@ -4,7 +4,7 @@ Copies are named `path@k`; a step from copy k to copy k+1 has parameters of its 
 their types and the sets they are drawn from allow. A step that would leave a bound is not a step: it is `clipped`, and
 where Python would raise is `error`, both conditions of their own that a proof has to exclude.
 
-The type invariant: what the scalars of every value of a type satisfy, as Z3 conditions.
+Also here: the type invariant: what the scalars of every value of a type satisfy, as Z3 conditions.
 
 Each value has exactly one encoding: an absent optional holds the lowest value of its type, the slots of a set of
 records descend and the empty ones come last, and a packed record has no bits beside those of its fields.

@@ -3,7 +3,7 @@
 The solver is fresh, in a Z3 context of its own, and of another kind than those that look for proofs: nothing that was
 learned or assumed on the way to a proof is there.
 
-The result of a method of proof, and the claims that it decides.
+Also here: the result of a method of proof, and the claims that it decides.
 """
 
 from __future__ import annotations

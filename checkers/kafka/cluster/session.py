@@ -1,6 +1,6 @@
 """Runs executed one after the other on a cluster that is started for them.
 
-`reassure kafka cluster --findings`: the runs of the page of findings on clusters of real brokers.
+Also here: `reassure kafka cluster --findings`: the runs of the page of findings on clusters of real brokers.
 """
 
 from __future__ import annotations

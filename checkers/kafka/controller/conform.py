@@ -1,6 +1,7 @@
 """Every step that a model lets the controller take, taken by Kafka's own controller: where do they disagree?
 
-The comparison with Kafka as a dataset of Spark: tasks list the controller's steps, and each runs a JVM of its own.
+Also here: the comparison with Kafka as a dataset of Spark: tasks list the controller's steps, and each runs a JVM of
+its own.
 
 This process searches the states. Tasks list their steps, one step is kept of each kind, by its key, and the kinds of a
 partition are executed by one JVM. Of each kind the same step stands for all as in one process: the first in canonical

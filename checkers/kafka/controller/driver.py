@@ -2,7 +2,7 @@
 
 A JVM that dies or falls silent raises `JvmLost`, a message of one line; another one can be started at once.
 
-A Java program of the project's own, with a pipe in and a pipe out.
+Also here: a Java program of the project's own, with a pipe in and a pipe out.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ CPython evaluates each property once for each combination that it can tell apart
 left out for the shared ones, which do not read them; and no property reads the number of a broker, so of combinations
 that differ in these numbers alone the first is evaluated. The first hit in the order of the search is the shortest.
 
-Properties of single commands of an exploration, over arrays of all its steps.
+Also here: properties of single commands of an exploration, over arrays of all its steps.
 
-States that differ only in the numbers of their brokers: the shared properties do not tell these apart.
+Also here: states that differ only in the numbers of their brokers: the shared properties do not tell these apart.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Output and records of `kafka explore`.
 
-Counterexamples of an exploration: shortest runs, executed again by Kafka's controller, nothing set in between.
+Also here: counterexamples of an exploration: shortest runs, executed again by Kafka's controller, nothing set in
+between.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The states are searched by the native engine. Steps that differ in ghosts only (logs, counters) are one kind to Kafka's
 controller; of each kind the step on the first level, from the smallest state in canonical order, stands for all.
 
-The part of a model's packed states that Kafka's controller holds: everything else is a ghost to it.
+Also here: the part of a model's packed states that Kafka's controller holds: everything else is a ghost to it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Releases of Kafka that are driven, and where they are found: by Maven coordinates, or a build by its path.
 
-A build of Kafka in the file system: jars, folders of classes, or a checkout that Gradle has built.
+Also here: a build of Kafka in the file system: jars, folders of classes, or a checkout that Gradle has built.
 
 A build is named by a path, or by several joined by the separator of class paths. Each path is a jar, a folder of jars
 (also one with the folder `libs`, as a distribution has it), a folder of classes, or a checkout of Kafka's sources. Of a

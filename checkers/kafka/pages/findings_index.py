@@ -1,6 +1,6 @@
 """The index of the findings: number, short name, claim, steps by release, run, picture and tests of each.
 
-The page of the documents' statements: which claims judge each of them, and what is not judged.
+Also here: the page of the documents' statements: which claims judge each of them, and what is not judged.
 """
 
 from __future__ import annotations

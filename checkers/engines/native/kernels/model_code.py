@@ -3,7 +3,7 @@
 A *successor row* is a state, `step_words` words about the step (word 0: the action's number in bits 0-15; claims over
 steps from bit 16 of each word on), then the parameters of the step if the model is compiled with them.
 
-The fixed places of a tally, in which a kernel counts: an array of words that each thread has for itself.
+Also here: the fixed places of a tally, in which a kernel counts: an array of words that each thread has for itself.
 
 `ACTIONS_AT` is followed by one place for each action (its successors and clipped steps), then one for each bound that
 steps may exceed.

@@ -5,7 +5,7 @@ in a table. Where its origin is kept as well, it travels in a *wide row*:
 
     the state | its tag | its origin: the state before, the action, the parameters of the step
 
-All steps from some states, as arrays.
+Also here: all steps from some states, as arrays.
 """
 
 from __future__ import annotations

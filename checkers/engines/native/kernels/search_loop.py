@@ -129,14 +129,29 @@ class LevelsArguments:
 
 
 @kernel
-def search_slice(words: Static, a: SliceArguments) -> None:
-    """Expands states a.low..a.high-1. Ends early, with a.low the next state, before a batch that might not fit."""
-    model, frontier, high, tally, claims = a.model, a.frontier, a.high, a.tally, a.claims
-    table, slots, found, successors, batch = a.table, a.slots, a.found, a.successors, a.batch
+def expand_rows(
+    words: Static,
+    model: ModelCode,
+    frontier: Words,
+    low: int,
+    high: int,
+    table: Words,
+    slots: int,
+    found: Words,
+    end: int,
+    limit: int,
+    successors: Words,
+    batch: Words,
+    tally: Words,
+    claims: Words,
+) -> tuple[int, int]:
+    """Expands states low..high-1, or fewer: until `found` has more than `limit`, before a batch that might not fit.
+
+    The next state to expand, and the number of states that `found` has then.
+    """
     row_words = model.row_words
-    end, limit = a.end, a.end + a.room
     n = 0
-    i = a.low
+    i = low
     state_claims = claims[0]
     while i < high:
         n, hit = follow(words, model, frontier, i, successors, n, tally)
@@ -149,7 +164,29 @@ def search_slice(words: Static, a: SliceArguments) -> None:
             if end > limit:
                 break
     claims[0] = state_claims
-    a.low = i
+    return i, end
+
+
+@kernel
+def search_slice(words: Static, a: SliceArguments) -> None:
+    """Expands states a.low..a.high-1. Ends early, with a.low the next state, before a batch that might not fit."""
+    low, end = expand_rows(
+        words,
+        a.model,
+        a.frontier,
+        a.low,
+        a.high,
+        a.table,
+        a.slots,
+        a.found,
+        a.end,
+        a.end + a.room,
+        a.successors,
+        a.batch,
+        a.tally,
+        a.claims,
+    )
+    a.low = low
     a.end = end
 
 
@@ -168,29 +205,21 @@ def search_levels(words: Static, a: LevelsArguments) -> int:
 
     The last one found, from a.low to a.end, is not expanded; it is empty when every reachable state was visited.
     """
-    model, table, slots, found, claims, tally = a.model, a.table, a.slots, a.found, a.claims, a.tally
+    table, slots, found, claims = a.table, a.slots, a.found, a.claims
     low, high = a.low, a.end
     fits, enough = high + a.room, low + a.states
     expanded = 0
-    state_claims = claims[0]
     while expanded < a.levels and low < high and low < enough and high - low <= a.small:
         if (high - low) * a.max_successors > fits - high:
             break
-        end = high
-        n = 0
-        for i in range(low, high):
-            n, hit = follow(words, model, found, i, a.successors, n, tally)
-            state_claims |= hit
-            if n >= BATCH or i + 1 == high:
-                note_steps(words, model, a.successors, n, claims)
-                end = keep_new(words, table, slots, a.successors, model.row_words, n, found, end, a.batch)
-                n = 0
+        _, end = expand_rows(
+            words, a.model, found, low, high, table, slots, found, high, fits, a.successors, a.batch, a.tally, claims
+        )
         settle(words, table, slots, found, high, end, a.batch, a.by_tag)
-        claims[0] = state_claims
         a.ends[expanded] = end
         expanded += 1
         low, high = high, end
-        if tally[ERROR] != 0 or is_news(claims, a.known, 1 + model.step_words):
+        if a.tally[ERROR] != 0 or is_news(claims, a.known, 1 + a.model.step_words):
             break
     a.low = low
     a.end = high

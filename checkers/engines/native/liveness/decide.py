@@ -1,8 +1,10 @@
 """The native engine's answer to properties about whole runs, once every reachable state is known.
 
-The reachable states that fair runs within the bounds go through: not all, where fair actions leave a bound.
+Also here: the reachable states that fair runs within the bounds go through: not all, where fair actions leave a
+bound.
 
-Whether something fair forbids every loop of a region, bucket by bucket, decided without the graph of its states.
+Also here: whether something fair forbids every loop of a region, bucket by bucket, decided without the graph of its
+states.
 
 A sample of states says whether that is likely: only then are all states expanded for it.
 """

@@ -3,7 +3,8 @@
 i64 @judge(ptr %row, ptr %tally, i64 %where)        two bits for each property: what it is of, and its goal; one more:
                                                     whether plain Python raises in one of them
 
-The states that runs which violate properties may stay in, among all that are reachable: one pass over the levels.
+Also here: the states that runs which violate properties may stay in, among all that are reachable: one pass over the
+levels.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Every value is an i64, or an i1 where it is a truth value. Nothing carries `nsw` or `nuw`, and no count of a shift may
 reach 64: an operation on garbage gives garbage, never a poison that would spread into what does not depend on it.
 
-Functions over packed sequences, as LLVM IR: items of k bits from bit 0, the number of items from bit 56.
+Also here: functions over packed sequences, as LLVM IR: items of k bits from bit 0, the number of items from bit 56.
 
 A sequence has at most as many items as its type says, so that the functions are straight code, without loops.
 """

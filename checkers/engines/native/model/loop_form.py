@@ -3,7 +3,7 @@
 An action becomes one nest of loops over the values of its parameters. Guards stand in the outermost loop that they
 allow; where one fails, the loop that it stands in goes on to its next value. Nodes of the graph are the expressions.
 
-The values that a parameter ranges over, as far as guards narrow it.
+Also here: the values that a parameter ranges over, as far as guards narrow it.
 """
 
 from __future__ import annotations

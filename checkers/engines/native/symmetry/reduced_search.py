@@ -5,7 +5,8 @@ class, but for names. With the order of ids forgotten (`any-order`) there are mo
 then holds in the model, and everything else is confirmed by a run of the model, or decided by the search without
 renaming.
 
-Classes of states for the searches of a model and of its changes, which are compared: by the counts of all states.
+Also here: classes of states for the searches of a model and of its changes, which are compared: by the counts of all
+states.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Where nothing in a state relates two ids, their columns are sorted (`emit_columns.py`); else `kernels/canonical.py` has
 the representative, by a plan that is written here.
 
-From a path of representatives to a run of the model, found step by step in plain Python.
+Also here: from a path of representatives to a run of the model, found step by step in plain Python.
 
 A search that visits one state of each class has paths of representatives: each has a successor in the class of the
 next. The model takes a step into that class from every state of the class, so that a run is found by going forward. If

@@ -3,7 +3,8 @@
 The key of stored code covers what it is made from (the caller's key), the version of llvmlite, the processor with its
 features, and the level of optimisation: code of another machine or version is never found.
 
-Machine code on disk, one file for each key; a file that is damaged, half written or another's is never used.
+Also here: machine code on disk, one file for each key; a file that is damaged, half written or another's is never
+used.
 
 Another's is also a file that others can write, and every file of a folder that they can write.
 

@@ -9,7 +9,8 @@ What is static (literals, module constants, `Static` parameters, `len` of a stat
 here: an `if` on it keeps one branch, a short `range` of it is unrolled. Each variable is a stack slot; LLVM's passes
 turn these into registers. Everything else is refused with file and line.
 
-Statements of kernels -> LLVM IR: an `if` on what is static keeps one branch, a short static `range` is unrolled.
+Also here: statements of kernels -> LLVM IR: an `if` on what is static keeps one branch, a short static `range` is
+unrolled.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The values of kernels, and the types that annotations name.
 
-The instructions of one function in LLVM IR, block by block.
+Also here: the instructions of one function in LLVM IR, block by block.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ parameters: a lemma broken, a property violated. If it is possible, the members 
 make a small state; candidates that are false in it are told to the solver, and the goal is asked again. What is left
 is a counterexample to induction. Each goal has a limit of its own: one that Z3 does not answer leaves the others.
 
-What a proof for any number rests on, goal by goal, as scripts that any SMT solver settles.
+Also here: what a proof for any number rests on, goal by goal, as scripts that any SMT solver settles.
 
 A script has the conditions of a step, the lemmas that the goal needs, and the goal. That it has no model is the
 obligation. Each is made from nothing, by translations that know of no other query.

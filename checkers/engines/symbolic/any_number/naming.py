@@ -3,7 +3,8 @@
 A formula over all members of a sort is a named Boolean with its definition. Solvers get the instances for the members
 that the terms of a query name, so that no query has a quantifier; what a query has named is taken back after it.
 
-Z3's connectives, made without the conversions of its Python functions: these take most of the time of a query.
+Also here: Z3's connectives, made without the conversions of its Python functions: these take most of the time of a
+query.
 
 The arguments are Z3 terms of the sorts that fit; nothing here looks whether they are.
 """

@@ -1,6 +1,6 @@
 """Reachable states of configurations near the one at hand, as columns: what is false in one of them is not a lemma.
 
-A small state: the members that a model of Z3's names, and what it says of them.
+Also here: a small state: the members that a model of Z3's names, and what it says of them.
 """
 
 from __future__ import annotations
