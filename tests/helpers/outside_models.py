@@ -76,4 +76,6 @@ def set_step(step: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STEP", str(step))
     (folder / "step.json").write_text(str(step))
     forget_files()
-    sys.modules.pop("steps", None)  # an earlier test of this process may have left its own
+    # A test that undoes its change of `sys.path` may have brought back the folder of an earlier one.
+    sys.modules.pop("steps", None)
+    sys.path[:] = [place for place in sys.path if not Path(place, "steps.py").is_file()]
