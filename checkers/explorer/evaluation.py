@@ -7,9 +7,9 @@ import multiprocessing
 from multiprocessing.connection import Connection
 from typing import Any
 
-from reassure.checkers.explorer.jobs import start_deaf
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.stop import interrupts_wait
 from reassure.checkers.traces.format_value import values_along
 from reassure.checkers.traces.named_path import follow, from_text
 
@@ -57,7 +57,8 @@ class Evaluator:
         self._process = context.Process(
             target=serve, args=(its_end, self._source.model, self._source.settings), daemon=True
         )
-        start_deaf(self._process)
+        with interrupts_wait():
+            self._process.start()
         its_end.close()
 
 

@@ -10,6 +10,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from reassure.checkers.explorer.worker import serve
+from reassure.checkers.machine.stop import interrupts_wait
 from reassure.checkers.request.options import SearchOptions
 
 PATIENCE = 5.0
@@ -34,7 +35,8 @@ class ExplorerJob:
         with self._lock:
             self._status = {"state": "running", "text": "preparing", "expression": expression}
             self._process = process
-        start_deaf(process)
+        with interrupts_wait():
+            process.start()
         sending.close()
         threading.Thread(target=self._listen, args=(receiving, process), daemon=True).start()
 
@@ -71,15 +73,6 @@ class ExplorerJob:
         with self._lock:
             if process is self._process:
                 self._status = {"expression": self._status.get("expression", ""), **message}
-
-
-def start_deaf(process: Any) -> None:
-    """Starts a process that Ctrl-C in the terminal does not reach: the explorer ends it itself."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _ending(code: int) -> str:

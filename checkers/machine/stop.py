@@ -99,11 +99,15 @@ def budget_ended(seconds: float) -> Interrupted:
 def interrupts_wait() -> Iterator[None]:
     """Ctrl-C takes effect after the block: a process that is cut off while it is started prints a traceback.
 
-    Processes that are started in the block do not get it.
+    Processes that are started in the block do not get it: nor what a terminal sends to them, nor while they begin.
     """
+    from multiprocessing import resource_tracker
+
     pending: list[int] = []
     main = threading.current_thread() is threading.main_thread()
     handler = signal.signal(signal.SIGINT, lambda number, _: pending.append(number)) if main else None
+    # Python starts it with the first process, and then unblocks Ctrl-C, also where it was blocked before.
+    resource_tracker.ensure_running()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which the processes inherit
     try:
         yield

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +47,28 @@ def test_a_process_that_is_started_in_the_block_does_not_get_it() -> None:
     with interrupts_wait():
         process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert process.communicate(timeout=30) == ("lives\n", None)
+
+
+def test_nor_does_the_first_process_of_a_program(tmp_path: Path) -> None:
+    """Python starts a second one with it, and unblocks signals once that one is there."""
+    (tmp_path / "first.py").write_text(FIRST_PROCESS)
+    ran = subprocess.run([sys.executable, "first.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "blocked: True\n", "")
+
+
+FIRST_PROCESS = """
+import multiprocessing, signal
+from reassure.checkers.machine.stop import interrupts_wait
+
+def tell() -> None:
+    print("blocked:", signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+
+if __name__ == "__main__":
+    process = multiprocessing.get_context("spawn").Process(target=tell)
+    with interrupts_wait():
+        process.start()
+    process.join()
+"""
 
 
 def test_ctrl_c_in_a_destructor_takes_effect_after_it(
