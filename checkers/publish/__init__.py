@@ -41,8 +41,8 @@ PICTURED_TRACES = {"lasso": "core_liveness/a_pending_reassignment_ends"}
 """Pictures of the project's own traces on pages, by name: the traces."""
 COVERS = {"two_phase_commit": ("two_phase_commit", "managers=2", "everybody_commits")}
 """Pictures of how a cover is reached, by name: the model, its setting, the cover."""
-STATES = {"states": ("two_phase_commit", "managers=1")}
-"""Pictures of every state, by name: the model and its setting."""
+STATES = {"states": ("lease", "grants=2")}
+"""Pictures of every state, by name: the model of `reassure new` and its setting."""
 FINDINGS = ROOT / "docs" / "findings.md"
 BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
 STATEMENTS = FINDINGS.with_name("statements.md")
@@ -95,7 +95,7 @@ def pictures(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
     for name, trace in PICTURED_TRACES.items():
         images[name] = trace_pictures.picture_of_file(COUNTEREXAMPLES / f"{trace}{SUFFIX}")
     images |= {name: trace_pictures.picture_of_cover(*of) for name, of in COVERS.items()}
-    images |= {name: trace_pictures.picture_of_states(*of) for name, of in STATES.items()}
+    images |= {name: trace_pictures.picture_of_states(*of, ROOT) for name, of in STATES.items()}
     return {ROOT / "docs" / "images" / f"{name}.svg": image for name, image in images.items()} | {
         FINDINGS.parent / "findings" / f"{claim}.svg": trace_pictures.picture_of_file(path)
         for _, claim, _, path in findings.told_runs(ledger_entries)

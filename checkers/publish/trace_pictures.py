@@ -34,9 +34,9 @@ def picture_of_cover(model: str, setting: str, cover: str) -> str:
         return path.read_text(encoding="utf-8")
 
 
-def picture_of_states(model: str, setting: str) -> str:
-    """The picture of every state of a model, as `reassure graph` writes it. setting: KEY=VALUE."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "states.svg"
-        sessions.output(["graph", model, f"--set={setting}", f"--out={out}"])
-        return out.read_text(encoding="utf-8")
+def picture_of_states(example: str, setting: str, root: Path) -> str:
+    """The picture of every state of a model that `reassure new` writes, as `graph` draws it. setting: KEY=VALUE."""
+    with sessions.folder("", root) as folder:
+        sessions.output(["new", example])
+        sessions.output(["graph", f"{example}.py", f"--set={setting}", "--out=states.svg"])
+        return (folder / "states.svg").read_text(encoding="utf-8")
