@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated
 
-from reassure import Map, Model, Range, action, cover, every, fill, initial, invariant, replace, require, terminal
+from reassure import Map, Model, Range, action, cover, every, fill, initial, invariant, replace, require, some, terminal
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
 
 UNREGISTERED = -1
@@ -202,7 +202,7 @@ def send_fetch(s: State, c: Config, follower: Broker) -> State:
 def take_fetch(s: State, c: Config) -> State:
     """The leader takes a fetch, unless its epoch is old: it gives the follower what it lacks, or proposes it."""
     require(s.fetch is not None and s.leader is not None and s.leader in s.alive)
-    fetch = s.fetch
+    fetch, leader = some(s.fetch), some(s.leader)
     follower = fetch.follower
     if fetch.epoch not in (UNREGISTERED, s.broker_epochs[follower]):
         return replace(s, fetch=None)
@@ -214,7 +214,7 @@ def take_fetch(s: State, c: Config) -> State:
     eligible = follower in s.unfenced - s.isr and (fetch.epoch != UNREGISTERED or c.rule != Rule.LEADER)
     if s.request is not None or not eligible:
         return taken
-    return replace(taken, request=AlterPartition(follower, taken.fetched_with.put(s.leader, epoch_of(s, s.leader))))
+    return replace(taken, request=AlterPartition(follower, taken.fetched_with.put(leader, epoch_of(s, leader))))
 
 
 def maximal_isr(s: State) -> Brokers:
@@ -249,7 +249,8 @@ def alter_partition(s: State, c: Config) -> State:
     Left out: a follower that joins after its death, before it registers anew, as it is a member that loses records.
     """
     require(s.request is not None)
-    follower, epochs = s.request.follower, s.request.epochs
+    request = some(s.request)
+    follower, epochs = request.follower, request.epochs
     require(follower in s.complete | s.registered)
     wanted = s.isr | {follower}
     checked = frozenset(
