@@ -6,6 +6,7 @@ and compiles it in each run: a third of a second that the first job waits for. T
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib.machinery import PathFinder
@@ -29,4 +30,5 @@ if __name__ == "__main__":
 
     import reassure.checkers.engines.spark.tasks  # noqa: F401 (for the workers)
 
+    gc.freeze()
     manager()

@@ -1,8 +1,8 @@
 """Kafka's jars and the driver compiled against them: fetched with Maven, kept in the cache, checked by digest.
 
 Maven is told coordinates only; from where it takes them is for its own settings to say. The cache keeps, for each
-release and driver, the compiled driver and a list of the jars (which stay in Maven's repository) with their digests.
-What is missing or has changed is fetched or compiled again.
+release and driver, the compiled driver and a list of the jars (which stay in Maven's repository) with their digests;
+and what was compiled last. What is missing or has changed is fetched or compiled again.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -48,6 +49,8 @@ QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 FORMAT = 2
 MOST_BUILDS = 24
 """Builds of one's own that the cache keeps."""
+MOST_PROGRAMS = 128
+"""Compiled programs that the cache keeps: tests and programs of traces, changed classes of Kafka."""
 WITHOUT = "the answers that come with the project need neither: `reassure kafka conform --kept`"
 
 
@@ -151,7 +154,7 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
         (fresh := Path(temporary) / "place").mkdir()
         jars = (_jars_of_build if release.build else _jars_of_release)(release, tests, fresh, seconds)
         try:
-            compiled(javac, jars, {DRIVER: java_source()}, fresh / "classes")
+            compile_java(javac, jars, {DRIVER: java_source()}, fresh / "classes")
         except SystemFailure as failure:
             if not release.build:
                 raise
@@ -212,8 +215,18 @@ def _write_version(release: Release, classes: Path) -> None:
 
 def _forget_older_builds() -> None:
     """The newest builds stay in the cache: a checkout gives another with each change."""
-    places = sorted(folder().glob(f"*{DIGEST}*-driver-*/manifest.json"), key=lambda file: file.stat().st_mtime)
-    for manifest in places[:-MOST_BUILDS]:
+    _forget_older(folder().glob(f"*{DIGEST}*-driver-*/manifest.json"), MOST_BUILDS)
+
+
+def _forget_older(manifests: Iterable[Path], most: int) -> None:
+    """Removes the folders of manifests but of the newest ones. Another process may do the same."""
+
+    def age(file: Path) -> float:
+        with contextlib.suppress(OSError):
+            return file.stat().st_mtime
+        return 0.0
+
+    for manifest in sorted(manifests, key=age)[:-most]:
         shutil.rmtree(manifest.parent, ignore_errors=True)
 
 
@@ -241,7 +254,7 @@ def program(name: str, source: str, text: str, coordinates: list[str], seconds: 
         fresh = Path(temporary) / "place"
         (fresh / "classes").mkdir(parents=True)
         jars = resolved(maven, coordinates, seconds)
-        compiled(javac, jars, {source: text}, fresh / "classes")
+        compile_java(javac, jars, {source: text}, fresh / "classes")
         shutil.rmtree(place, ignore_errors=True)
         shutil.move(fresh, place)
         classes = sorted(path for path in (place / "classes").rglob("*") if path.is_file())
@@ -256,6 +269,44 @@ def _alone(place: Path) -> contextlib.AbstractContextManager[None]:
 
 
 def compiled(javac: str, jars: list[Path], sources: dict[str, str], classes: Path) -> None:
+    """As `compile_java`, or a copy of what the same compiler made of the same texts and jars before."""
+    kept = folder().with_name("java")
+    if not own_folder(kept) or not all(jar.exists() for jar in jars):
+        compile_java(javac, jars, sources, classes)
+        return
+    files = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in (Path(javac).resolve(), *jars)]
+    place = kept / _digest(json.dumps([FORMAT, files, *sources.items()]).encode())[:32]
+    if not _taken(place, classes):
+        with tempfile.TemporaryDirectory(dir=kept, prefix=".compiling-") as temporary:
+            fresh = Path(temporary) / "place"
+            compile_java(javac, jars, sources, fresh / "classes")
+            shutil.copytree(fresh / "classes", classes, dirs_exist_ok=True)
+            (fresh / "digests.json").write_text(json.dumps(_contents(fresh / "classes")), encoding="utf-8")
+            shutil.rmtree(place, ignore_errors=True)
+            with contextlib.suppress(OSError):  # another process has put its own there
+                fresh.rename(place)
+        _forget_older(kept.glob("*/digests.json"), MOST_PROGRAMS)
+
+
+def _taken(place: Path, classes: Path) -> bool:
+    """Copies compiled classes from the cache; False if there are none, or not as they were."""
+    try:
+        digests = json.loads((place / "digests.json").read_text(encoding="utf-8"))
+        if not digests or _contents(place / "classes") != digests:
+            return False
+        (place / "digests.json").touch()
+        shutil.copytree(place / "classes", classes, dirs_exist_ok=True)
+    except (OSError, ValueError, shutil.Error):  # also if another process has just removed it
+        return False
+    return True
+
+
+def _contents(classes: Path) -> dict[str, str]:
+    files = sorted(path for path in classes.rglob("*") if path.is_file())
+    return {str(path.relative_to(classes)): _digest(path.read_bytes()) for path in files}
+
+
+def compile_java(javac: str, jars: list[Path], sources: dict[str, str], classes: Path) -> None:
     """Compiles Java texts, by file name or path, into a folder; `Failure` with the compiler's first line."""
     with temporary_folder("kafka") as temporary:
         paths = [str(temporary / name) for name in sources]

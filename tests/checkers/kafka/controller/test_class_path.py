@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -12,7 +13,7 @@ import pytest
 
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import class_path as module
-from reassure.checkers.kafka.controller.class_path import fetch, fetched, java_source
+from reassure.checkers.kafka.controller.class_path import fetch, fetched, java_source, tool
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from tests.helpers.kafka_jars import class_path
@@ -99,6 +100,35 @@ def test_a_compiler_that_refuses_is_one_line(cache: Path, tmp_path: Path, monkey
     with pytest.raises(Failure, match=r"javac refuses ControllerDriver\.java: Driver\.java:3: error: no such class"):
         fetch(release("4.4.0"))
     assert fetched(release("4.4.0")) is None
+
+
+def test_what_was_compiled_once_is_copied(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same texts against the same jars by the same compiler; what has changed in the cache is compiled again."""
+    calls, jar = tmp_path / "calls", tmp_path / "some.jar"
+    writes = 'for to; do [ "$was" = -d ] && mkdir -p "$to" && echo compiled > "$to/A.class"; was=$to; done'
+    writes += f"; echo >> {calls}"
+    (tmp_path / "bin").mkdir()
+    fake_maven(tmp_path / "bin", "exit 1", monkeypatch, javac=writes)
+    jar.write_text("1")
+    numbers = itertools.count()
+
+    def times(text: str = "class A {}", most: int = 128) -> int:
+        """How often the compiler has run when these classes are there."""
+        monkeypatch.setattr(module, "MOST_PROGRAMS", most)
+        classes = tmp_path / f"classes{next(numbers)}"
+        module.compiled(tool("javac"), [jar], {"A.java": text}, classes)
+        assert (classes / "A.class").read_text() == "compiled\n"
+        return len(calls.read_text())
+
+    assert [times(), times()] == [1, 1]
+    assert [times("class A { }"), times("class A { }"), times()] == [2, 2, 2]
+    jar.write_text("23")
+    assert [times(), times()] == [3, 3]
+    for kept in (tmp_path / "java").rglob("A.class"):
+        kept.write_text("other\n")
+    assert [times(), times()] == [4, 4]
+    assert [times("class A {  }", most=1), times("class A {  }")] == [5, 5]
+    assert len(list((tmp_path / "java").rglob("A.class"))) == 1
 
 
 def test_tests_of_a_release_without_them_are_refused(
