@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reassure.checkers.cli.main import main
-from reassure.checkers.console.commands import COMMANDS
+from reassure.checkers.console.overview import COMMANDS
 from reassure.checkers.machine.terminal import Console, broken, counted, first_few, message, print_error
 from reassure.checkers.machine.terminal import printed as printed_by
 
