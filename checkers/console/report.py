@@ -389,11 +389,12 @@ def report_result(
     """Writes what is asked for, and reports. more: keys of the record in place of those of the result."""
     written = result.write_traces(args.trace_dir, bound) if args.trace_dir else {}
     pictures = {} if args.quiet else _drawn(result, bound, written)
-    record = result.record(written)
-    for row in record["properties"]:
-        if row["name"] in pictures:
-            row["picture"] = pictures[row["name"]]
-    write_record(args.json, {**record, **more})
+    if args.json is not None:  # the meanings of claims take as long as a small search
+        record = result.record(written)
+        for row in record["properties"]:
+            if row["name"] in pictures:
+                row["picture"] = pictures[row["name"]]
+        write_record(args.json, {**record, **more})
     report(result, bound, console, 0 if args.quiet else args.stories, args.full)
     name_traces(list(written.values()), console, result.identity.source, list(pictures.values()))
 

@@ -137,11 +137,16 @@ class Translation:
             return None
         fields = [placed(parameter_codes(of_action)) for of_action in self.parameters] if parameters else []
         return ModelKernel(
-            facts["ir"], self.layout, tuple(facts["step_flags"]),
-            tuple((path, declared) for path, declared in facts["clips"]), tuple(facts["actions"]),
-            facts["max_successors"], max((words for _, words in fields), default=0) if parameters else None,
-            tuple(of_action for of_action, _ in fields), tuple(facts["state_flags"]),
-        )  # fmt: skip
+            facts["ir"],
+            self.layout,
+            tuple(facts["step_flags"]),
+            tuple((path, declared) for path, declared in facts["clips"]),
+            tuple(facts["actions"]),
+            facts["max_successors"],
+            max((words for _, words in fields), default=0) if parameters else None,
+            tuple(of_action for of_action, _ in fields),
+            tuple(facts["state_flags"]),
+        )
 
     def keep(self, kernel: ModelKernel) -> None:
         """Keeps all of it on disk, for the next process."""
