@@ -22,5 +22,7 @@ environment() {
         .venv/bin/python -m pip install --progress-bar off --disable-pip-version-check --editable '.[test]'
         echo "$pyproject" > "$stamp"
     fi
+    # Where PYTHONDONTWRITEBYTECODE is set, as in many containers, each command would compile the package.
+    env -u PYTHONDONTWRITEBYTECODE .venv/bin/python -m compileall -q src/reassure src/reassure/*/ > /dev/null || true
     exec 9<&-
 }

@@ -6,6 +6,8 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 from reassure.checkers.engines.reference import search as reference
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -141,11 +143,20 @@ def _symmetry_goes_with(request: CheckRequest) -> None:
         )
 
 
+def _kept(request: CheckRequest, prepared: Prepared) -> Any:
+    """What the native engine keeps of a model's translation."""
+    if request.engine != DEFAULT_ENGINE or request.options.symmetry != "off":
+        return None
+    from reassure.checkers.engines.native.model.translation import look_up
+
+    return look_up(prepared, request.options)
+
+
 def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
     """Checks a model; `Failure` if there is no result."""
     began, options = time.monotonic(), request.options
     claims = request.expressions.of if request.expressions else None
-    prepared = prepare(request.model, request.set, request.engine != "reference", claims)
+    prepared = prepare(request.model, request.set, request.engine != "reference", claims, partial(_kept, request))
     bound = prepared.bound
     covers = [p.name for p in bound.covers]
     names = [p.name for p in bound.properties] + covers + (["deadlock"] if bound.model.deadlock else [])
@@ -171,6 +182,7 @@ def run(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundMo
         progress.done()
     engine_result.stats.seconds["load"] = load_seconds
     expressions = request.expressions.texts if request.expressions else {}
-    vacuous = vacuous_claims(bound, prepared.restricted)
+    constant = prepared.kept.constant if prepared.kept is not None else ()
+    vacuous = vacuous_claims(bound, prepared.restricted, constant)
     accept = request.accept_clipping
     return CheckResult.of(identity, bound, options, engine_result, accept, expressions, vacuous), bound

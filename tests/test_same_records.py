@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.console.commands import GROUPS
+from reassure.checkers.console.overview import GROUPS
 from tests import same_records
 from tests.same_records import ROOT, commands, differences, main
 

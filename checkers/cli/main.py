@@ -17,7 +17,7 @@ from reassure.checkers.console.files import STANDARD_OUTPUT, outputs_must_be_wri
 from reassure.checkers.console.parser import parse, record_among
 from reassure.checkers.machine import terminal
 from reassure.checkers.machine.atomic_files import write_record
-from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.own_process import SIGNALS, Interrupts
 from reassure.checkers.machine.terminal import PIPE, Console
 from reassure.checkers.request.run_identity import error_record
@@ -86,8 +86,9 @@ def _close_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def failed(failure: Failure, words: list[str]) -> int:
-    """Reports a command whose process ended without an answer; the exit code."""
+def failed(error: Exception, words: list[str]) -> int:
+    """Reports a command that ended without an answer; the exit code."""
+    failure = as_failure(error)
     return _failed(failure.code, str(failure), argparse.Namespace(json=record_among(words)), words, [])
 
 

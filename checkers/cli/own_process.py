@@ -1,34 +1,80 @@
-"""The entry: a command in a process of its own. It is imported before all others, so that there is little to copy."""
+"""The entry: a command in a process of its own. It is imported before all others, so that there is little to copy.
+
+Also here: what is answered without any of them.
+"""
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import os
 import sys
 
-from reassure.checkers.machine.exit_codes import Failure
-from reassure.checkers.machine.own_process import in_own_process
+from reassure import __version__
 
 NEW_OBJECTS = 100_000
 """Objects after which Python looks for garbage: its own number, 700, is reached again and again while modules are
 imported."""
 
 
+SHELLS = ("bash", "zsh", "fish")
+SCRIPTS = os.path.join(os.path.dirname(__file__), "completion")
+"""The scripts of `reassure completion`, a file for each shell; `publish --pages` writes them from the options."""
+
+
+def answered_at_once(words: list[str]) -> str | None:
+    """What a command line prints that needs no options and no model; None for every other."""
+    if words == ["--version"]:
+        return f"reassure {__version__}\n"
+    if len(words) == 2 and words[0] == "completion" and words[1] in SHELLS:
+        with contextlib.suppress(OSError), open(os.path.join(SCRIPTS, f"{words[1]}.txt"), encoding="utf-8") as file:
+            return file.read()
+    if words in ([], ["-h"], ["--help"]):
+        from reassure.checkers.console.overview import WELCOME, overview
+
+        return overview().format_help() if words else f"{WELCOME}\n"
+    return None
+
+
+def _print(text: str) -> None:
+    """Prints a text to standard output; a reader that has gone misses the rest."""
+    rest = memoryview(text.encode())
+    with contextlib.suppress(BrokenPipeError):
+        while rest:
+            rest = rest[os.write(1, rest) :]
+
+
 def run() -> int:
     """Executes the command line; the exit code."""
+    try:
+        if (text := answered_at_once(sys.argv[1:])) is not None:
+            if sys.stdout is not None:  # closed when the process began
+                _print(text)
+            return 0
+    except OSError as error:
+        return _failed(error)
+    from reassure.checkers.machine.own_process import in_own_process
+
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here uses
     if os.environ.get("REASSURE_DEBUG"):  # debuggers and profilers follow one process
         return _main()
     leave = Leave()
     atexit.register(leave)  # before all others, so that it is called after them
+    from reassure.checkers.machine.exit_codes import Failure
+
     try:
         leave.code = in_own_process(_main)
     except Failure as failure:
-        from reassure.checkers.cli.main import failed
-
-        leave.code = failed(failure, sys.argv[1:])
+        leave.code = _failed(failure)
     return leave.code
+
+
+def _failed(error: Exception) -> int:
+    """Reports a command that ended without an answer; the exit code."""
+    from reassure.checkers.cli.main import failed
+
+    return failed(error, sys.argv[1:])
 
 
 class Leave:

@@ -14,10 +14,10 @@ import sys
 import textwrap
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from reassure import __version__, spec
-from reassure.checkers.console.commands import COMMANDS, GROUPS, CommandModule, command, options_of, subcommands
+from reassure.checkers.console.commands import CommandModule, command, options_of, subcommands
+from reassure.checkers.console.overview import COMMANDS, WELCOME, Parser, overview
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.terminal import message
 from reassure.checkers.request.options import SearchOptions, SparkOptions
@@ -61,33 +61,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 
 
-DESCRIPTION = (
-    "Specification and model checking of protocols in plain Python: any protocol can be modelled; those of Kafka's "
-    "partition reassignment come with it."
-)
-WELCOME = f"""\
-reassure {__version__}: write a protocol in plain Python, and find the shortest run that breaks a promise.
-
-  reassure new lease       write a small model, lease.py, with its test
-  reassure check lease.py  search every reachable state of it
-  reassure models          list the models that come with it
-  reassure --help          list every command"""
-"""What `reassure` prints without a word after it."""
 OF_SPARK_ONLY = "with --engine spark"
 OUTPUT = "output"
-TITLES = {
-    "check": "check (write a model, check it, read its counterexamples)",
-    "ask": "ask (further questions about a model)",
-    "Kafka": "Kafka (clusters, logs, documents and released code)",
-}
-"""The headings of the groups of commands."""
-
-
-class Parser(argparse.ArgumentParser):
-    """Reports a wrong command line in one line, with exit code 64."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Failure(Exit.USAGE, f"{message} (see {self.prog} --help)")
 
 
 def parse(words: list[str], into: argparse.Namespace) -> CommandModule:
@@ -101,7 +76,7 @@ def parse(words: list[str], into: argparse.Namespace) -> CommandModule:
         if not words:
             print(WELCOME)
             raise SystemExit(Exit.OK.value)
-        _overview().parse_args(words)
+        overview().parse_args(words)
         raise Failure(Exit.USAGE, "a command is missing (see reassure --help)")
     _, unknown = parser_of(name).parse_known_args(words[1:], into)
     meant = f"{name} {into.action}" if subcommands(name) else name
@@ -173,24 +148,6 @@ def _keywords(option: Option) -> dict[str, Any]:
         if (value := getattr(option, name)) is not None:
             about[name] = value
     return {**about, "default": option.initial, "choices": option.choices or None}
-
-
-def _overview() -> Parser:
-    """The parser of a command line without a command that exists."""
-    parser = Parser(
-        prog="reassure",
-        description=textwrap.fill(DESCRIPTION, 79),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("command", choices=list(COMMANDS), metavar="COMMAND", help="one of those below")
-    parser.add_argument("--version", action="version", version=f"reassure {__version__}")
-    width = max(map(len, COMMANDS))
-    groups = [
-        "\n".join([f"{TITLES[group]}:", *(f"  {name:{width}}  {COMMANDS[name]}" for name in names)])
-        for group, names in GROUPS.items()
-    ]
-    parser.epilog = "\n\n".join([*groups, f"the language of models: {Path(spec.__path__[0]) / 'README.md'}"])
-    return parser
 
 
 def sentence(text: str) -> str:

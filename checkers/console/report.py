@@ -14,14 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.console.files import name_traces, picture_beside
 from reassure.checkers.machine.atomic_files import write_atomically, write_record
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import StopReason
-from reassure.checkers.machine.terminal import Console, beyond_bounds, counted, first_few, ways_out
+from reassure.checkers.machine.terminal import Console, StyledText, beyond_bounds, counted, first_few, ways_out
 from reassure.checkers.request.engine_results import CoverResult, ProofSummary, SearchStatistics
 from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus, bound_of, in_a_list, in_words
 from reassure.checkers.traces.format_value import as_python
@@ -149,7 +147,7 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
     shared = _shared_notes(listed)
     console.print("\nproperties", style="bold")
     for p in listed:
-        row = Text(f"  {p.name:{width}}  ")
+        row = StyledText(f"  {p.name:{width}}  ")
         row.append(in_words(p.kind, p.status), style=STYLES.get(p.status, "yellow"))
         if p.trace is not None:
             row.append(f", trace of {counted(len(p.trace), 'state')}")
@@ -160,14 +158,14 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
         console.print(f"  {', '.join(names)}: {note}", style="dim")
     for status in dict.fromkeys(p.status for p in folded):
         alike = [in_a_list(p.name) for p in folded if p.status is status]
-        row = Text(f"  {len(alike)} of {len(result.properties)} ")
+        row = StyledText(f"  {len(alike)} of {len(result.properties)} ")
         row.append(status.replace("_", " ").replace("holds", "hold"), style=STYLES[status])
         row.append(f": {_names(alike, console)}", style="dim")
         console.print(row)
     if not result.properties:
         console.print("  none")
     if result.not_applicable:
-        row = Text("  not applicable here: " + ", ".join(result.not_applicable), style="dim")
+        row = StyledText("  not applicable here: " + ", ".join(result.not_applicable), style="dim")
         console.print(row)
     for base in dict.fromkeys(result.replaced.values()):
         names = [name for name, of in result.replaced.items() if of == base]
@@ -196,13 +194,13 @@ def _covers(result: CheckResult, console: Console, full: bool) -> None:
     width = max(len(c.name) for c in result.covers)
     console.print("\ncovers", style="bold")
     if folded:
-        row = Text(f"  {len(folded)} of {len(result.covers)} ")
+        row = StyledText(f"  {len(folded)} of {len(result.covers)} ")
         row.append("reached", style="green")
         last = max(c.depth for c in folded if c.depth is not None)
         row.append(f", the last at depth {last}: {_names([c.name for c in folded], console)}", style="dim")
         console.print(row)
     for c in (one for one in result.covers if one not in folded):
-        row = Text(f"  {c.name:{width}}  ")
+        row = StyledText(f"  {c.name:{width}}  ")
         if c.depth is not None:
             row.append(f"reached at depth {c.depth}", style="green")
             if c.walks is not None:
@@ -241,7 +239,7 @@ def _actions(result: CheckResult, console: Console) -> None:
         return
     console.print(f"\n{'actions':{width + 2}}  {'taken':>13}  {'new states':>13}", style="bold")
     for name, count in result.returned.actions.items():
-        row = Text(f"  {name:{width}}  {count.taken:>13,}  {count.new:>13,}")
+        row = StyledText(f"  {name:{width}}  {count.taken:>13,}  {count.new:>13,}")
         if not count.taken:
             row.append("  never enabled" if result.complete else "  not enabled so far", style="yellow")
         console.print(row)
@@ -314,7 +312,7 @@ def _shares(title: str, numbers: dict[str, int], console: Console) -> None:
     width, whole, most = max(map(len, numbers)), sum(numbers.values()), max(1, *numbers.values())
     console.print(f"\n{title}", style="bold")
     for name, number in numbers.items():
-        row = Text(f"  {name:{width}}  {number:>13,}  {number / max(whole, 1):>6.1%}  ")
+        row = StyledText(f"  {name:{width}}  {number:>13,}  {number / max(whole, 1):>6.1%}  ")
         row.append("#" * round(30 * number / most), style="dim")
         console.print(row)
 
@@ -391,11 +389,12 @@ def report_result(
     """Writes what is asked for, and reports. more: keys of the record in place of those of the result."""
     written = result.write_traces(args.trace_dir, bound) if args.trace_dir else {}
     pictures = {} if args.quiet else _drawn(result, bound, written)
-    record = result.record(written)
-    for row in record["properties"]:
-        if row["name"] in pictures:
-            row["picture"] = pictures[row["name"]]
-    write_record(args.json, {**record, **more})
+    if args.json is not None:  # the meanings of claims take as long as a small search
+        record = result.record(written)
+        for row in record["properties"]:
+            if row["name"] in pictures:
+                row["picture"] = pictures[row["name"]]
+        write_record(args.json, {**record, **more})
     report(result, bound, console, 0 if args.quiet else args.stories, args.full)
     name_traces(list(written.values()), console, result.identity.source, list(pictures.values()))
 

@@ -12,6 +12,8 @@ import io
 from pathlib import Path
 
 from reassure.checkers.analyses.mutants import record as mutant_record
+from reassure.checkers.cli.commands import completion
+from reassure.checkers.cli.own_process import SCRIPTS, SHELLS
 from reassure.checkers.console.files import SUFFIX
 from reassure.checkers.kafka.pages import (
     broker_page,
@@ -47,6 +49,7 @@ FINDINGS = ROOT / "docs" / "findings.md"
 BY_RELEASE = FINDINGS.with_name("claims-by-release.md")
 STATEMENTS = FINDINGS.with_name("statements.md")
 BROKERS = ROOT / "docs" / "explanation" / "brokers.md"
+COMPLETION = ROOT / "checkers" / "cli" / Path(SCRIPTS).name
 KAFKA_PATCHES = ROOT / "docs" / "reference" / "kafka-patches.md"
 
 
@@ -63,6 +66,7 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
     texts = {
         **{ROOT / "docs" / "reference" / name: text for name, text in commands_page.pages().items()},
         ROOT / "docs" / "reference" / commands_page.NAME: commands_page.schema_text(),
+        **{COMPLETION / f"{shell}.txt": completion.completion_script(shell) for shell in SHELLS},
         FINDINGS: findings.markdown(ledger_entries, FINDINGS.parent),
         BY_RELEASE: release_matrix.page(ledger_entries),
         STATEMENTS: findings_index.statement_page(

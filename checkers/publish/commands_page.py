@@ -11,7 +11,8 @@ import typing
 from collections.abc import Iterator
 from typing import Any
 
-from reassure.checkers.console.commands import COMMANDS, options_of, subcommands
+from reassure.checkers.console.commands import options_of, subcommands
+from reassure.checkers.console.overview import COMMANDS
 from reassure.checkers.console.parser import sentence
 from reassure.checkers.ledger.markdown import table
 from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit

@@ -13,19 +13,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
-from typing import Any
-
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from reassure.checkers.console.commands import GateKind, verdict_figures
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.stop import Stop
-from reassure.checkers.machine.terminal import Console
+from reassure.checkers.machine.terminal import Console, StyledText
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 WIDE = 60
 """Letters of a row's text beyond which the verdict stands on a line of its own."""
@@ -127,7 +128,7 @@ def print_rows(rows: Sequence[Row], console: Console, stories: bool = True) -> N
         if not row.verdict and row.text:
             console.print(f"  {row.text}", style=row.tone)
         elif row.verdict:
-            line = Text(f"  {row.text:{width}}  " if width <= WIDE else f"  {row.text}\n    ")
+            line = StyledText(f"  {row.text:{width}}  " if width <= WIDE else f"  {row.text}\n    ")
             line.append(row.verdict, style=row.tone)
             line.append(row.note)
             console.print(line)

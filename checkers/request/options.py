@@ -116,11 +116,12 @@ def duration(text: str) -> float:
 
 
 def size(text: str) -> int:
-    """A size such as `2G` or `512M`, in bytes."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
+    """A size such as `2G` or `512M`, in bytes: 512M and 512MiB are of 1,048,576 bytes each, 512MB of a million."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?B)?", text, re.IGNORECASE)
     if not match or float(match[1]) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size; write 512M or 2G")
-    return int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
+    base = 1000 if match[3] and match[3].upper() == "B" else 1024
+    return int(float(match[1]) * base ** " KMGT".index(match[2].upper() or " "))
 
 
 def positive(text: str) -> int:

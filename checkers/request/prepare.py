@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.digest import digest_and_modules
@@ -15,11 +15,12 @@ from reassure.checkers.request.model_loader import config_values, load, settings
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.outside_values import values_digest
 from reassure.spec.frontend.introspection import SubsetError, TooLarge
-from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import LanguageError, Model, Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ConfigError, ModelError, make_config
+
+if TYPE_CHECKING:
+    from reassure.spec.frontend.lowered_model import LoweredModel
 
 MoreClaims = Callable[[Model], tuple[Property, ...]]
 """Claims about a model beside its own."""
@@ -39,11 +40,17 @@ class Prepared:
     settings: tuple[str, ...] = ()
     restricted: LoweredModel | None = None
     """The lowered model with some claims only; None: with all of them."""
+    kept: Any = None
+    """What an engine keeps of the model's translation from one run to the next (its `facts`, None: nothing so far)."""
 
     @cached_property
     def lowered(self) -> LoweredModel:
         """The model in the form that engines translate. Raises `SubsetError` if it is outside of the language."""
-        return lower_model(self.bound) if self.restricted is None else self.restricted
+        if self.restricted is not None:
+            return self.restricted
+        from reassure.spec.frontend.lowering import lower_model  # which a model that was translated before is not
+
+        return lower_model(self.bound)
 
     @cached_property
     def values_sha256(self) -> str:
@@ -60,13 +67,20 @@ class Prepared:
         return replace(self, restricted=self.lowered.only(wants))
 
 
-def prepare(model: str, pairs: list[str], translated: bool = True, claims: MoreClaims | None = None) -> Prepared:
+def prepare(
+    model: str,
+    pairs: list[str],
+    translated: bool = True,
+    claims: MoreClaims | None = None,
+    known: Callable[[Prepared], Any] = lambda prepared: None,
+) -> Prepared:
     """A model ready to be checked; `Failure` if there is none, or its configuration is wrong.
 
     translated: for an engine that translates it; otherwise `restricted` is None if it is too large for that. claims:
-    beside its own.
+    beside its own. known: finds what is kept of its translation (`Prepared.kept`); with facts, it is not translated.
     """
-    return _prepared(model, pairs, (lambda prepared: prepared.lowered) if translated else _lowered_if_small, claims)
+    lower = (lambda prepared: prepared.lowered) if translated else _lowered_if_small
+    return _prepared(model, pairs, lower, claims, known)
 
 
 def _lowered_if_small(prepared: Prepared) -> None:
@@ -84,14 +98,20 @@ def plain(model: str, pairs: list[str]) -> tuple[BoundModel, str]:
 
 
 def _prepared(
-    model: str, pairs: list[str], lower: Callable[[Prepared], Any], claims: MoreClaims | None = None
+    model: str,
+    pairs: list[str],
+    lower: Callable[[Prepared], Any],
+    claims: MoreClaims | None = None,
+    known: Callable[[Prepared], Any] = lambda prepared: None,
 ) -> Prepared:
     try:
         loaded = load(model)
         loaded = replace(loaded, properties=(*loaded.properties, *claims(loaded))) if claims else loaded
         bound = BoundModel(loaded, make_config(loaded, settings(loaded, pairs)))
-        prepared = Prepared(bound, source=model, settings=tuple(pairs))
-        lower(prepared)
+        sha, modules = digest_and_modules(loaded)
+        prepared = Prepared(bound, sha, model, tuple(pairs))
+        if (kept := known(prepared)) is None or kept.facts is None:
+            lower(prepared)
         reason = without_start(bound)
     except SystemExit as error:  # of its Config or a `when`, which are Python of any kind
         raise Failure(Exit.MODEL, f"{loaded.name} ends the interpreter: SystemExit: {error}") from None
@@ -106,10 +126,9 @@ def _prepared(
         raise Failure(Exit.MODEL, str(error)) from None
     if reason:
         raise Failure(Exit.NOTHING, f"{loaded.name} has no initial state: {reason}")
-    sha, modules = digest_and_modules(loaded)
     if (changed := changed_since_import(modules)) is not None:  # its functions are of one text, their syntax of another
         raise Failure(Exit.SYSTEM, f"{changed} was changed while it was read: run the command again")
-    return replace(prepared, sha256=sha, restricted=prepared.__dict__.get("lowered"))
+    return replace(prepared, restricted=prepared.__dict__.get("lowered"), kept=kept)
 
 
 def without_start(bound: BoundModel) -> str:

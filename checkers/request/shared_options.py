@@ -219,7 +219,7 @@ WORKERS = Option(
     "--workers N", "number of threads (default: one for each processor)", positive, os.cpu_count() or 1, output=True
 )
 JOBS = Option(
-    "-j --jobs N", f"number of processes (default: {os.cpu_count() or 1})", positive, os.cpu_count() or 1, output=True
+    "-j --jobs N", "number of processes (default: one for each processor)", positive, os.cpu_count() or 1, output=True
 )
 STORIES = Option(
     "--stories N",

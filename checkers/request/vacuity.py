@@ -12,19 +12,21 @@ from __future__ import annotations
 import ast
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import lru_cache, partial
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reassure.checkers.request.digest import LANGUAGE, source, words_of
 from reassure.spec.frontend.introspection import find_source, hints_of
-from reassure.spec.frontend.lowered_model import Formula, LoweredModel
 from reassure.spec.language.annotations import resolve
 from reassure.spec.language.types import Range, Type
 from reassure.spec.language.vocabulary import Action, Model, Property
 from reassure.spec.semantics.interpreter import BoundModel
+
+if TYPE_CHECKING:
+    from reassure.spec.frontend.lowered_model import Formula, LoweredModel
 
 MOST_VALUES = 10_000
 """Configurations, as far as a `when` reads them, of which it is asked at most."""
@@ -32,15 +34,17 @@ TRUE_OF_EVERYTHING = "true of every state and step, whatever the model does"
 NOWHERE = "its `when` is true of no configuration"
 
 
-def vacuous_claims(bound: BoundModel, lowered: LoweredModel | None) -> dict[str, str]:
+def vacuous_claims(bound: BoundModel, lowered: LoweredModel | None, constant: Collection[str] = ()) -> dict[str, str]:
     """The claims that say nothing, with the reason.
 
     A claim whose translation is the constant true says nothing if its text reads no state, or if it takes the place of
     a claim of the model that this is a variant of. Others depend on the configuration: in another they may be false.
-    lowered: with all claims; None if the model is too large to be translated.
+    lowered: with all claims; None if the model is too large to be translated, or was translated before: then constant
+    has the names of the claims that are the constant true.
     """
     reasons = {claim.name: NOWHERE for claim in bound.not_applicable if never_applies(claim, bound.model)}
-    constant = _constantly_true(lowered) if lowered is not None else set()
+    if lowered is not None:
+        constant = constantly_true(lowered)
     replaced = replaced_claims(bound.model) if constant else {}
     for claim in bound.properties:
         if claim.name in constant and (claim.name in replaced or not _reads_states(claim)):
@@ -65,7 +69,7 @@ def replaced_claims(model: Model) -> dict[str, str]:
     return origins
 
 
-def _constantly_true(lowered: LoweredModel) -> set[str]:
+def constantly_true(lowered: LoweredModel) -> set[str]:
     """The claims whose translations are the constant true, of every action; of a leads-to, its goal."""
     formulas: dict[str, list[Formula]] = {}
     for formula in (*lowered.state_formulas, *(f for of_action in lowered.step_formulas for f in of_action)):

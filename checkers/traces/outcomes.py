@@ -21,7 +21,6 @@ from typing import Any, cast
 
 from reassure.checkers.machine.polled_interrupts import patched_code
 from reassure.checkers.request.digest import source
-from reassure.spec.frontend.statements import conjuncts
 from reassure.spec.language.vocabulary import Action, GuardRefused, require, some
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Params
 
@@ -277,6 +276,8 @@ class _Marked(ast.NodeTransformer):
         self.generic_visit(node)
         meant = self.function.__globals__.get(node.func.id) if isinstance(node.func, ast.Name) else None
         if meant is require and node.args:
+            from reassure.spec.frontend.statements import conjuncts  # with which the whole front end is imported
+
             parts = conjuncts(node.args[0])
             wrapped = [self._wrapped(part, i, "guard", f"require({_text(part)})") for i, part in enumerate(parts)]
             node.args[0] = ast.BoolOp(ast.And(), wrapped) if len(wrapped) > 1 else wrapped[0]

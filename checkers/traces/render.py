@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from rich.text import Text
-
-from reassure.checkers.machine.terminal import Console, counted, printed
+from reassure.checkers.machine.terminal import Console, StyledText, counted, printed
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.explain import claim_of, reasons
 from reassure.checkers.traces.format_value import entries, natural, plain
@@ -233,7 +231,7 @@ def tell(trace: Trace, bound: BoundModel, console: Console, earlier: Sequence[Tr
             continue
         if console.is_terminal:
             console.print()
-        did = Text(f"  {i}. ", style="cyan")
+        did = StyledText(f"  {i}. ", style="cyan")
         did.append(f"{step.actor}: ", style="bold cyan")
         did.append(call(step), style="cyan")
         console.print(did)
@@ -269,9 +267,9 @@ def _named(trace: Trace) -> str:
     return f"{name}, above" if name else "the trace above"
 
 
-def _row(change: Change) -> Text:
+def _row(change: Change) -> StyledText:
     """A change as a line: what was is dim, what is bold. Red is for what is violated."""
-    row = Text(f"       {change.field}: ")
+    row = StyledText(f"       {change.field}: ")
     if not change.old or not change.new:
         sign, text, style = ("-", change.old, "dim") if change.old else ("+", change.new, "bold")
         return row.append(f"{sign} {text}", style=style)

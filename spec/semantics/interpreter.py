@@ -105,6 +105,11 @@ class BoundModel:
             raise LanguageError(f"{claim.name}: its `when` raised {type(error).__name__}: {error}") from None
         return claim.kind != "step" or any(self.concerns(claim, a) for a in self.model.actions)
 
+    @property
+    def parameter_types(self) -> list[tuple[tuple[str, Type], ...]]:
+        """By action: its parameters, the configuration apart, with their types."""
+        return [callee.free for _, callee in self._actions]
+
     # -- calling the model ----------------------------------------------------------------------
 
     def _claim(self, claim: Property) -> _Claim:

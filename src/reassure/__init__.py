@@ -7,9 +7,10 @@ only, and a suite of tests that has the plugin installed needs nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as type checkers read it; `reassure --version` does without `typing`
 if TYPE_CHECKING:
+    from typing import Any
+
     from reassure.checkers.api import CheckResult as CheckResult
     from reassure.checkers.api import Exit as Exit
     from reassure.checkers.api import Failure as Failure

@@ -15,7 +15,7 @@ from reassure.checkers import publish as evidence
 from reassure.checkers.cli.commands.replay import wheres_of
 from reassure.checkers.cli.main import main
 from reassure.checkers.console import files
-from reassure.checkers.console.commands import COMMANDS
+from reassure.checkers.console.overview import COMMANDS
 from reassure.checkers.gate import gate_file
 from reassure.checkers.gate.judge import judge
 from reassure.checkers.ledger import ledger

@@ -14,7 +14,7 @@ import pytest
 
 from reassure.checkers import publish
 from reassure.checkers.cli.main import main
-from reassure.checkers.console.commands import COMMANDS
+from reassure.checkers.console.overview import COMMANDS
 from reassure.checkers.console.parser import parse
 from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.publish import sessions

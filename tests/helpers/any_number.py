@@ -18,11 +18,11 @@ from reassure.checkers.engines.symbolic.any_number.instance import Instance
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of
 from reassure.checkers.engines.symbolic.any_number.system import Move, System
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.request import prepare
 from reassure.checkers.request.model_loader import load, settings
 from reassure.checkers.request.options import ProofOptions, SearchOptions
 from reassure.checkers.request.result import CheckResult
 from reassure.spec.frontend import any_number as any_number_frontend
+from reassure.spec.frontend import lowering
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -143,7 +143,7 @@ def as_mutant(mutant: Mutant) -> Iterator[None]:
         return mutant.of(BoundModel(model, config))
 
     with ExitStack() as patches:
-        for module in (prepare, samples, instantiation, any_number_frontend):
+        for module in (lowering, samples, instantiation, any_number_frontend):
             patches.enter_context(mock.patch.object(module, "lower_model", lower))
         for module in (samples, counterexamples):
             patches.enter_context(mock.patch.object(module, "BoundModel", execute))

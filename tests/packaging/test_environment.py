@@ -86,6 +86,21 @@ def test_of_two_scripts_started_at_once_one_installs(checkout: Path) -> None:
     assert log(checkout) == ["venv", *INSTALLED]
 
 
+def test_the_package_is_compiled_where_commands_may_not_write_bytecode(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folders are links; a text that has changed since is compiled again."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    (checkout / "checkers").mkdir()
+    (checkout / "src" / "reassure").mkdir(parents=True)
+    (checkout / "src" / "reassure" / "checkers").symlink_to(checkout / "checkers")
+    for text in ("first = 1", "a_longer_name = 2"):
+        (checkout / "checkers" / "one.py").write_text(text)
+        assert start(checkout).wait() == 0
+        (compiled,) = (checkout / "checkers" / "__pycache__").glob("one.*.pyc")
+        assert text.split()[0].encode() in compiled.read_bytes()
+
+
 def test_ci_runs_both_scripts_and_fails_if_one_does(tmp_path: Path) -> None:
     (tmp_path / ".ci").mkdir()
     (tmp_path / ".ci" / "run").write_text((ROOT / ".ci" / "run").read_text())

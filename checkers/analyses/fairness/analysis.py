@@ -17,6 +17,7 @@ from reassure.checkers.engines.native.counterexample import Paths
 from reassure.checkers.engines.native.exploration import Limits, Start, compiled, explore
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.liveness.fair_loops import Region
+from reassure.checkers.engines.native.model.translation import Translation
 from reassure.checkers.engines.native.search import RaisedAt, Search
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Ending, Stop, StopReason
@@ -145,7 +146,7 @@ def suggested(liveness: Liveness, prop: Property, region: Region, stats: SearchS
 
     Actions that leave no bound are tried alone first: fairness of others may exclude runs by leading out of a bound.
     """
-    every, useless = [a.name for a in liveness.lowered.actions], ""
+    every, useless = [a.name for a in liveness.bound.model.actions], ""
     leaving = liveness.leaving_a_bound if stats.clipped else set()
     within = [name for name in every if name not in leaving]
     for names in [within, every] if within != every else [every]:
@@ -196,7 +197,16 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
             threads, names, rows = len(search.workers), list(needs), search.level_rows
             strongest = assumptions or all_fair([a.name for a in bound.model.actions], "strong")
             liveness = Liveness(
-                bound, lowered, kernel, rows, names, search.allow, limits.clock.look, threads, True, strongest
+                bound,
+                Translation.of(lowered, layout),
+                kernel,
+                rows,
+                names,
+                search.allow,
+                limits.clock.look,
+                threads,
+                True,
+                strongest,
             )
             paths = exploration.paths()
             for claim in claims:

@@ -6,8 +6,6 @@ import argparse
 import re
 from typing import Any
 
-from rich.text import Text
-
 from reassure.checkers.analyses.find.analysis import Answer, find
 from reassure.checkers.console.commands import GateKind, Record, search_figures
 from reassure.checkers.console.files import name_traces
@@ -15,7 +13,7 @@ from reassure.checkers.console.parser import search_options
 from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, StyledText, counted
 from reassure.checkers.request.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS, SET, SYMMETRY, WORKERS, Option
 from reassure.checkers.traces.render import in_a_row, tell
 
@@ -101,7 +99,7 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
 def _report_guards(found: Answer, console: Console) -> None:
     """The guards that forbid it, each with the run that shows it without that guard."""
     for guard in found.guards:
-        row = Text(f"  forbidden by {guard.text} in {guard.action} ({guard.file}:{guard.line})")
+        row = StyledText(f"  forbidden by {guard.text} in {guard.action} ({guard.file}:{guard.line})")
         if guard.trace is not None:
             steps = in_a_row(guard.trace.steps[1:]) or ["true in an initial state"]
             row.append("\n    without it: " + "\n      ".join(steps), style="dim")

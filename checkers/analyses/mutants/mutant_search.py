@@ -19,6 +19,7 @@ from reassure.checkers.engines.native.exploration import CompiledKernel, Limits,
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
+from reassure.checkers.engines.native.model.translation import Translation
 from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import Clock, RaisedAt, Search
 from reassure.checkers.engines.native.symmetry.reduced_search import EVERY_STATE, ExactClasses
@@ -135,7 +136,8 @@ class MutantSearch:
             return whole.decide_whole_runs(whole.run(self.first))
         with Ending() as ending:
             names, rows = [claim.name for claim in self.temporal], search.level_rows
-            liveness = Liveness(self.bound, self.lowered, self.kernel, rows, names, search.allow, self._look)
+            translation = Translation.of(self.lowered, self.kernel.model.layout)
+            liveness = Liveness(self.bound, translation, self.kernel, rows, names, search.allow, self._look)
             try:
                 for claim in self.temporal:
                     region, _ = liveness.region(claim)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.liveness.temporal_claims import TemporalClaims
+from reassure.checkers.engines.native.model.model_kernel import judge_of
 from reassure.checkers.engines.native.state_graph import Numbers, StateGraph, reachable_graph
 from reassure.checkers.machine.exit_codes import Exit, Failure, worst
 from reassure.checkers.machine.progress import Progress
@@ -144,7 +145,8 @@ def stuck(
     for p in properties:
         if p.kind != "leads_to":
             raise ValueError(f"{p.name} is not a leads_to")
-    claims = TemporalClaims(prepared.lowered.only(names.__contains__), graph.kernel.layout)
+    layout = graph.kernel.layout
+    claims = TemporalClaims(judge_of(prepared.lowered.only(names.__contains__), layout), layout.words)
     if claims.may_raise and len(raising := claims.raising(graph.rows)):
         state = graph.kernel.layout.decode(raising[0].view(np.uint64))
         for p in properties:

@@ -6,7 +6,9 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from reassure.checkers.console.commands import COMMANDS, options_of, subcommands
+from reassure.checkers.cli.own_process import SHELLS
+from reassure.checkers.console.commands import options_of, subcommands
+from reassure.checkers.console.overview import COMMANDS
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.shared_options import Option
@@ -95,16 +97,21 @@ def _below(commands: Words) -> dict[str, list[str]]:
     return below
 
 
-SHELLS: dict[str, Callable[[Words], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-OPTIONS = (Option("SHELL", "the shell", choices=tuple(SHELLS)),)
+WRITERS: dict[str, Callable[[Words], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+OPTIONS = (Option("SHELL", "the shell", choices=SHELLS),)
 
 
-def run(args: argparse.Namespace, console: Console) -> Exit:
-    """Prints the script."""
+def completion_script(shell: str) -> str:
+    """The script of a shell, from the options of every command."""
     commands: Words = {}
     for name in COMMANDS:
         commands |= {f"{name} {word}": options_of(f"{name} {word}") for word in subcommands(name)} or {
             name: options_of(name)
         }
-    sys.stdout.write(SHELLS[args.shell](commands) + "\n")
+    return WRITERS[shell](commands) + "\n"
+
+
+def run(args: argparse.Namespace, console: Console) -> Exit:
+    """Prints the script."""
+    sys.stdout.write(completion_script(args.shell))
     return Exit.OK

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reassure.checkers.encoding.state_layout import Layout
-from reassure.checkers.engines.native.model.model_kernel import Flag
+from reassure.checkers.engines.native.model.kernel_numbers import Flag
 from reassure.checkers.engines.native.translator.language import wrap
 from reassure.checkers.traces.reconstruct import Disagreement, Raised, note_in, raised_in, replayed_trace, shows
 from reassure.spec.language.vocabulary import Property

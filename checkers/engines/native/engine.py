@@ -16,8 +16,9 @@ from reassure.checkers.engines.native.conclusion import (
     told_claims,
     whole_runs,
 )
-from reassure.checkers.engines.native.exploration import Limits, Start, compiled, explore, reporting
+from reassure.checkers.engines.native.exploration import CompiledKernel, Limits, Start, compiled, explore, reporting
 from reassure.checkers.engines.native.levels import SIZES, SearchSizes
+from reassure.checkers.engines.native.model.translation import Translation
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.engine_results import EngineResult, SearchResult
@@ -32,8 +33,9 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, sizes:
         from reassure.checkers.engines.native.symmetry import reduced_search  # a search of all states starts sooner
 
         return reduced_search.check(prepared, options, progress, sizes, check)
-    began, bound, lowered = time.monotonic(), prepared.bound, prepared.lowered
+    began, bound = time.monotonic(), prepared.bound
     layout = state_layout(bound)
+    translation = Translation(lambda: prepared.lowered.only(options.wants), layout, bound, prepared.kept)
     progress.ready("compiling")
     temporal = temporal_claims(bound, options)
     parameters = False
@@ -41,7 +43,9 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, sizes:
         from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 
         parameters = needs_parameters(assumptions_of(bound.model))
-    kernel = compiled(lowered, layout, parameters)
+    kept = translation.kept_kernel(parameters)
+    kernel = compiled(translation.lowered, layout, parameters) if kept is None else CompiledKernel(kept)
+    translation.keep(kernel.model)
     search = Search(kernel, max(1, options.workers), options.memory, sizes)
     search.warm_up()
     compile_seconds = time.monotonic() - began
@@ -56,7 +60,7 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, sizes:
         def liveness() -> Liveness:
             return Liveness(
                 bound,
-                lowered,
+                translation,
                 kernel,
                 search.level_rows,
                 temporal,

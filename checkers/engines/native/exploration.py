@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.engines.native.counterexample import Paths
@@ -19,9 +19,9 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Kernel
 from reassure.checkers.engines.native.kernels.model_code import CLIPS_TOTAL, GENERATED
 from reassure.checkers.engines.native.kernels.state_table import MAX_TAG
 from reassure.checkers.engines.native.level_look import ClassOf, LevelLook
-from reassure.checkers.engines.native.model.model_kernel import ModelKernel, model_kernel
+from reassure.checkers.engines.native.model.kernel_numbers import ModelKernel
 from reassure.checkers.engines.native.search import Clock, FirstHits, Search
-from reassure.checkers.engines.native.translator.translator import UNROLLED
+from reassure.checkers.engines.native.translator.language import UNROLLED
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import (
     ALL_VISITED,
@@ -33,10 +33,12 @@ from reassure.checkers.machine.stop import (
 )
 from reassure.checkers.request.engine_results import ActionStatistics, SearchStatistics
 from reassure.checkers.request.options import SearchOptions
-from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 from reassure.spec.semantics.trace import Trace
+
+if TYPE_CHECKING:
+    from reassure.spec.frontend.lowered_model import LoweredModel
 
 
 class CompiledKernel(Kernel):
@@ -77,6 +79,8 @@ def compiled(
         )
     if len(lowered.actions) > MAX_TAG:
         raise LanguageError(f"{len(lowered.actions)} actions: the compiled engines take at most {MAX_TAG}")
+    from reassure.checkers.engines.native.model.model_kernel import model_kernel  # not where its text is kept
+
     return CompiledKernel(model_kernel(lowered, layout, parameters, representatives), passing)
 
 

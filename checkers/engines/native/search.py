@@ -33,7 +33,7 @@ from reassure.checkers.machine.memory import MemoryLimit, OutOfMemory
 from reassure.checkers.machine.stop import budget_ended
 
 if TYPE_CHECKING:
-    from reassure.checkers.engines.native.model.model_kernel import Flag, ModelKernel
+    from reassure.checkers.engines.native.model.kernel_numbers import Flag, ModelKernel
 
 APART = 16
 """Words that keep what two threads write out of one cache line."""

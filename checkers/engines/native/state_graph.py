@@ -19,7 +19,8 @@ from reassure.checkers.engines.native.kernels.region_edges import JudgeArguments
 from reassure.checkers.engines.native.kernels.row_numbers import find_numbers
 from reassure.checkers.engines.native.liveness.buckets import Buckets
 from reassure.checkers.engines.native.liveness.edge_lister import EdgeLister
-from reassure.checkers.engines.native.model.model_kernel import ModelKernel
+from reassure.checkers.engines.native.model.kernel_numbers import ModelKernel
+from reassure.checkers.engines.native.model.translation import Translation
 from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
@@ -162,7 +163,9 @@ class StateGraph:
         clips = zip(self.kernel.actions, self.action_clips, strict=True)
         clipping = {name: Assumption(name, "weak") for name, count in clips if count and name in actions}
         if clipping:  # an edge of a label that leads to no number
-            lister = EdgeLister(self.bound, lowered, self.compiled, clipping)
+            lister = EdgeLister(
+                self.bound, Translation.of(lowered, self.compiled.model.layout), self.compiled, clipping
+            )
             for piece in lister.edges(Buckets.one(self.rows), lambda: None, [(0, self.count)]):
                 leading[piece.leaving] = True
         return leading

@@ -25,7 +25,7 @@ from reassure.checkers.encoding.state_layout import Field, Layout, codes
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.kernels.partitioning import edge_list
-from reassure.checkers.engines.native.model.model_kernel import ModelKernel
+from reassure.checkers.engines.native.model.kernel_numbers import ModelKernel
 from reassure.checkers.engines.spark.partitioning import Work, kernel_of
 from reassure.checkers.engines.spark.run_directory import Commit, RunDirectory
 from reassure.checkers.engines.spark.tasks import FileSlice

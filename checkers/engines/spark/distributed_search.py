@@ -23,6 +23,7 @@ from reassure.checkers.engines.native.kernels.fingerprints import Key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import GENERATED
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
+from reassure.checkers.engines.native.model.translation import Translation
 from reassure.checkers.engines.native.search import FirstHits, Search
 from reassure.checkers.engines.spark.partitioning import Work, owners_of, with_origins
 from reassure.checkers.engines.spark.run_directory import Commit, RunDirectory
@@ -337,7 +338,8 @@ def whole_runs_in_driver(
         bound, lowered = prepared.bound, prepared.lowered
         parameters = needs_parameters(assumptions_of(bound.model)) and kernel.shape.parameter_words is None
         of_steps = compiled(lowered, kernel.model.layout, parameters=True) if parameters else kernel
-        return Liveness(bound, lowered, of_steps, levels, names, limit.allow, look, max(1, options.workers))
+        translation = Translation.of(lowered, kernel.model.layout)
+        return Liveness(bound, translation, of_steps, levels, names, limit.allow, look, max(1, options.workers))
 
     runs = whole_runs(liveness, names, paths, options, progress, clipped)
     if runs.stopped is not None and runs.stopped.reason is StopReason.MEMORY:

@@ -51,7 +51,7 @@ OPTIONS = (
         default="local",
         choices=("local", "spark"),
     ),
-    replace(JOBS, help=f"processes or tasks (default: by the size, at most {CORES})", default=None),
+    replace(JOBS, help="processes or tasks (default: by the size, at most one for each processor)", default=None),
     *SPARK,
     replace(QUIET, help="print no progress"),
 )

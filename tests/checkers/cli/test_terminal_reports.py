@@ -11,7 +11,8 @@ import pytest
 
 from reassure.checkers.engines.spark import sql
 from reassure.checkers.kafka.audit.report import findings_table as audit_table
-from reassure.checkers.machine.terminal import COPIED, Console
+from reassure.checkers.machine.drawn_terminal import COPIED
+from reassure.checkers.machine.terminal import Console
 from tests.helpers.command import said
 from tests.helpers.committed_traces import committed_file
 from tests.helpers.metadata_log_text import LOGS

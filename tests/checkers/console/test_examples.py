@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from reassure.checkers.console.commands import COMMANDS
+from reassure.checkers.console.overview import COMMANDS
 from reassure.checkers.console.parser import EXAMPLES, parse
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.console.commands import COMMANDS, options_of, subcommands
+from reassure.checkers.console.commands import options_of, subcommands
+from reassure.checkers.console.overview import COMMANDS
 from reassure.checkers.console.parser import parse
 from reassure.checkers.request import options, shared_options
 from reassure.checkers.request.shared_options import BUDGET, CONF, Option

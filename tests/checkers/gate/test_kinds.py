@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reassure.checkers.console.commands import COMMANDS, command, subcommands
+from reassure.checkers.console.commands import command, subcommands
+from reassure.checkers.console.overview import COMMANDS
 from reassure.checkers.gate.gate_file import read
 from reassure.checkers.gate.judge import judge
 from reassure.checkers.gate.kinds import KINDS, SCHEMAS, kind_of, options

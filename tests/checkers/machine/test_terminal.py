@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 
 import pytest
+import rich.console
 from rich.table import Table
 from rich.text import Text
 
 from reassure.checkers.cli.main import main
-from reassure.checkers.console.commands import COMMANDS
-from reassure.checkers.machine.terminal import Console, broken, counted, first_few, message, print_error
+from reassure.checkers.console.overview import COMMANDS
+from reassure.checkers.machine.drawn_terminal import DrawnConsole, broken
+from reassure.checkers.machine.terminal import Console, StyledText, counted, first_few, message, print_error, printable
 from reassure.checkers.machine.terminal import printed as printed_by
 
 
@@ -100,6 +102,32 @@ def test_a_pipe_gets_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert printed(monkeypatch, terminal=False, columns=True) == "a line that is too long\n"
     assert printed(monkeypatch, terminal=True, columns=False) == "a line that is too long\n"
     assert printed(monkeypatch, terminal=True, columns=True) == "a line that is too\n    long\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "a", "a\nb", "a\n", "\n\na", "  a  b", "a ", "a \nb", " ", "a\tb", "\ta", "a\rb", "a\x07b", "a\x1bb"),
+        *("[red]a[/red]", ":smile:", "é 漢字 \u2003", "x" * 300, "word " * 60, " " * 300 + "\na", "a\udc80"),
+    ],
+)
+def test_a_pipe_gets_without_rich_what_it_gets_with_it(text: str) -> None:
+    plain, drawn, pieces = io.StringIO(), io.StringIO(), io.StringIO()
+    Console(file=plain, width=200, no_color=True, force_terminal=False).print(text, style="red")
+    DrawnConsole(lambda: None, printable, file=drawn, width=200, no_color=True, force_terminal=False).draw(
+        text, style="red"
+    )
+    Console(file=pieces, width=200, force_terminal=False).print(StyledText(text[:1], "red").append(text[1:], "dim"))
+    assert plain.getvalue() == drawn.getvalue() == pieces.getvalue()
+    assert plain.getvalue().endswith("\n")
+
+
+def test_a_text_in_pieces_has_the_styles_of_rich() -> None:
+    written, drawn = io.StringIO(), io.StringIO()
+    Console(file=written, force_terminal=True).print(StyledText("a ", "cyan").append("b", "bold red").append(" c"))
+    rich.console.Console(file=drawn, force_terminal=True).print(Text("a ", "cyan").append("b", "bold red").append(" c"))
+    assert written.getvalue() == drawn.getvalue()
+    assert "\x1b[" in written.getvalue()
 
 
 def test_the_list_of_commands_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,13 +49,13 @@ from reassure.checkers.engines.native.liveness.temporal_claims import (
     TemporalClaims,
     candidates_of,
 )
+from reassure.checkers.engines.native.model.translation import Translation
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.engine_results import PremiseStates, PropertyFact, whole_run_fact
 from reassure.checkers.traces.fairness import in_words
 from reassure.checkers.traces.reconstruct import with_loop
-from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import Assumption, Assumptions, assumptions_of
@@ -180,14 +180,6 @@ EVERYWHERE = TemporalClaim("persistence", 0, 0)
 """Of nothing: every run that does not end stays in its region, which is all states, and returns to it."""
 
 
-def may_leave_a_bound(lowered: LoweredModel, assumptions: Assumptions) -> bool:
-    """Whether a step of a fair action may leave a bound, as far as the text of the model tells.
-
-    If none does, each fair action can be taken where it is enabled, so that a fair run goes through every state.
-    """
-    return any(action.clips for action in lowered.actions if action.name in assumptions)
-
-
 class BoundedRuns:
     """The graph of every reachable state and step, and what fair runs go through in it."""
 
@@ -245,7 +237,7 @@ class Liveness:
     def __init__(
         self,
         bound: BoundModel,
-        lowered: LoweredModel,
+        translation: Translation,
         kernel: CompiledKernel,
         level_rows: Iterable[Iterable[Rows]],
         names: Sequence[str],
@@ -262,8 +254,8 @@ class Liveness:
         assumptions: the strongest that are asked about, where they are not the model's.
         """
         self.bound, self.kernel, self.level_rows = bound, kernel, level_rows
-        self.lowered, self.allow, self.look, self.threads, self.weaker = lowered, allow, look, threads, weaker
-        self.claims, self.names = TemporalClaims(lowered, kernel.model.layout), names
+        self.translation, self.allow, self.look, self.threads, self.weaker = translation, allow, look, threads, weaker
+        self.claims, self.names = TemporalClaims(translation.judge, kernel.words), names
         self.assumptions = assumptions_of(bound.model) if assumptions is None else assumptions
         self.peak = 0
         """The most bytes that were held at a time."""
@@ -273,11 +265,11 @@ class Liveness:
 
     @cached_property
     def _lister(self) -> EdgeLister:
-        return EdgeLister(self.bound, self.lowered, self.kernel, self.assumptions, self.threads)
+        return EdgeLister(self.bound, self.translation, self.kernel, self.assumptions, self.threads)
 
     @cached_property
     def _candidates(self) -> Candidates:
-        claims = [self.claims.claim(name) for name in self.names]
+        claims = [self.claims.claims[name] for name in self.names]
 
         def stops(claim: TemporalClaim, first: FirstStart) -> bool:
             return self._stops(claim, first, self.assumptions)
@@ -302,31 +294,33 @@ class Liveness:
     def premise_states(self, prop: Property, assumptions: Assumptions) -> PremiseStates | None:
         """The states that a property is about, where some steps leave a bound; no fair run violates the property.
 
-        None if no step of a fair action leaves one: then a fair run within the bounds goes through every state.
+        None if no step of a fair action leaves one, as far as the text of the model tells: then each can be taken where
+        it is enabled, so that a fair run within the bounds goes through every state.
         """
-        if not may_leave_a_bound(self.lowered, assumptions):
+        if self.translation.clipping.isdisjoint(assumptions):
             return None
-        return self._bounded_runs.premise_states(self.bound, self.claims.claim(prop.name), assumptions)
+        return self._bounded_runs.premise_states(self.bound, self.claims.claims[prop.name], assumptions)
 
     @cached_property
     def leaving_a_bound(self) -> set[str]:
         """The actions of which some step from a reachable state leaves a bound."""
-        numbers = [number for number, action in enumerate(self.lowered.actions) if action.clips]
-        if not numbers:
+        if not self.translation.clipping:
             return set()
-        steps, found = ClippedSteps(self.lowered, self.kernel.model.layout, numbers), set[int]()
+        names = self.kernel.model.actions
+        numbers = [number for number, name in enumerate(names) if name in self.translation.clipping]
+        steps, found = ClippedSteps(self.translation, numbers), set[int]()
         for rows in chain.from_iterable(self.level_rows):
             for at in range(0, len(rows), AT_ONCE):
                 self.look()
                 found |= set(steps.of(rows[at : at + AT_ONCE])[1].tolist())
-        return {self.lowered.actions[number].name for number in found}
+        return {names[number] for number in found}
 
     def region(self, prop: Property) -> tuple[Region, bool]:
         """The region of a property, and whether some state is what it is about.
 
         Raises `RaisedAt` if a property about whole runs, this one or another, raises in a state.
         """
-        claim = self.claims.claim(prop.name)
+        claim = self.claims.claims[prop.name]
         return self._region(claim), claim.concerned(self._candidates.seen)
 
     def _region(self, claim: TemporalClaim) -> Region:

@@ -10,11 +10,11 @@ from functools import cached_property
 from itertools import islice
 from queue import SimpleQueue
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reassure.checkers.encoding.state_layout import Layout, codes, rebuild, unpack_record
+from reassure.checkers.encoding.state_layout import codes, rebuild, unpack_record
 from reassure.checkers.engines.native.exploration import CompiledKernel, compiled
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK, ERROR
@@ -29,13 +29,16 @@ from reassure.checkers.engines.native.kernels.region_edges import (
 )
 from reassure.checkers.engines.native.kernels.state_table import BATCH
 from reassure.checkers.engines.native.liveness.buckets import Buckets
+from reassure.checkers.engines.native.model.translation import Translation
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.translator.native_function import native
-from reassure.spec.frontend.lowered_model import Check, LoweredModel
 from reassure.spec.language.types import RecordType
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import Assumption, Assumptions, Constraint
+
+if TYPE_CHECKING:
+    from reassure.spec.frontend.lowered_model import LoweredModel
 
 CHUNK = 1 << 20
 """Edges that are listed at a time, at most."""
@@ -72,7 +75,7 @@ class EdgeLister:
     def __init__(
         self,
         bound: BoundModel,
-        lowered: LoweredModel,
+        translation: Translation,
         kernel: CompiledKernel,
         assumptions: Assumptions,
         threads: int = 1,
@@ -91,26 +94,25 @@ class EdgeLister:
         self.decoders: dict[int, Callable[[Rows], tuple[Any, ...]]] = {}
         self.further: dict[Constraint, int] = {}
         """Labels of steps that leave a bound, which the kernel does not list."""
-        self.lowered = lowered
+        self.translation = translation
         for number, action in enumerate(self.actions):
             assumed = assumptions.get(action.name)
             if assumed is None:
                 continue
             if assumed.each:
                 self.action_labels[number] = -1
-                self._prepare_each(number, assumed, lowered)
+                self._prepare_each(number, assumed)
             else:
                 self.label_count += 1
                 self.action_labels[number] = self.label_count
                 self.labels[self.label_count, 0] = number
 
-    def _prepare_each(self, number: int, assumed: Assumption, lowered: LoweredModel) -> None:
+    def _prepare_each(self, number: int, assumed: Assumption) -> None:
         """Notes where the parameters of an action that count are, and how their values are read."""
         fields, place, readers = iter(self.kernel.model.parameters[number]), {}, {}
-        for p in lowered.actions[number].parameters:
-            packed = isinstance(p.drawn, tuple)
-            place[p.name] = [next(fields) for _ in range(1 if packed else len(codes(p.type)))]
-            readers[p.name] = p.type, packed
+        for name, kind, packed in self.translation.parameters[number]:
+            place[name] = [next(fields) for _ in range(1 if packed else len(codes(kind)))]
+            readers[name] = kind, packed
         used = [f for name in assumed.each for f in place[name]]
         for f in used:
             mask = ((1 << f.code.bits) - 1) << f.shift
@@ -252,7 +254,7 @@ class EdgeLister:
     def _clipped_steps(self) -> ClippedSteps:
         """Those of actions that are fair for each of some values."""
         numbers = np.nonzero(self.action_labels < 0)[0].tolist()
-        return ClippedSteps(self.lowered, self.kernel.model.layout, numbers)
+        return ClippedSteps(self.translation, numbers)
 
     def _clipped(self, rows: Rows, states: Rows) -> Rows:
         """The labels that steps which leave a bound enable, of actions that are fair for each of some values.
@@ -326,6 +328,8 @@ class ListedEdges:
 
 def beyond_bounds_alone(lowered: LoweredModel, numbers: Sequence[int]) -> LoweredModel:
     """Some actions of a model, each taken only where its step leaves a bound; it changes nothing then."""
+    from reassure.spec.frontend.lowered_model import Check  # not where the translation is kept
+
     g = lowered.graph
     same = tuple(g.var(leaf.path, leaf.type) for leaf in lowered.leaves)
     actions = []
@@ -339,9 +343,9 @@ def beyond_bounds_alone(lowered: LoweredModel, numbers: Sequence[int]) -> Lowere
 class ClippedSteps:
     """Lists the steps of some actions that leave a bound."""
 
-    def __init__(self, lowered: LoweredModel, layout: Layout, numbers: Sequence[int]) -> None:
+    def __init__(self, translation: Translation, numbers: Sequence[int]) -> None:
         self.numbers = np.array(numbers, np.int64)
-        self.kernel = compiled(beyond_bounds_alone(lowered, numbers), layout, parameters=True)
+        self.kernel = compiled(beyond_bounds_alone(translation.lowered, numbers), translation.layout, parameters=True)
 
     def of(self, rows: Rows) -> tuple[Rows, Rows, Rows]:
         """Such steps from states: for each the place of its state among the rows, its action, and its parameters."""

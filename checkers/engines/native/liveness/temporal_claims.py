@@ -1,8 +1,5 @@
 """The verdicts of properties about whole runs on single states, as one compiled function.
 
-i64 @judge(ptr %row, ptr %tally, i64 %where)        two bits for each property: what it is of, and its goal; one more:
-                                                    whether plain Python raises in one of them
-
 Also here: the states that runs which violate properties may stay in, among all that are reachable: one pass over the
 levels.
 """
@@ -14,23 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTIONS_AT
 from reassure.checkers.engines.native.kernels.region_edges import JudgeArguments, judge_rows, keep_staying
-from reassure.checkers.engines.native.model.emit_nodes import NodeEmitter
-from reassure.checkers.engines.native.model.ir_text import DECLARATIONS, FunctionText
+from reassure.checkers.engines.native.model.kernel_numbers import RAISES_AT, Judge
 from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.translator import llvm
 from reassure.checkers.engines.native.translator.native_function import ModelFunction, native
-from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.language.vocabulary import LanguageError
-
-MOST = 31
-"""Properties about whole runs that one word holds."""
-RAISES_AT = 2 * MOST
-"""The bit for what raises."""
 
 
 @dataclass(frozen=True)
@@ -71,22 +59,17 @@ class TemporalClaim:
 
 
 class TemporalClaims:
-    """The properties about whole runs of a lowered model, compiled."""
+    """The properties about whole runs of a model, compiled."""
 
-    def __init__(self, lowered: LoweredModel, layout: Layout) -> None:
-        """Raises `LanguageError` if there are too many."""
-        self.formulas = [f for f in lowered.state_formulas if f.claim is not None and f.claim.temporal]
-        if len(self.formulas) > MOST:
-            raise LanguageError(f"{len(self.formulas)} properties about whole runs: at most {MOST} are possible")
-        self.words = layout.words
-        text = _text(lowered, layout, self)
-        address = llvm.compiled_functions(llvm.digest(text), lambda: text, ("judge",))["judge"]
+    def __init__(self, judge: Judge, words: int) -> None:
+        """words: of a state."""
+        self.words, self.may_raise = words, judge.may_raise
+        address = llvm.compiled_functions(llvm.digest(judge.text), lambda: judge.text, ("judge",))["judge"]
         self.function = ModelFunction(address, "wwi")
-
-    @property
-    def may_raise(self) -> bool:
-        """Whether a property raises in some state, perhaps an unreachable one."""
-        return any(f.checks for f in self.formulas)
+        self.claims = {
+            name: TemporalClaim(kind, 1 << 2 * number, 1 << 2 * number + 1)
+            for number, (name, kind) in enumerate(judge.claims)
+        }
 
     def verdicts(self, rows: Rows) -> Rows:
         """What holds of states, by bit; bit `RAISES_AT`: a property raises in it, or a goal."""
@@ -101,32 +84,8 @@ class TemporalClaims:
 
     def truth(self, name: str, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         """By state: whether it satisfies what a property is of, and its goal if it has one; none raises in them."""
-        claim, verdicts = self.claim(name), self.verdicts(rows)
+        claim, verdicts = self.claims[name], self.verdicts(rows)
         return verdicts & claim.holds != 0, verdicts & claim.goal != 0
-
-    def claim(self, name: str) -> TemporalClaim:
-        """A property, by its name."""
-        number, formula = next((i, f) for i, f in enumerate(self.formulas) if f.name == name)
-        assert formula.claim is not None
-        return TemporalClaim(formula.claim.kind, 1 << 2 * number, 1 << 2 * number + 1)
-
-
-def _text(lowered: LoweredModel, layout: Layout, claims: TemporalClaims) -> str:
-    f = FunctionText(
-        "judge", ("ptr noalias %row", "ptr noalias %tally", "i64 %where"), internal=False, suffix="nounwind "
-    )
-    helpers: dict[str, str] = {}
-    values = NodeEmitter(f, layout, tuple(leaf.path for leaf in lowered.leaves), helpers)
-    result = "0"
-    for number, formula in enumerate(claims.formulas):
-        for check in formula.checks:
-            raises = f.negated(values.value(check.condition))
-            result = f.either(result, f.left(f.widened(raises), RAISES_AT))
-        result = f.either(result, f.left(values.number(formula.condition), 2 * number))
-        if formula.goal is not None:
-            result = f.either(result, f.left(values.number(formula.goal), 2 * number + 1))
-    f.do(f"ret i64 {result}")
-    return "\n".join([DECLARATIONS, f.text(), *helpers.values()])
 
 
 @dataclass(frozen=True)

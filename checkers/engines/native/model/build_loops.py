@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from reassure.checkers.encoding.state_layout import Code, Field, codes, is_index, scalars
+from reassure.checkers.encoding.state_layout import Field, is_index, scalars
 from reassure.checkers.engines.native.model import loop_form as form
+from reassure.checkers.engines.native.model.kernel_numbers import KernelParameter
 from reassure.checkers.engines.native.model.loop_form import Domain
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Check, Formula, LoweredAction, Parameter, substitute
@@ -20,14 +21,12 @@ from reassure.spec.frontend.operations import arguments_first
 from reassure.spec.frontend.symbolic_values import Bag, MapOf, Option, Record, Scalar, Sym, of_type
 from reassure.spec.language.types import (
     BagType,
-    IntType,
     MapType,
     OptionType,
     RecordType,
     SeqType,
     SetType,
     Type,
-    bits_of,
 )
 from reassure.spec.language.vocabulary import LanguageError
 
@@ -35,18 +34,9 @@ MOST_SETS = 1 << 16
 """Values that a parameter which is a set of records may have."""
 
 
-def parameter_codes(params: tuple[Parameter, ...]) -> list[Code]:
-    """The codes of an action's parameters, one after the other; a member of a message set is one number."""
-    stored: list[Code] = []
-    leaf = 0
-    for p in params:
-        if isinstance(p.drawn, tuple):
-            bits = bits_of(p.type)
-            stored.append(Code(leaf, IntType(1, 1 << bits), False, max(1, bits)))  # as in its slot, where 0 is none
-        else:
-            stored += codes(p.type, leaf)
-        leaf += len(p.leaves)
-    return stored
+def kernel_parameters(params: tuple[Parameter, ...]) -> tuple[KernelParameter, ...]:
+    """The parameters of an action, as a kernel stores them."""
+    return tuple(KernelParameter(p.name, p.type, isinstance(p.drawn, tuple)) for p in params)
 
 
 def conjuncts(checks: tuple[Check, ...]) -> list[Check]:

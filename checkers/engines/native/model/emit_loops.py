@@ -15,15 +15,11 @@ from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, ACT
 from reassure.checkers.engines.native.model import loop_form as form
 from reassure.checkers.engines.native.model.emit_nodes import NodeEmitter, low
 from reassure.checkers.engines.native.model.ir_text import FunctionText, literal
+from reassure.checkers.engines.native.model.kernel_numbers import step_words
 from reassure.spec.frontend.ir import Node
 from reassure.spec.language.types import BoolType, Type, bits_of
 
 PARAMETERS = ("ptr noalias %row", "ptr noalias %out", "i64 %n", "ptr noalias %tally", "i64 %where")
-
-
-def step_words(claims: int) -> int:
-    """Words behind a successor: its action and the claims over steps."""
-    return max(1, -(-claims // STEP_BITS))
 
 
 class LoopEmitter:

@@ -11,66 +11,31 @@ parameter words. What plain Python cannot do is noted in `tally[ERROR]` as `%whe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from reassure.checkers.encoding.state_layout import Field, Layout, placed, state_layout
+from reassure.checkers.encoding.state_layout import Layout, placed, state_layout
 from reassure.checkers.engines.native.kernels.kernel_shape import STEPS
 from reassure.checkers.engines.native.kernels.model_code import (
     ACTIONS_AT,
-    DEADLOCK,
     STATE_CLAIMS,
-    STEP_BITS,
     TERMINAL,
     TERMINAL_RAISES,
 )
-from reassure.checkers.engines.native.model.build_loops import ActionBuilder, Numbers, parameter_codes
-from reassure.checkers.engines.native.model.emit_loops import PARAMETERS, LoopEmitter, count, raise_unless, step_words
+from reassure.checkers.engines.native.model.build_loops import ActionBuilder, Numbers, kernel_parameters
+from reassure.checkers.engines.native.model.emit_loops import PARAMETERS, LoopEmitter, count, raise_unless
 from reassure.checkers.engines.native.model.emit_nodes import NodeEmitter
 from reassure.checkers.engines.native.model.ir_text import DECLARATIONS, FunctionText
-from reassure.checkers.engines.native.model.loop_form import ActionLoops
+from reassure.checkers.engines.native.model.kernel_numbers import (
+    MOST_TEMPORAL,
+    RAISES_AT,
+    Judge,
+    ModelKernel,
+    parameter_codes,
+)
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.vocabulary import LanguageError
 
-Flag = tuple[int, int]
-"""Word and bit: word 0 is of the claims over states, the others of those over steps."""
-DEAD: Flag = (0, DEADLOCK)
-"""A state with nothing enabled that is not terminal."""
 MOST_SUCCESSORS = 1 << 26
 """Successors of one state for which there is room."""
-
-
-@dataclass
-class ModelKernel:
-    """The text of the two functions and what its numbers mean."""
-
-    ir: str
-    layout: Layout
-    step_flags: tuple[str, ...]
-    clips: tuple[tuple[str, bool], ...]
-    """Bounds that steps may leave, by number: path and whether it is declared."""
-    actions: tuple[str, ...]
-    max_successors: int
-    parameter_words: int | None
-    """Words for the parameters of a step; None: successors come without."""
-    parameters: tuple[tuple[Field, ...], ...]
-    """By action: where its parameters' scalars are in those words."""
-    loops: tuple[ActionLoops, ...]
-    state_flags: tuple[str, ...]
-    """Names of the claims over states, by bit: an invariant that fails, a cover that holds; `terminal` last."""
-
-    @property
-    def step_words(self) -> int:
-        """Words for a step's action and claims."""
-        return step_words(len(self.step_flags))
-
-    def flags(self) -> dict[str, Flag]:
-        """The flags by which the search notes that a claim was hit."""
-        flags = {name: (0, bit) for bit, name in enumerate(self.state_flags[:-1])}
-        for number, name in enumerate(self.step_flags):
-            word, bit = divmod(number, STEP_BITS)
-            flags[name] = (1 + word, bit)
-        return {**flags, "deadlock": DEAD}
 
 
 def model_kernel(
@@ -85,7 +50,7 @@ def model_kernel(
     """
     paths = tuple(leaf.path for leaf in model.leaves)
     step_flags = tuple(dict.fromkeys(f.name for formulas in model.step_formulas for f in formulas))
-    places = [placed(parameter_codes(a.parameters)) for a in model.actions] if parameters else []
+    places = [placed(parameter_codes(kernel_parameters(a.parameters))) for a in model.actions] if parameters else []
     fields = tuple(fields_of_action for fields_of_action, _ in places) or ((),) * len(model.actions)
     parameter_words = max((words for _, words in places), default=0) if parameters else None
     numbers = Numbers(model.graph, paths, step_flags, parameters)
@@ -110,7 +75,7 @@ def model_kernel(
     parts = [DECLARATIONS, *functions, _expand(len(loops), row_words), check, *helpers.values(), *_new(representatives)]
     return ModelKernel(
         "\n".join(parts), layout, step_flags, tuple(numbers.clips), tuple(a.name for a in model.actions),
-        most, parameter_words, fields if parameters else (), loops, claims,
+        most, parameter_words, fields if parameters else (), claims, loops,
     )  # fmt: skip
 
 
@@ -188,3 +153,32 @@ def _terminal(model: LoweredModel) -> tuple[Node, Node]:
         raises = g.or_(raises, g.and_(g.not_(ended), g.not_(safe)))
         ended = g.or_(ended, formula.condition)
     return ended, raises if model.bound.model.deadlock else g.false
+
+
+def judge_of(model: LoweredModel, layout: Layout) -> Judge:
+    """The properties about whole runs of a lowered model.
+
+    i64 @judge(ptr %row, ptr %tally, i64 %where)    two bits for each property: what it is of, and its goal; one more:
+                                                    whether plain Python raises in one of them
+
+    Raises `LanguageError` if there are too many.
+    """
+    formulas = [f for f in model.state_formulas if f.claim is not None and f.claim.temporal]
+    if len(formulas) > MOST_TEMPORAL:
+        raise LanguageError(f"{len(formulas)} properties about whole runs: at most {MOST_TEMPORAL} are possible")
+    f = FunctionText(
+        "judge", ("ptr noalias %row", "ptr noalias %tally", "i64 %where"), internal=False, suffix="nounwind "
+    )
+    helpers: dict[str, str] = {}
+    values = NodeEmitter(f, layout, tuple(leaf.path for leaf in model.leaves), helpers)
+    result = "0"
+    for number, formula in enumerate(formulas):
+        for check in formula.checks:
+            raises = f.negated(values.value(check.condition))
+            result = f.either(result, f.left(f.widened(raises), RAISES_AT))
+        result = f.either(result, f.left(values.number(formula.condition), 2 * number))
+        if formula.goal is not None:
+            result = f.either(result, f.left(values.number(formula.goal), 2 * number + 1))
+    f.do(f"ret i64 {result}")
+    claims = tuple((formula.name, formula.claim.kind) for formula in formulas if formula.claim is not None)
+    return Judge("\n".join([DECLARATIONS, f.text(), *helpers.values()]), claims, any(f.checks for f in formulas))

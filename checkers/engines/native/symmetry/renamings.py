@@ -27,7 +27,7 @@ from reassure.checkers.engines.native.kernels import canonical as kernel
 from reassure.checkers.engines.native.kernels.kernel_shape import LEVEL, Rows
 from reassure.checkers.engines.native.kernels.orbit import orbit
 from reassure.checkers.engines.native.levels import slices
-from reassure.checkers.engines.native.model.model_kernel import Flag
+from reassure.checkers.engines.native.model.kernel_numbers import Flag
 from reassure.checkers.engines.native.symmetry.cells import Sort
 from reassure.checkers.engines.native.symmetry.emit_columns import column_functions, columns_of
 from reassure.checkers.engines.native.symmetry.entries import FieldEntry, entries_of

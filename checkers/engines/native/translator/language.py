@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Protocol, TypeVar
 
+UNROLLED = 64
+"""A static `range` of at most this many numbers is unrolled; a state's words are reached in no other way."""
 F = TypeVar("F", bound=Callable[..., object])
 
 

@@ -26,6 +26,7 @@ from typing import Any
 
 from reassure.checkers.engines.native.translator import language
 from reassure.checkers.engines.native.translator.expressions import Expressions
+from reassure.checkers.engines.native.translator.language import UNROLLED
 from reassure.checkers.engines.native.translator.types import (
     BOOL,
     INT,
@@ -42,9 +43,6 @@ from reassure.checkers.engines.native.translator.types import (
     static_value,
     type_of,
 )
-
-UNROLLED = 64
-"""A static `range` of at most this many numbers is unrolled; a state's words are reached in no other way."""
 
 
 @dataclass

@@ -23,6 +23,7 @@ from reassure.checkers.engines.native.liveness import buckets, edge_lister, fair
 from reassure.checkers.engines.native.liveness.buckets import Ranking
 from reassure.checkers.engines.native.liveness.decide import Liveness, Survey, needs_parameters
 from reassure.checkers.engines.native.liveness.fair_loops import RegionGraph
+from reassure.checkers.engines.native.model.translation import Translation
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.reference.liveness import ViolatingRegion, fair_components, resting
@@ -94,7 +95,16 @@ def listed(threads: int) -> RegionGraph:
     explore(bound, kernel, Start.of(bound, kernel.model.layout), search, Limits())
     rows = search.level_rows
     prop = next(p for p in bound.properties if p.temporal)
-    liveness = Liveness(bound, lowered, kernel, rows, [prop.name], search.allow, lambda: None, threads)
+    liveness = Liveness(
+        bound,
+        Translation.of(lowered, kernel.model.layout),
+        kernel,
+        rows,
+        [prop.name],
+        search.allow,
+        lambda: None,
+        threads,
+    )
     region, concerned = liveness.region(prop)
     assert concerned
     return region.graph

@@ -18,6 +18,8 @@ from reassure.checkers.engines.native.liveness import decide
 from reassure.checkers.engines.native.liveness.buckets import Ranking
 from reassure.checkers.engines.native.liveness.decide import Liveness, Survey, needs_parameters
 from reassure.checkers.engines.native.liveness.temporal_claims import Candidates
+from reassure.checkers.engines.native.model.model_kernel import judge_of
+from reassure.checkers.engines.native.model.translation import Translation
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.machine.memory import OutOfMemory
@@ -176,7 +178,15 @@ def test_memory_is_counted() -> None:
             if more > most:
                 raise OutOfMemory("too much")
 
-        liveness = Liveness(bound, lowered, kernel, search.level_rows, [prop.name], allow, lambda: None)
+        liveness = Liveness(
+            bound,
+            Translation.of(lowered, kernel.model.layout),
+            kernel,
+            search.level_rows,
+            [prop.name],
+            allow,
+            lambda: None,
+        )
         region, _ = liveness.region(prop)
         answer: Any = liveness.has_fair_loop(region, liveness.assumptions)
         return answer, liveness.peak
@@ -190,6 +200,6 @@ def test_memory_is_counted() -> None:
 
 def liveness_states(search: Search, lowered: Any, layout: Any, name: str) -> int:
     """The states of a region."""
-    claims = decide.TemporalClaims(lowered, layout)
+    claims = decide.TemporalClaims(judge_of(lowered, layout), layout.words)
     rows = np.concatenate([rows for parts in search.level_rows for rows in parts])
-    return int(claims.claim(name).stays(claims.verdicts(rows)).sum())
+    return int(claims.claims[name].stays(claims.verdicts(rows)).sum())

@@ -22,7 +22,8 @@ from reassure.checkers.engines.native.kernels.model_code import (
     TERMINAL,
     TERMINAL_RAISES,
 )
-from reassure.checkers.engines.native.model.model_kernel import ModelKernel, model_kernel
+from reassure.checkers.engines.native.model.kernel_numbers import ModelKernel
+from reassure.checkers.engines.native.model.model_kernel import model_kernel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel
