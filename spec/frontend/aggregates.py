@@ -1,11 +1,13 @@
-"""Calls of built-in functions that make one value of many: any, all, sum, len, min, max, next, tuple, frozenset."""
+"""Calls of built-in functions that make one value of many: any, all, sum, len, next, tuple, frozenset.
+
+`min` and `max` are in `extremes.py`.
+"""
 
 from __future__ import annotations
 
 import ast
 
 from reassure.spec.frontend.comprehensions import (
-    Item,
     Selection,
     calls,
     select,
@@ -16,14 +18,13 @@ from reassure.spec.frontend.comprehensions import (
 )
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import (
-    keyword,
-    lower,
     lower_operand,
     lower_present,
     lower_scalar,
     peek,
     positional,
 )
+from reassure.spec.frontend.extremes import Default, or_default
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.operators import lookup
@@ -38,21 +39,7 @@ from reassure.spec.frontend.symbolic_values import (
     Sym,
     describe,
 )
-from reassure.spec.language.types import ANY, BoolType, IdType, IntType, SeqType, SetType, unbounded
-
-
-class Default:
-    """The default of max, min or next. Python evaluates it before the elements, whether it is wanted or not."""
-
-    def __init__(self, context: Context, node: ast.expr | None) -> None:
-        self.context, self.node = context, node
-        self.value: Sym | None = None
-
-    def evaluate(self) -> None:
-        """Lowers it here."""
-        if self.node is not None:
-            self.value = lower(self.context, self.node)
-
+from reassure.spec.language.types import ANY, BoolType, IntType, SeqType, SetType, unbounded
 
 # -- any, all, sum, len -------------------------------------------------------------------------------------
 
@@ -172,96 +159,7 @@ def absolute(context: Context, node: ast.Call) -> Sym:
     return Scalar(g.arith("max", value, g.arith("sub", g.num(0), value)))
 
 
-# -- min, max, next -----------------------------------------------------------------------------------------
-
-
-def minimum(context: Context, node: ast.Call) -> Sym:
-    """`min(set)`, `min(a, b)`, `min(... for x in set)`."""
-    return _extreme(context, node, "min")
-
-
-def maximum(context: Context, node: ast.Call) -> Sym:
-    """`max(set)`, `max(a, b)`, `max(... for x in set)`."""
-    return _extreme(context, node, "max")
-
-
-def _extreme(context: Context, node: ast.Call, name: str) -> Sym:
-    arguments = positional(context, node, 1, 8, "default")
-    default = Default(context, keyword(node, "default"))
-    if len(arguments) > 1:
-        return _extreme_of_several(context, node, name, default)
-    (argument,) = arguments
-    g = context.graph
-    if isinstance(argument, ast.GeneratorExp):
-        checkpoint = context.checkpoint()
-        selection = select(context, argument, then=default.evaluate)
-        if selection is None or not (selection.identity and isinstance(selection.item, IdType)):
-            context.rollback(checkpoint)
-            elements = unroll(context, argument, argument.elt, then=default.evaluate)
-            return _extreme_of_elements(context, node, name, elements, default)
-        mask = subset_of(context, selection)
-    else:
-        source = lower_operand(context, argument)
-        if isinstance(source, Poison):
-            return source
-        if not isinstance(source, Scalar) or not isinstance(source.type, SetType):
-            raise context.refuse(node, f"{name}() of {describe(source)}", "a set of ids, or several ints")
-        default.evaluate()
-        mask = source.node
-    assert isinstance(mask.type, SetType)
-    if not isinstance(mask.type.item, IdType):
-        raise context.refuse(node, f"{name}() of a set of {mask.type.item}", "only ids have an order here")
-    context.reads_order(mask.type.item.sort, mask)
-    exists = g.not_(g.eq(mask, g.const(0, mask.type)))
-    extreme = g.extreme("lowest" if name == "min" else "highest", mask)
-    return _or_default(context, node, exists, Scalar(extreme), default)
-
-
-def _extreme_of_several(context: Context, node: ast.Call, name: str, default: Default) -> Sym:
-    if default.node is not None:
-        raise context.refuse(node, f"`{ast.unparse(node)}`", "a default is for one set")
-    first, *others = node.args
-    best = lower_scalar(context, first, IntType, IdType)
-    for other in others:
-        best = _better(context, node, name, best, lower_scalar(context, other, IntType, IdType))
-    return Scalar(best)
-
-
-def _extreme_of_elements(context: Context, node: ast.Call, name: str, elements: list[Item], default: Default) -> Sym:
-    g = context.graph
-    exists, best = g.false, None
-    for condition, value in elements:
-        if not isinstance(value, Scalar) or not isinstance(value.type, IntType | IdType):
-            raise context.refuse(node, f"{name}() of {describe(value)}", "ints or ids")
-        if best is None:
-            best = value.node
-        else:
-            better = _better(context, node, name, best, value.node)
-            best = g.ite(condition, g.ite(exists, better, value.node), best)
-        exists = g.or_(exists, condition)
-    return _or_default(context, node, exists, POISON if best is None else Scalar(best), default)
-
-
-def _better(context: Context, node: ast.Call, name: str, a: Node, b: Node) -> Node:
-    g = context.graph
-    if isinstance(a.type, IntType) and isinstance(b.type, IntType):
-        return g.arith(name, a, b)
-    if a.type != b.type or not isinstance(a.type, IdType):
-        raise context.refuse(node, f"{name}() of values of two sorts", "of one sort")
-    context.reads_order(a.type.sort, a, b)
-    first = g.lt(a, b)
-    return g.ite(first, a, b) if name == "min" else g.ite(first, b, a)
-
-
-def _or_default(context: Context, node: ast.Call, exists: Node, value: Sym, default: Default) -> Sym:
-    """The value if it exists, else the default; an error where there is none."""
-    g = context.graph
-    if default.value is not None:
-        return default.value if exists is g.false else context.symbols.choose(exists, value, default.value)
-    if isinstance(value, Poison) and context.path is not g.false:
-        raise context.refuse(node, f"`{ast.unparse(node)}` of nothing", "it always raises; give it a default")
-    context.check("error", node, exists)
-    return value
+# -- next -------------------------------------------------------------------------------------------------
 
 
 def first_of(context: Context, node: ast.Call) -> Sym:
@@ -280,7 +178,7 @@ def first_of(context: Context, node: ast.Call) -> Sym:
         for condition, value in reversed(elements):
             first = value if exists is g.false else context.symbols.choose(condition, value, first)
             exists = g.or_(exists, condition)
-        return _or_default(context, node, exists, first, default)
+        return or_default(context, node, exists, first, default)
     mask = subset_of(context, selection)
     sequence = _sequence(context, argument)
     if sequence is not None:
@@ -292,7 +190,7 @@ def first_of(context: Context, node: ast.Call) -> Sym:
     first = Scalar(index)
     if not selection.identity:
         first = lookup(context, context.symbols.tabulated(selection.indices, selection.elements), index)
-    return _or_default(context, node, exists, first, default)
+    return or_default(context, node, exists, first, default)
 
 
 def _sequence(context: Context, argument: ast.GeneratorExp) -> Node | None:

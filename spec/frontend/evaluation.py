@@ -114,7 +114,11 @@ def lower_condition(context: Context, node: ast.expr) -> Node:
 
 def lower_scalar(context: Context, node: ast.expr, *kinds: type[Type]) -> Node:
     """The node of a scalar expression of one of the given types."""
-    value = lower_present(context, node)
+    return scalar_of(context, node, lower_present(context, node), *kinds)
+
+
+def scalar_of(context: Context, node: ast.expr, value: Sym, *kinds: type[Type]) -> Node:
+    """The node of a value of an expression, which is to be of one of the given types."""
     if isinstance(value, Poison):
         raise Refused
     if isinstance(value, Scalar) and isinstance(value.type, kinds):

@@ -17,10 +17,10 @@ import sys
 from collections.abc import Callable, Container, Mapping
 from dataclasses import is_dataclass
 from functools import partial
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
-from reassure.spec.frontend import aggregates, sorts_and_maps, statements
+from reassure.spec.frontend import aggregates, extremes, sorts_and_maps, statements
 from reassure.spec.frontend.comprehensions import set_comprehension, set_display
 from reassure.spec.frontend.context import Constructs, Context, ModelScope
 from reassure.spec.frontend.declarations import (
@@ -31,8 +31,8 @@ from reassure.spec.frontend.declarations import (
     lower_terminal,
     refuse_unwatched,
 )
-from reassure.spec.frontend.evaluation import lower, peek
-from reassure.spec.frontend.functions import attribute, constant, function_call, name
+from reassure.spec.frontend.evaluation import lower, lower_present, peek
+from reassure.spec.frontend.functions import attribute, constant, function_call, method_call, name, with_first_argument
 from reassure.spec.frontend.introspection import Definition, Refusal, Refused, SubsetError
 from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, LoweredModel, ToldApart
 from reassure.spec.frontend.operators import (
@@ -83,6 +83,9 @@ def call(context: Context, node: ast.Call) -> Sym:
         return lower_call(context, node)
     if isinstance(target, Action | Property):
         target = target.function
+    of_object = isinstance(target, MethodType) and isinstance(target.__func__, FunctionType)
+    if of_object and isinstance(node.func, ast.Attribute):  # a method of the configuration, or of a class
+        node, target = with_first_argument(node, node.func.value), target.__func__
     if isinstance(target, FunctionType) and target.__module__.split(".")[0] not in sys.stdlib_module_names:
         return function_call(context, node, target)
     if isinstance(target, type) and is_dataclass(target):
@@ -104,7 +107,12 @@ def _known_call(target: Any) -> Callable[[Context, ast.Call], Sym] | None:
 def _method(context: Context, node: ast.Call, function: ast.Attribute, base: Sym) -> Sym:
     if isinstance(base, MapOf) and function.attr == "put" and len(node.args) == 2 and not node.keywords:
         return sorts_and_maps.put(context, node, function.value)
-    remedy = METHODS.get(function.attr, "write a function; the only method is `map.put(key, value)`")
+    if isinstance(base, Option):
+        lower_present(context, function.value)  # it refuses what may be None
+    lowered = method_call(context, node, function, base)
+    if lowered is not None:
+        return lowered
+    remedy = METHODS.get(function.attr, "write a function, or a method of its class")
     raise context.refuse(node, f"a method `.{function.attr}` of {describe(base)}", remedy)
 
 
@@ -120,8 +128,8 @@ CALLS: dict[Any, Callable[[Context, ast.Call], Sym]] = {
     all: aggregates.all_of,
     sum: aggregates.sum_of,
     len: aggregates.length_of,
-    min: aggregates.minimum,
-    max: aggregates.maximum,
+    min: extremes.minimum,
+    max: extremes.maximum,
     next: aggregates.first_of,
     tuple: aggregates.tuple_of,
     frozenset: aggregates.frozenset_of,

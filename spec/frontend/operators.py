@@ -21,6 +21,7 @@ from reassure.spec.frontend.evaluation import (
 )
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.order import less
 from reassure.spec.frontend.sets_and_sequences import (
     empty_like,
     insert,
@@ -45,11 +46,12 @@ from reassure.spec.frontend.symbolic_values import (
     Scalar,
     Static,
     Sym,
+    Tuple,
     comparable,
     describe,
     interval,
 )
-from reassure.spec.language.types import IdType, IntType, SeqType, SetType, unbounded
+from reassure.spec.language.types import IntType, SeqType, SetType, unbounded
 
 
 def bool_op(context: Context, node: ast.BoolOp) -> Sym:
@@ -238,7 +240,10 @@ def _comparison(context: Context, node: ast.Compare, left: ast.expr, op: ast.cmp
             raise Refused
         same = _same(context, a, b)
         return same if isinstance(op, ast.Eq) else g.not_(same)
-    return _order(context, node, lower_operand(context, left), op, lower_operand(context, right))
+    a, b = lower_operand(context, left), lower_operand(context, right)
+    if isinstance(op, ast.Gt | ast.GtE):
+        a, b = b, a
+    return less(context, node, a, b, isinstance(op, ast.Lt | ast.Gt))
 
 
 def _is_none(context: Context, node: ast.Compare, left: ast.expr, right: ast.expr) -> Node:
@@ -262,32 +267,6 @@ def _same(context: Context, a: Sym, b: Sym) -> Node:
     return context.symbols.equal(a, b)
 
 
-def _order(context: Context, node: ast.Compare, a: Sym, op: ast.cmpop, b: Sym) -> Node:
-    """`<`, `<=`, `>` or `>=` of ints, of ids, or of sets."""
-    g = context.graph
-    if isinstance(op, ast.Gt | ast.GtE):
-        a, b = b, a
-    strict = isinstance(op, ast.Lt | ast.Gt)
-    if isinstance(a, Poison) or isinstance(b, Poison):
-        raise Refused
-    if isinstance(a, Empty) and isinstance(b, Empty):
-        return g.truth(not strict)
-    a = empty_like(g, b, a.sequence) if isinstance(a, Empty) else a
-    b = empty_like(g, a, b.sequence) if isinstance(b, Empty) else b
-    if isinstance(a, Scalar) and isinstance(b, Scalar):
-        x, y = a.node, b.node
-        if isinstance(a.type, IntType) and isinstance(b.type, IntType):
-            return g.lt(x, y) if strict else g.le(x, y)
-        if isinstance(a.type, IdType) and a.type == b.type:
-            context.reads_order(a.type.sort, x, y)
-            return g.lt(x, y) if strict else g.le(x, y)
-        if isinstance(a.type, SetType) and a.type == b.type:
-            within = g.subset(x, y)
-            return g.and_(within, g.not_(g.eq(x, y))) if strict else within
-    remedy = "`<` compares ints, ids of one sort, or sets of one sort"
-    raise context.refuse(node, f"an order of {describe(a)} and {describe(b)}", remedy)
-
-
 def _membership(context: Context, node: ast.Compare, value: Sym, right: ast.expr) -> Node:
     """`value in right`."""
     g = context.graph
@@ -299,6 +278,8 @@ def _membership(context: Context, node: ast.Compare, value: Sym, right: ast.expr
     container = lower_operand(context, right)
     if isinstance(value, Poison) or isinstance(container, Poison):
         raise Refused
+    if isinstance(container, Tuple):
+        return g.or_(*(_same(context, value, member) for member in container.items))
     if isinstance(value, Option):
         if value.value is None:
             return g.false
@@ -324,10 +305,8 @@ def _within(context: Context, node: ast.Compare, value: Sym, container: Sym) -> 
 
 
 def tuple_display(context: Context, node: ast.Tuple) -> Sym:
-    """`(a, b)`: a sequence, or a tuple of Python objects."""
+    """`(a, b)`: a sequence, a tuple of values of several kinds, or one of Python objects."""
     parts = [lower_present(context, e) for e in node.elts]
-    if parts and all(isinstance(p, Static) for p in parts):
-        return Static(tuple(p.value for p in parts if isinstance(p, Static)))
     if any(isinstance(p, Poison) for p in parts):
         raise Refused
     return sequence_of(context.graph, parts)
@@ -343,6 +322,8 @@ def subscript(context: Context, node: ast.Subscript) -> Sym:
         if isinstance(key, Scalar) and key.type == base.key:
             return lookup(context, base, item_index(context.graph, key))
         raise context.refuse(node, f"a map from {base.key} at {describe(key)}", "index it with one of its keys")
+    if isinstance(base, Tuple):
+        return _item_of_tuple(context, node, base)
     if isinstance(base, Scalar) and isinstance(base.type, SeqType):
         if isinstance(node.slice, ast.Slice):
             if context.scope.any_number is not None:
@@ -351,6 +332,16 @@ def subscript(context: Context, node: ast.Subscript) -> Sym:
             return _slice(context, node, node.slice, base.node, base.type)
         return _item(context, node, base.node, base.type)
     raise context.refuse(node, f"an index into {describe(base)}", "only maps and tuples are indexed")
+
+
+def _item_of_tuple(context: Context, node: ast.Subscript, base: Tuple) -> Sym:
+    """An item of a tuple, whose items may be of several kinds."""
+    index = lower_present(context, node.slice) if not isinstance(node.slice, ast.Slice) else None
+    if isinstance(index, Scalar) and isinstance(index.type, IntType) and index.node.op == "const":
+        if -len(base.items) <= index.node.data < len(base.items):
+            item: Sym = base.items[index.node.data]
+            return item
+    raise context.refuse(node, f"this index into {describe(base)}", "a number that is one of its places")
 
 
 def _slice(context: Context, node: ast.Subscript, part: ast.Slice, sequence: Node, kind: SeqType) -> Sym:
