@@ -21,6 +21,7 @@ from typing import Any, cast
 
 from reassure.checkers.machine.polled_interrupts import patched_code
 from reassure.checkers.request.digest import source
+from reassure.spec.frontend.introspection import methods_named
 from reassure.spec.frontend.statements import conjuncts
 from reassure.spec.language.vocabulary import Action, GuardRefused, require, some
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Params
@@ -132,7 +133,7 @@ class Watched(BoundModel):
         self._every_action = self._actions
         callers: dict[FunctionType, set[str]] = {}
         for action in bound.model.actions:
-            for function in functions_of(action):
+            for function in functions_of(action, bound.model.config):
                 callers.setdefault(function, set()).add(action.name)
         for function, names in callers.items():
             before, definition = len(self.sites), _definition(function)
@@ -195,7 +196,7 @@ class Watched(BoundModel):
                 self._tried.setdefault(outcome, (name, params))
 
 
-def functions_of(action: Action) -> list[FunctionType]:
+def functions_of(action: Action, config: type) -> list[FunctionType]:
     """The function of an action, and what it calls, but for those of the language and of libraries."""
     functions: dict[FunctionType, None] = {}
     todo: list[Any] = [action]
@@ -206,7 +207,7 @@ def functions_of(action: Action) -> list[FunctionType]:
         if not isinstance(function, FunctionType) or function in functions or not is_of_a_model(function):
             continue
         functions[function] = None
-        todo += list(_named_in(function))
+        todo += [*_named_in(function), *methods_named(function, _names_in(function), config)]
     return list(functions)
 
 
@@ -218,11 +219,7 @@ def is_of_a_model(function: FunctionType) -> bool:
 
 def _named_in(function: FunctionType) -> Iterator[Any]:
     """The values that a function's code may mean by its global names, and by attributes of modules."""
-    codes, names = [function.__code__], set()
-    while codes:
-        code = codes.pop()
-        names |= set(code.co_names)
-        codes += [c for c in code.co_consts if isinstance(c, CodeType)]
+    names = _names_in(function)
     for name in sorted(names):
         value = function.__globals__.get(name)
         if isinstance(value, ModuleType):
@@ -230,6 +227,16 @@ def _named_in(function: FunctionType) -> Iterator[Any]:
                 yield from (getattr(value, inner, None) for inner in sorted(names))
         else:
             yield value
+
+
+def _names_in(function: FunctionType) -> set[str]:
+    """The names of globals and of attributes in a function's code."""
+    codes, names = [function.__code__], set[str]()
+    while codes:
+        code = codes.pop()
+        names |= set(code.co_names)
+        codes += [c for c in code.co_consts if isinstance(c, CodeType)]
+    return names
 
 
 def _instrumented(function: FunctionType, definition: ast.FunctionDef, sites: list[Site]) -> CodeType | None:
@@ -240,7 +247,8 @@ def _instrumented(function: FunctionType, definition: ast.FunctionDef, sites: li
 
 
 def _definition(function: FunctionType) -> ast.FunctionDef | None:
-    """The text of a function of a module's top level that reads no variable of another one; None for others."""
+    """The text of a function of a module's top level, or of a class there, that reads no variable of another one; None
+    for others."""
     if function.__code__.co_freevars:
         return None
     tree = ast.parse(source(function.__module__) or "")
@@ -248,13 +256,18 @@ def _definition(function: FunctionType) -> ast.FunctionDef | None:
     return next(
         (
             node
-            for node in tree.body
+            for node in definitions_of(tree)
             if isinstance(node, ast.FunctionDef)
             and node.name == function.__name__
             and min([node.lineno, *(d.lineno for d in node.decorator_list)]) == first
         ),
         None,
     )
+
+
+def definitions_of(tree: ast.Module) -> list[ast.stmt]:
+    """The statements of a module, and those of its classes."""
+    return [*tree.body, *(inner for node in tree.body if isinstance(node, ast.ClassDef) for inner in node.body)]
 
 
 def has_conditions(function: FunctionType, kind: str) -> bool:

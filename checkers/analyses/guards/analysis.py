@@ -32,7 +32,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Ending, Interrupted, Stop, StopReason
 from reassure.checkers.machine.terminal import counted
 from reassure.checkers.request.options import SearchOptions
-from reassure.checkers.traces.outcomes import ChangedModel, code_of, replaced
+from reassure.checkers.traces.outcomes import ChangedModel, code_of, definitions_of, replaced
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -60,7 +60,8 @@ def _left_out(file: str, line: int, column: int, part: Part) -> tuple[FunctionTy
     """The function that has the guard, and its code without it."""
     tree = ast.parse(Path(file).read_text(encoding="utf-8"))
     place = next(
-        (f for f in tree.body if isinstance(f, ast.FunctionDef) and f.lineno <= line <= (f.end_lineno or 0)), None
+        (f for f in definitions_of(tree) if isinstance(f, ast.FunctionDef) and f.lineno <= line <= (f.end_lineno or 0)),
+        None,
     )
     if place is None:
         raise LookupError(f"{file}:{line} is in no function of the module")
@@ -82,7 +83,11 @@ def _function(file: str, name: str, line: int) -> FunctionType:
     for module in list(sys.modules.values()):
         if getattr(module, "__file__", None) != file:
             continue
-        for value in vars(module).values():
+        classes = [
+            value for value in vars(module).values() if isinstance(value, type) and value.__module__ == module.__name__
+        ]
+        members = [getattr(m, "fget", None) or getattr(m, "__func__", m) for c in classes for m in vars(c).values()]
+        for value in [*vars(module).values(), *members]:
             function = getattr(value, "function", value)
             if isinstance(function, FunctionType) and function.__name__ == name:
                 code = function.__code__
