@@ -22,10 +22,10 @@ from reassure.checkers.tla.kinds import (
     item_of,
     items_of_tuple,
     place_name,
-    tuple_of,
+    tuple_term,
     value_of,
 )
-from reassure.checkers.tla.order import has_parts, less
+from reassure.checkers.tla.order import has_parts, precedes
 from reassure.checkers.tla.terms import (
     FALSE,
     TRUE,
@@ -170,7 +170,7 @@ def _comparison(context: Context, node: ast.Compare, left: ast.expr, op: ast.cmp
     ordered = family(_either(a.kind, b.kind)) in (frozenset, tuple, bool) or has_parts(a.kind)
     if ordered and not isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
         strict = isinstance(op, ast.Lt | ast.Gt)
-        return less(context, node, *((b, a) if isinstance(op, ast.Gt | ast.GtE) else (a, b)), strict)
+        return precedes(context, node, *((b, a) if isinstance(op, ast.Gt | ast.GtE) else (a, b)), strict)
     return infix(COMPARISONS[type(op)], context.whole(a, node), context.whole(b, node))
 
 
@@ -197,7 +197,7 @@ def _tuple(context: Context, node: ast.Tuple) -> Value:
         return known(tuple(i.static for i in items))
     if not items:
         return Value(Term("tuple"), tuple)
-    return Value(*tuple_of(tuple(context.whole(i, node) for i in items), tuple(i.kind for i in items)))
+    return Value(*tuple_term(tuple(context.whole(i, node) for i in items), tuple(i.kind for i in items)))
 
 
 def _subscript(context: Context, node: ast.Subscript) -> Value:

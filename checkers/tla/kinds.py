@@ -81,7 +81,7 @@ def items_of_tuple(kind: Kind) -> tuple[Kind, ...] | None:
     return kinds
 
 
-def tuple_of(terms: tuple[Term, ...], kinds: tuple[Kind, ...]) -> tuple[Term, Kind]:
+def tuple_term(terms: tuple[Term, ...], kinds: tuple[Kind, ...]) -> tuple[Term, Kind]:
     """A tuple with its kind: a sequence, or where its items may be of several kinds a record."""
     kind: Kind = types.GenericAlias(tuple, kinds) if kinds else tuple
     if items_of_tuple(kind) is None:
@@ -218,7 +218,7 @@ def constant(value: Any) -> tuple[Term, Kind] | None:
         if len(known) < len(items):
             return None
         if isinstance(value, tuple):
-            return tuple_of(tuple(t for t, _ in known), tuple(k for _, k in known))
+            return tuple_term(tuple(t for t, _ in known), tuple(k for _, k in known))
         kind = known[0][1] if known else None
         members = tuple(sorted((t for t, _ in known), key=str))
         return Term("set", members), sets_of(kind)

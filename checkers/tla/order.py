@@ -27,7 +27,7 @@ from reassure.checkers.tla.terms import (
 )
 
 
-def less(context: Context, node: ast.AST, a: Value, b: Value, strict: bool) -> Term:
+def precedes(context: Context, node: ast.AST, a: Value, b: Value, strict: bool) -> Term:
     """`a < b`, or `a <= b` if it is not strict."""
     kind = b.kind if a.kind in (frozenset, tuple) else a.kind
     parts = parts_of(a), parts_of(b)
@@ -62,10 +62,10 @@ def _by_parts(context: Context, node: ast.AST, a: list[Value], b: list[Value], s
     pairs = list(zip(a, b, strict=False))
     result = truth(len(a) < len(b) if strict else len(a) <= len(b))
     if pairs and len(a) == len(b):
-        result = less(context, node, *pairs.pop(), strict)
+        result = precedes(context, node, *pairs.pop(), strict)
     for x, y in reversed(pairs):
         same = infix("=", context.whole(x, node), context.whole(y, node))
-        result = disjunction((less(context, node, x, y, True), conjunction((same, result))))
+        result = disjunction((precedes(context, node, x, y, True), conjunction((same, result))))
     return result
 
 
@@ -103,7 +103,7 @@ def _first(
     keyed = key(element)
     here, there = (Value(Term("index", (atom(keys), atom(n))), keyed.kind) for n in (i, j))
     pair = (here, there) if name == "Max" else (there, here)
-    unbeaten = quantified("forall", j, places, negation(less(context, node, *pair, True)))
+    unbeaten = quantified("forall", j, places, negation(precedes(context, node, *pair, True)))
     place = call(context.scope.helper("Min"), Term("filter", (places, unbeaten), (i,)))
     values = Term("function", (places, context.whole(keyed, node)), (i,))
     values = atom(found) if values == Term("function", (places, element.term), (i,)) else values
@@ -118,7 +118,7 @@ def _only(context: Context, node: ast.Call, name: str, members: Value, key: KeyO
     keyed = key(Value(atom(x), kind))
     here, there = (Value(Term("index", (atom(keys), atom(n))), keyed.kind) for n in (x, y))
     pair = (here, there) if name == "Max" else (there, here)
-    unbeaten = quantified("forall", y, atom(found), negation(less(context, node, *pair, True)))
+    unbeaten = quantified("forall", y, atom(found), negation(precedes(context, node, *pair, True)))
     member = call(context.scope.helper("Only"), Term("filter", (atom(found), unbeaten), (x,)))
     extreme = let(keys, Term("function", (atom(found), context.whole(keyed, node)), (x,)), member)
     return _with_default(context, kind, found, members.term, EMPTY_SET, extreme, default, (keys, x, y))

@@ -11,7 +11,7 @@ import ast
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -97,7 +97,7 @@ def methods_named(function: FunctionType, names: Container[str], config: type) -
 class _Namespace:
     """The names of a module; equal to another one of the same module."""
 
-    def __init__(self, names: dict[str, Any]) -> None:
+    def __init__(self, names: Mapping[str, Any]) -> None:
         self.names = names
 
     def __eq__(self, other: object) -> bool:
@@ -112,7 +112,7 @@ def _methods_of(namespace: _Namespace) -> list[tuple[str, type, FunctionType]]:
     """The methods and properties of the classes that a module can mention: the name, the class, the function."""
     methods: dict[tuple[str, type], FunctionType] = {}
     seen: set[int] = set()
-    pending = [namespace.names]
+    pending: list[Mapping[str, Any]] = [namespace.names]
     while pending:
         names = pending.pop()
         if id(names) in seen:

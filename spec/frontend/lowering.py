@@ -20,7 +20,7 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
-from reassure.spec.frontend import aggregates, extremes, sorts_and_maps, statements
+from reassure.spec.frontend import aggregates, sorts_and_maps, statements
 from reassure.spec.frontend.comprehensions import set_comprehension, set_display
 from reassure.spec.frontend.context import Constructs, Context, ModelScope
 from reassure.spec.frontend.declarations import (
@@ -128,8 +128,8 @@ CALLS: dict[Any, Callable[[Context, ast.Call], Sym]] = {
     all: aggregates.all_of,
     sum: aggregates.sum_of,
     len: aggregates.length_of,
-    min: extremes.minimum,
-    max: extremes.maximum,
+    min: aggregates.minimum,
+    max: aggregates.maximum,
     next: aggregates.first_of,
     tuple: aggregates.tuple_of,
     frozenset: aggregates.frozenset_of,

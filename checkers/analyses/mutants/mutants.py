@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from reassure.checkers.traces.outcomes import ChangedModel, code_of, is_of_a_model, replaced
+from reassure.checkers.traces.outcomes import ChangedModel, as_definition, code_of, is_of_a_model, replaced
 from reassure.spec.frontend.introspection import find_source, methods_named
 from reassure.spec.language.vocabulary import Action, GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel
@@ -226,13 +226,16 @@ def mutants_of(bound: BoundModel) -> list[Mutant]:
     mutants: list[Mutant] = []
     model = bound.model
     reached: dict[FunctionType, list[str]] = {}
-    declared = [(d.name, d.function) for d in model.initials] + [(d.name, d.function) for d in model.actions]
+    declared = [(d.name, d.function) for d in model.initials]
+    declared += [(a.name, function) for a in model.actions for function in (a.function, *a.guards)]
     for name, step in declared:
         assert isinstance(step, FunctionType)
         for function in _called_by(step, model.config):
             reached.setdefault(function, []).append(name)
     for function, names in reached.items():
         tree, file, _ = find_source(function)
+        if isinstance(tree, ast.Lambda) and any(function in action.guards for action in model.actions):
+            tree = as_definition(tree, [ast.copy_location(ast.Return(tree.body), tree)])
         if isinstance(tree, ast.FunctionDef):
             mutants += [_mutant(change, function, file, tuple(names)) for change in changes(tree)]
     if len(model.actions) > 1:
