@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 from reassure.checkers.tla.bodies import Assigns, context_of, value_of_tree
@@ -121,6 +122,7 @@ class Declarations:
         if guards:
             probe.guards = []
             for guard in guards:
+                assert isinstance(guard, FunctionType)
                 term = apply(probe, find_source(guard)[0], guard, given_to(guard, variables)).term
                 probe.guards.append(term)
             body = conjunction([*(part for term in probe.guards for part in assigns.guards(term)), body])

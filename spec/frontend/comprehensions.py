@@ -144,7 +144,8 @@ def _range(context: Context, node: ast.Call) -> list[Item]:
     g = context.graph
     bounds = [lower_scalar(context, a, IntType) for a in positional(context, node, 1, 2)]
     if any(b.op != "const" for b in bounds):
-        raise context.refuse(node, "a range whose bounds are not constants", "use constants or the configuration")
+        remedy = "use constants or the configuration, and a filter: `for i in range(4) if i < n`"
+        raise context.refuse(node, "a range whose bounds are not constants", remedy)
     numbers = range(*(b.data for b in bounds))
     if len(numbers) > LONGEST_RANGE:
         raise context.refuse(node, f"a range of {len(numbers)} numbers", f"at most {LONGEST_RANGE}")

@@ -145,7 +145,7 @@ TYPE_NAMES: dict[type[Type], str] = {
 UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
     ast.Lambda: ("a lambda", "write a function of the module"),
     ast.NamedExpr: ("`:=`", "assign in a statement of its own"),
-    ast.JoinedStr: ("an f-string", "a model has no text"),
+    ast.JoinedStr: ("an f-string", "a model has no text: a name is an id or an enum member"),
     ast.Dict: ("a dict", "use `Map({k: v for k in every(Sort, c)})`"),
     ast.DictComp: ("a dict comprehension", "wrap it: `Map({k: v for k in every(Sort, c)})`"),
     ast.Set: ("a mutable set", "write `frozenset({...})`"),

@@ -67,7 +67,11 @@ def _declared(base: Sym, name: str) -> Any:
 
 def _refuse_recursion(context: Context, node: ast.expr, function: FunctionType) -> None:
     if any(frame.function is function for frame in context.frames):
-        raise context.refuse(node, f"`{function.__name__}` calls itself", "recursion is not in the language")
+        raise context.refuse(
+            node,
+            f"`{function.__name__}` calls itself",
+            "recursion is not in the language: write a comprehension, or the cases out",
+        )
 
 
 def _called(context: Context, node: ast.expr, function: FunctionType, arguments: dict[str, Sym]) -> Sym:

@@ -115,6 +115,9 @@ def binary_op(context: Context, node: ast.BinOp) -> Sym:
         if combined is not None:
             return Scalar(combined)
     sign = SIGNS.get(type(op), type(op).__name__)
+    if any(isinstance(x, Scalar) and isinstance(x.type, IdType) for x in (a, b)):
+        remedy = "ids are not calculated: write `min(x for x in every(Sort, c) if x > id)`, or take a parameter"
+        raise context.refuse(node, f"{describe(a)} {sign} {describe(b)}", remedy)
     remedy = "`| & - ^` are for sets of one sort, `+ - * // %` for ints, `+` for tuples"
     raise context.refuse(node, f"{describe(a)} {sign} {describe(b)}", remedy)
 

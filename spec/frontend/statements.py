@@ -118,7 +118,13 @@ def _statement(context: Context, node: ast.stmt, returns: list[Returned]) -> boo
 
 def _assigned(statement: ast.stmt) -> list[str]:
     """The variables that a statement assigns."""
-    return [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    names = [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    if isinstance(statement, ast.Assign):  # `d[k] = v` changes d
+        holders = [t.value for t in statement.targets if isinstance(t, ast.Attribute | ast.Subscript)]
+        names += [holder.id for holder in holders if isinstance(holder, ast.Name)]
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        names += [alias.asname or alias.name.split(".")[0] for alias in statement.names]
+    return names + ([statement.name] if isinstance(statement, ast.FunctionDef | ast.ClassDef) else [])
 
 
 # -- one function for each kind of statement: whether every path has ended after it -----------------------------
@@ -163,7 +169,8 @@ def _assignment(context: Context, node: ast.Assign | ast.AnnAssign, returns: lis
             return False
     if len(targets) != 1 or not isinstance(target, ast.Name):
         if isinstance(target, ast.Attribute | ast.Subscript):
-            raise context.refuse(node, f"changing `{ast.unparse(target)}`", "values do not change: use `replace(...)`")
+            way = "m = m.put(key, value)" if isinstance(target, ast.Subscript) else "s = replace(s, field=value)"
+            raise context.refuse(node, f"changing `{ast.unparse(target)}`", f"values do not change: write `{way}`")
         raise context.refuse(node, "unpacking", "assign one name; return a record instead of a tuple")
     # What is known not to be None has been unwrapped: so is the variable.
     _bind(context, target.id, context.symbols.as_bag(lower(context, node.value)))

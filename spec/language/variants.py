@@ -36,13 +36,14 @@ def with_rule(steps: Sequence[Any], rule: FunctionType) -> list[Any]:
 
     Raises `RuleMisfit` if they call none of that name, or two, or one that takes other parameters.
     """
-    called = {f: None for step in steps for start in _functions(step) for f in _reached(start, {})}
+    called = {f: None for step in steps for start in functions_of_step(step) for f in reached_from(start, {})}
     found = [f for f in called if f.__name__ == rule.__name__ and f is not rule]
     if not found:
         names = sorted({f.__name__ for f in called})
         near = difflib.get_close_matches(rule.__name__, names, n=1)
-        what = f"did you mean {near[0]}?" if near else "write the decorator of a declaration, or one of their names"
-        raise RuleMisfit(f"no action calls a function {rule.__name__!r}, and it is not declared: {what}")
+        what = f"; did you mean {near[0]}?" if near else ""
+        declared = f"{rule.__name__} is no action, property or initial function: write its decorator"
+        raise RuleMisfit(f"{declared}; nor does an action call a function of its name{what}")
     if len(found) > 1:
         raise RuleMisfit(f"actions call two functions {rule.__name__!r}: {', '.join(f.__module__ for f in found)}")
     (old,) = found
@@ -55,7 +56,7 @@ def with_rule(steps: Sequence[Any], rule: FunctionType) -> list[Any]:
     return [calling.step(step) for step in steps]
 
 
-def _functions(step: Any) -> Iterator[FunctionType]:
+def functions_of_step(step: Any) -> Iterator[FunctionType]:
     """The functions that a declaration consists of."""
     members = getattr(step, "members", {})
     for function in (step.function, *members.values(), *getattr(step, "guards", ())):
@@ -63,14 +64,14 @@ def _functions(step: Any) -> Iterator[FunctionType]:
             yield function
 
 
-def _reached(function: FunctionType, seen: dict[FunctionType, None]) -> dict[FunctionType, None]:
+def reached_from(function: FunctionType, seen: dict[FunctionType, None]) -> dict[FunctionType, None]:
     """The function and those that it may call, by names of its module or as defaults."""
     if function not in seen:
         seen[function] = None
         for _, value in _named(function):
             inner = value if isinstance(value, FunctionType) else getattr(value, "function", None)
             if isinstance(inner, FunctionType) and _is_of_a_model(inner):
-                _reached(inner, seen)
+                reached_from(inner, seen)
     return seen
 
 
@@ -101,7 +102,7 @@ class _Calling:
 
     def step(self, step: Any) -> Any:
         """An action or an initial function."""
-        if all(self.of(f) is f for f in _functions(step)):
+        if all(self.of(f) is f for f in functions_of_step(step)):
             return step
         changed: dict[str, object] = {"function": self.of(step.function)}
         if hasattr(step, "members"):
@@ -113,7 +114,7 @@ class _Calling:
         """The function, or one of the same text that calls the rule."""
         if not isinstance(function, FunctionType) or function in self.made:
             return self.made.get(function, function)
-        if self.old not in _reached(function, {}):
+        if self.old not in reached_from(function, {}):
             return function
         names = dict(function.__globals__)
         defaults = tuple(self._value(value) for value in function.__defaults__ or ()) or None
@@ -144,6 +145,6 @@ class _Calling:
             for name in names:
                 inner = inspect.getattr_static(value, name, None)
                 inner = getattr(inner, "fget", None) or getattr(inner, "__func__", inner)
-                if isinstance(inner, FunctionType) and self.old in _reached(inner, {}):
+                if isinstance(inner, FunctionType) and self.old in reached_from(inner, {}):
                     what = f"{function.__name__} calls {self.old.__name__} by way of {holder}.{name}"
                     raise RuleMisfit(f"{what}: import the function by its name, to replace it")

@@ -169,7 +169,7 @@ class Model:
             for rule in rules:
                 steps = with_rule(steps, rule)
         except RuleMisfit as misfit:
-            raise LanguageError(f"{self.name}: {misfit}") from None
+            raise LanguageError(str(misfit)) from None
         return [*steps, *self.properties, *self.terminals]
 
     def guarded(self, action: Action | str, condition: F) -> Model:

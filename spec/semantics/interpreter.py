@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from reassure.spec.language.annotations import record_type, resolve
+from reassure.spec.language.annotations import FieldErrors, record_type, resolve
 from reassure.spec.language.declarations import fields_without_default
 from reassure.spec.language.types import DomainError, Misfit, RecordType, Type
 from reassure.spec.language.vocabulary import Action, GuardRefused, Initial, LanguageError, Model, Property
@@ -382,6 +382,8 @@ def _placed(declared: Any) -> Iterator[None]:
     """Adds the file and the line of a function or class to what is wrong with its declaration."""
     try:
         yield
+    except FieldErrors:  # each has its place
+        raise
     except (LanguageError, DomainError) as error:
         try:
             place = f" ({Path(inspect.getsourcefile(declared) or '').name}:{inspect.getsourcelines(declared)[1]})"

@@ -25,7 +25,7 @@ REFUSED = [
     ("del s\n    return s", "del", "do not change"),
     ("match s.number:\n        case _:\n            return s", "match", "if and elif"),
     ("s.number = 3\n    return s", "changing `s.number`", "replace"),
-    ("s.score[Node(1)] = Colour.RED\n    return s", "changing `s.score[Node(1)]`", "replace"),
+    ("s.score[Node(1)] = Colour.RED\n    return s", "changing `s.score[Node(1)]`", "m.put(key"),
     ("a, b = s.order\n    return s", "unpacking", "return a record"),
     ("x = [1, 2]\n    return s", "a list", "tuple or frozenset"),
     ("return replace(s, alive={Node(1)})", "a mutable set", "frozenset({...})"),

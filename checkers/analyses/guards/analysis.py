@@ -44,7 +44,7 @@ from reassure.spec.frontend.introspection import SubsetError, find_source
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.statements import conjuncts
-from reassure.spec.language.vocabulary import LanguageError
+from reassure.spec.language.vocabulary import Action, Initial, LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import Trace
 
@@ -103,7 +103,8 @@ def _left_out(bound: BoundModel, file: str, line: int, column: int, part: Part) 
 def _function(bound: BoundModel, file: str, name: str, line: int) -> FunctionType:
     """The function of a definition that the model calls: a variant may have made it once more."""
     model = bound.model
-    called = [f for step in (*model.initials, *model.actions) for f in functions_of(step, model.config)]
+    steps: list[Initial | Action] = [*model.initials, *model.actions]
+    called = [f for step in steps for f in functions_of(step, model.config)]
     for function in called:
         code = function.__code__
         last = max((n for *_, n in code.co_lines() if n is not None), default=code.co_firstlineno)
