@@ -263,7 +263,7 @@ SAYS_KAFKA = {
     "checkers/publish/trace_pages.py": 2,
     "checkers/tla/context.py": 1,
     "spec/claims/__init__.py": 7,
-    "spec/language/vocabulary.py": 1,
+    "spec/language/declarations.py": 1,
     "src/reassure/__init__.py": 1,
 }
 """Lines, by file, that name Kafka, KRaft or the ISR outside of Kafka's rooms. These numbers may only become smaller."""

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from reassure.checkers.request.digest import STANDARD_LIBRARY
-from reassure.spec.language import vocabulary
+from reassure.spec.language import declarations
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import Declaration, LanguageError
 
@@ -52,17 +52,17 @@ class FromText(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Executes a module, and keeps what it declares in functions, which no name of the module need have."""
-        noted, made = vocabulary._noted, []  # the text of the language is part of every digest: it stays as it is
+        noted, made = declarations._noted, []  # the text of the language is part of every digest: it stays as it is
 
         def keep(declared: Any) -> Any:
             made.append(declared)
             return noted(declared)
 
-        vars(vocabulary)["_noted"] = keep
+        vars(declarations)["_noted"] = keep
         try:
             super().exec_module(module)
         finally:
-            vars(vocabulary)["_noted"] = noted
+            vars(declarations)["_noted"] = noted
         self.declared = [d for d in made if d.function.__module__ == module.__name__]
 
 

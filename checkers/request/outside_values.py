@@ -342,7 +342,7 @@ def _functions(declared: Any) -> Iterator[Any]:
         yield from declared.views
         return
     yield declared.function
-    yield from declared.members.values() if isinstance(declared, Action) else ()
+    yield from (*declared.members.values(), *declared.guards) if isinstance(declared, Action) else ()
     yield from (declared.when, declared.goal) if isinstance(declared, Property) else ()
 
 

@@ -15,6 +15,7 @@ from reassure.checkers.request.model_loader import config_values, load, settings
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.outside_values import values_digest
 from reassure.spec.frontend.introspection import SubsetError, TooLarge
+from reassure.spec.language.annotations import FieldErrors
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import LanguageError, Model, Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ConfigError, ModelError, make_config
@@ -122,6 +123,11 @@ def _prepared(
     except SubsetError as error:
         count = len(error.refusals)
         raise Failure(Exit.MODEL, f"{count} construct{'s' * (count > 1)} outside the language\n{error}") from None
+    except FieldErrors as error:  # with the statements that are refused whatever the types are
+        from reassure.spec.frontend.lowering import statements_refused
+
+        refusals = [str(refusal) for refusal in statements_refused(loaded)]
+        raise Failure(Exit.MODEL, "\n".join([str(error), *refusals])) from None
     except (LanguageError, DomainError, ModelError) as error:
         raise Failure(Exit.MODEL, str(error)) from None
     if reason:

@@ -19,7 +19,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from reassure.checkers.request.digest import LANGUAGE, source, words_of
-from reassure.spec.frontend.introspection import find_source, hints_of
+from reassure.spec.frontend.introspection import find_source, hints_of, methods_named
 from reassure.spec.language.annotations import resolve
 from reassure.spec.language.types import Range, Type
 from reassure.spec.language.vocabulary import Action, Model, Property
@@ -173,17 +173,20 @@ def meanings(bound: BoundModel) -> dict[str, str]:
     model = bound.model
     digests = {claim.name: _meaning(claim, bound) for claim in model.properties}
     if model.deadlock:
-        digests["deadlock"] = _sha256(_digest(t.function) for t in model.terminals)
+        digests["deadlock"] = _sha256(_digest(t.function, model.config) for t in model.terminals)
     return digests
 
 
 def _meaning(claim: Property, bound: BoundModel) -> str:
     function: Any = claim.function
-    words = [claim.kind, _digest(function), *sorted(claim.tags), *sorted(a.name for a in claim.on)]
+    config = bound.model.config
+    words = [claim.kind, _digest(function, config), *sorted(claim.tags), *sorted(a.name for a in claim.on)]
     words += [f"watches {name}" for name in sorted(claim.watches or ())]
-    words += [f"{what} {_digest(f)}" for what, f in (("when", claim.when), ("goal", claim.goal)) if f is not None]
+    words += [
+        f"{what} {_digest(f, config)}" for what, f in (("when", claim.when), ("goal", claim.goal)) if f is not None
+    ]
     kinds = [kind for kind in hints_of(function).values() if isinstance(kind, type)]
-    words += [f"view {_digest(bound.views[kind])}" for kind in kinds if kind in bound.views]
+    words += [f"view {_digest(bound.views[kind], config)}" for kind in kinds if kind in bound.views]
     if claim.temporal:
         words += _fairness(bound.model)
     return _sha256(words)
@@ -198,17 +201,17 @@ def _sha256(words: Iterable[str]) -> str:
 
 
 @lru_cache(4096)
-def _digest(function: Any) -> str:
+def _digest(function: Any, config: type) -> str:
     """The digest of a function's text and of what its names mean."""
-    return _sha256(_of_function(function, set()))
+    return _sha256(_of_function(function, config, set()))
 
 
-def _of_function(function: Any, seen: set[Any]) -> Iterator[str]:
+def _of_function(function: Any, config: type, seen: set[Any]) -> Iterator[str]:
     if function in seen:
         return
     seen.add(function)
     if isinstance(function, partial):
-        yield from _of_value(function.func, seen)
+        yield from _of_value(function.func, config, seen)
         yield repr((function.args, sorted(function.keywords.items())))
         return
     try:
@@ -221,13 +224,18 @@ def _of_function(function: Any, seen: set[Any]) -> Iterator[str]:
     yield " ".join(names)
     yield words_of(body)
     for default in function.__defaults__ or ():
-        yield from _of_value(default, seen)
+        yield from _of_value(default, config, seen)
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
     known = {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
-    for node in (node for statement in body for node in ast.walk(statement)):
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    for node in nodes:
         value = _value(node, known)
         if value is not None:
-            yield from _of_value(value, seen)
+            yield from _of_value(value, config, seen)
+    if isinstance(function, FunctionType):
+        attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        for method in methods_named(function, attributes, config):
+            yield from _of_function(method, config, seen)
 
 
 @lru_cache(1024)
@@ -246,12 +254,12 @@ def _value(node: ast.AST, known: dict[str, Any]) -> Any:
     return None
 
 
-def _of_value(value: Any, seen: set[Any]) -> Iterator[str]:
+def _of_value(value: Any, config: type, seen: set[Any]) -> Iterator[str]:
     if isinstance(value, FunctionType | partial):
         if isinstance(value, FunctionType) and _has_known_meaning(value.__module__):
             yield value.__qualname__
         else:
-            yield from _of_function(value, seen)
+            yield from _of_function(value, config, seen)
     elif isinstance(value, Action):
         yield f"action {value.name}"
     elif isinstance(value, type):
@@ -260,6 +268,6 @@ def _of_value(value: Any, seen: set[Any]) -> Iterator[str]:
         yield repr(sorted(map(repr, value)))
     elif isinstance(value, tuple):
         for item in value:
-            yield from _of_value(item, seen)
+            yield from _of_value(item, config, seen)
     elif not isinstance(value, ModuleType):
         yield repr(value) if isinstance(value, int | str | Enum) or value is None else type(value).__name__

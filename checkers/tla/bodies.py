@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from inspect import Parameter
 from typing import Any
@@ -383,6 +383,9 @@ class Assigns:
         return infix("=", prime(variable) if self.primed else variable, value)
 
 
+NO_KINDS: Mapping[str, Kind] = {}
+
+
 # -- functions ------------------------------------------------------------------------------------------------------
 
 
@@ -406,9 +409,11 @@ def context_of(
     return context, tree_of(context, node.body)
 
 
-def define(scope: ModuleScope, function: Any, wanted: str, variables: dict[str, Value]) -> Definition:
+def define(
+    scope: ModuleScope, function: Any, wanted: str, variables: dict[str, Value], kinds: Mapping[str, Kind] = NO_KINDS
+) -> Definition:
     """The definition of a function, and one of its guards if it has any. variables: its arguments; those that are
-    missing become parameters.
+    missing become parameters. kinds: of parameters without an annotation, as `self` is one.
     """
     name = scope.name(wanted)
     hints = hints_of(function)
@@ -418,7 +423,7 @@ def define(scope: ModuleScope, function: Any, wanted: str, variables: dict[str, 
         if parameter not in arguments:
             local = probe.fresh(parameter)
             parameters.append((parameter, local))
-            arguments[parameter] = Value(atom(local), plain(hints.get(parameter)))
+            arguments[parameter] = Value(atom(local), plain(hints.get(parameter, kinds.get(parameter))))
     scope.running.append(function)
     try:
         context, tree = context_of(scope, function, arguments)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
 from types import FunctionType
 from typing import Any
 
 from reassure.checkers.tla.context import Context, Value, signature
-from reassure.checkers.tla.iteration import selected, set_comprehension, set_of, total, truths
+from reassure.checkers.tla.iteration import range_of, selected, set_comprehension, set_of, total, truths, whole_sequence
 from reassure.checkers.tla.kinds import (
     Kind,
     Static,
@@ -23,6 +25,7 @@ from reassure.checkers.tla.kinds import (
     sequences_of,
     sets_of,
 )
+from reassure.checkers.tla.order import best, has_parts
 from reassure.checkers.tla.terms import (
     EMPTY_SEQUENCE,
     EMPTY_SET,
@@ -35,7 +38,7 @@ from reassure.checkers.tla.terms import (
     let,
     prime,
 )
-from reassure.spec.frontend.introspection import find_source
+from reassure.spec.frontend.introspection import find_source, hints_of
 from reassure.spec.language import values
 from reassure.spec.language.vocabulary import Action, Property, replace, some
 
@@ -47,7 +50,7 @@ def translate_call(context: Context, node: ast.Call) -> Value:
         if family(base.kind) is values.Map:
             key, value = (context.term(a) for a in node.args)
             return Value(Term("put", (base.term, key, value)), base.kind)
-    target = context.translate(node.func).static
+    node, target = _called(context, node)
     known_call = _known_call(target)
     if known_call is not None:
         return known_call(context, node)
@@ -60,6 +63,37 @@ def translate_call(context: Context, node: ast.Call) -> Value:
     if is_a(target, values.Id):
         return Value(context.term(node.args[0]), target)
     raise context.refuse(node, f"a call of `{ast.unparse(node.func)}`")
+
+
+def _called(context: Context, node: ast.Call) -> tuple[ast.Call, Any]:
+    """What is called; of a method, with the value before the other arguments."""
+    if not isinstance(node.func, ast.Attribute):
+        return node, context.translate(node.func).static
+    base = context.translate(node.func.value)
+    if isinstance(base.kind, Static):
+        cls = base.static if isinstance(base.static, type) else type(base.static)
+        method = inspect.getattr_static(cls, node.func.attr, None)
+        of_class = isinstance(method, classmethod)
+        if not of_class and not (isinstance(method, FunctionType) and base.static is context.scope.bound.config):
+            return node, context.translate(node.func).static
+    else:
+        method = declared_by(base.kind, node.func.attr)
+        of_class = False
+    if isinstance(method, staticmethod):
+        return node, method.__func__
+    first = ast.copy_location(ast.Call(node.func, [node.func.value, *node.args], node.keywords), node)
+    return first, method.__func__ if of_class else method
+
+
+def declared_by(kind: Kind, name: str) -> Any:
+    """What a class of records, ids or enum members declares by a name."""
+    return inspect.getattr_static(kind, name, None) if is_record(kind) or is_a(kind, values.Id, Enum) else None
+
+
+def declared_property(kind: Kind, name: str) -> FunctionType | None:
+    """The function of a property that a class of records, ids or enum members declares by a name."""
+    found = declared_by(kind, name)
+    return found.fget if isinstance(found, property) and isinstance(found.fget, FunctionType) else None
 
 
 def _known_call(target: Any) -> Callable[[Context, ast.Call], Value] | None:
@@ -176,16 +210,51 @@ def _max(context: Context, node: ast.Call) -> Value:
 
 
 def _extreme(context: Context, node: ast.Call, name: str) -> Value:
+    default, key = _keyword(node, "default"), _keyword(node, "key")
+    if key is not None:
+        return best(context, node, name, lambda element: _keyed(context, key, element), default)
+    if _has_parts(context, node):
+        return best(context, node, name, lambda element: element, default)
     helper = context.scope.helper(name)
     if len(node.args) > 1:
         values_ = [context.translate(a) for a in node.args]
         return Value(call(helper, Term("set", tuple(dict.fromkeys(v.term for v in values_)))), values_[0].kind)
-    members = set_of(context, node.args[0])
-    default = _keyword(node, "default")
+    argument = node.args[0]
+    sequence = None if isinstance(argument, ast.GeneratorExp) else whole_sequence(context, argument)
+    members = set_of(context, argument) if sequence is None else range_of(context, sequence)
     extreme = call(helper, members.term)
     if default is None:
         return Value(extreme, item_of(members.kind))
     return Value(choose(infix("=", members.term, EMPTY_SET), context.term(default), extreme), item_of(members.kind))
+
+
+def _has_parts(context: Context, node: ast.Call) -> bool:
+    """Whether the values that are compared are tuples or records."""
+    argument, guards = node.args[0], list(context.guards)
+    try:
+        if len(node.args) > 1:
+            return has_parts(context.translate(argument).kind)
+        sequence = whole_sequence(context, argument)
+        members = set_of(context, argument) if sequence is None else sequence
+        return has_parts(item_of(members.kind))
+    finally:
+        context.guards[:] = guards
+
+
+def _keyed(context: Context, key: ast.expr, element: Value) -> Value:
+    """The key of an element."""
+    variable = key.args.args[0].arg if isinstance(key, ast.Lambda) else "element"
+    body = key.body if isinstance(key, ast.Lambda) else ast.Call(key, [ast.Name(variable, ast.Load())], [])
+    hidden, number = context.variables.get(variable), len(context.guards)
+    context.variables[variable] = element
+    value = context.translate(ast.copy_location(body, key))
+    if len(context.guards) > number:
+        raise context.refuse(key, "a guard in a key")
+    if hidden is None:
+        del context.variables[variable]
+    else:
+        context.variables[variable] = hidden
+    return value
 
 
 def _next(context: Context, node: ast.Call) -> Value:
@@ -306,11 +375,13 @@ def apply(context: Context, node: ast.AST, function: FunctionType, given: dict[s
     after = moments == {"after"} and not arguments
     if after:
         fixed = {n: Value(v.term, v.kind, "before") if v.moment else v for n, v in fixed.items()}
-    key = (function, tuple((n, v.moment or _identity(v)) for n, v in fixed.items()))
+    hints = hints_of(function)
+    kinds = {n: v.kind for n, v in given.items() if n not in fixed and n not in hints}
+    key = (function, tuple((n, v.moment or _identity(v)) for n, v in fixed.items()), tuple(kinds.items()))
     if key not in scope.memo:
         if function in scope.running:
             raise context.refuse(node, f"`{function.__name__}`, which calls itself,")
-        scope.memo[key] = scope.tables.define(scope, function, _wanted(function, fixed), fixed)
+        scope.memo[key] = scope.tables.define(scope, function, _wanted(function, fixed), fixed, kinds)
     definition = scope.memo[key]
     if definition.enabled:
         guard = call(definition.enabled, *arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
@@ -32,7 +32,7 @@ Any Assert JavaTime Permutations Print PrintT RandomElement SortSeq TLCEval TLCG
 OF_EVERY_MODULE = """
 None Init Next Spec Step Fairness vars state Becomes StartsAs TypeOK InBounds Holds Min Max Sum Range Sorted Abs
 SequencesOf NoDeadlock StepOrEnd set sum item member First Seen OnState OnStep
-NextOrEnd
+NextOrEnd Only Precedes
 """
 RESERVED = frozenset((KEYWORDS + OF_STANDARD_MODULES + OF_EVERY_MODULE).split())
 """Names that mean something in every module."""
@@ -87,6 +87,14 @@ HELPERS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "Holds": (("p",), r"p = TRUE", ()),
     "Min": (("S",), r"CHOOSE x \in S : \A y \in S : x <= y", ()),
     "Max": (("S",), r"CHOOSE x \in S : \A y \in S : x >= y", ()),
+    "Only": (("S",), r"CHOOSE x \in S : TRUE", ()),
+    "Precedes": (
+        ("f", "p"),
+        r"\E i \in DOMAIN p : /\ \A n \in 1..(i - 1) : n \in DOMAIN f /\ f[n] = p[n]"
+        + "\n                         "
+        + r"/\ IF i \in DOMAIN f THEN f[i] < p[i] ELSE TRUE",
+        (),
+    ),
     "Abs": (("x",), r"IF x < 0 THEN -x ELSE x", ()),
     "Range": (("f",), r"{f[x] : x \in DOMAIN f}", ()),
     "Sorted": (
@@ -106,6 +114,8 @@ HELPERS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
 BOUND_IN_HELPERS = re.compile(r"\b(?:x|y|f|p|i|n|S|length)\b")
 NOTES = {
     "Holds": "p, evaluated once: TLC takes a disjunction in an action for several ways and counts a step for each.",
+    "Only": "The member of a set that has one.",
+    "Precedes": "The order of sequences of numbers: the first items that differ decide, else the lengths.",
     "Sorted": "The members of a set of numbers, ascending.",
     "SequencesOf": "Sequences of at most n items.",
     "Sum": "The sum of the values of a function.",
@@ -120,10 +130,10 @@ def camel(name: str) -> str:
 @dataclass(frozen=True)
 class Translators:
     """What the modules of this package need of each other. translate: an expression. define: a function, with the
-    name that it is to have and the arguments that are known."""
+    name that it is to have, the arguments that are known, and the kinds of parameters without an annotation."""
 
     translate: Callable[[Context, ast.expr], Value]
-    define: Callable[[ModuleScope, Any, str, dict[str, Value]], Definition]
+    define: Callable[[ModuleScope, Any, str, dict[str, Value], Mapping[str, Kind]], Definition]
 
 
 class ModuleScope:
@@ -207,7 +217,7 @@ class ModuleScope:
             mark, taken = len(self.definitions), set(self.taken)
             try:
                 parameter = next(iter(signature(prop.fget)))
-                made = self.tables.define(self, prop.fget, camel(name), {parameter: known(self.bound.config)})
+                made = self.tables.define(self, prop.fget, camel(name), {parameter: known(self.bound.config)}, {})
             except (Untranslatable, OSError):
                 del self.definitions[mark:]
                 self.taken = taken

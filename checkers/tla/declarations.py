@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 from reassure.checkers.tla.bodies import Assigns, context_of, value_of_tree
@@ -27,6 +28,7 @@ from reassure.checkers.tla.terms import (
     without_constants,
 )
 from reassure.spec.frontend.introspection import find_source, hints_of
+from reassure.spec.language.declarations import given_to
 from reassure.spec.language.vocabulary import Action, Initial, Property
 
 STATE = atom("state")
@@ -83,9 +85,18 @@ class Declarations:
 
     def action(self, declared: Action) -> None:
         """Defines an action."""
-        self.actions[declared.name] = self._step(declared.name, declared.function, dict(declared.members))
+        self.actions[declared.name] = self._step(
+            declared.name, declared.function, dict(declared.members), guards=declared.guards
+        )
 
-    def _step(self, name: str, function: Any, drawn: dict[str, Callable[..., Any]], initial: bool = False) -> Formula:
+    def _step(
+        self,
+        name: str,
+        function: Any,
+        drawn: dict[str, Callable[..., Any]],
+        initial: bool = False,
+        guards: tuple[Callable[..., Any], ...] = (),
+    ) -> Formula:
         scope, hints = self.scope, hints_of(function)
         definition = scope.name(name)
         probe = Context(scope, function, find_source(function)[1], {})
@@ -106,7 +117,15 @@ class Declarations:
                 domains.append((parameter, local, domain))
                 variables[parameter] = Value(atom(local), plain(hints[parameter]))
         context, tree = context_of(scope, function, variables)
-        body = Assigns(context, primed=not initial).formula(tree)
+        assigns = Assigns(context, primed=not initial)
+        body = assigns.formula(tree)
+        if guards:
+            probe.guards = []
+            for guard in guards:
+                assert isinstance(guard, FunctionType)
+                term = apply(probe, find_source(guard)[0], guard, given_to(guard, variables)).term
+                probe.guards.append(term)
+            body = conjunction([*(part for term in probe.guards for part in assigns.guards(term)), body])
         scope.define(Definition(definition, tuple(local for _, local, _ in domains), body, function.__doc__ or ""))
         return Formula(definition, tuple(domains), types)
 

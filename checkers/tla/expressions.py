@@ -9,8 +9,8 @@ from dataclasses import is_dataclass
 from types import ModuleType
 from typing import Any
 
-from reassure.checkers.tla.calls import set_display, translate_call
-from reassure.checkers.tla.context import Context, Value, known
+from reassure.checkers.tla.calls import apply, declared_property, set_display, translate_call
+from reassure.checkers.tla.context import Context, Value, known, signature
 from reassure.checkers.tla.iteration import set_comprehension
 from reassure.checkers.tla.kinds import (
     INTEGER,
@@ -20,9 +20,12 @@ from reassure.checkers.tla.kinds import (
     field_of,
     is_record,
     item_of,
-    sequences_of,
+    items_of_tuple,
+    place_name,
+    tuple_term,
     value_of,
 )
+from reassure.checkers.tla.order import has_parts, precedes
 from reassure.checkers.tla.terms import (
     FALSE,
     TRUE,
@@ -75,6 +78,9 @@ def _attribute(context: Context, node: ast.Attribute) -> Value:
         if isinstance(found, ModuleType | type) or is_dataclass(found):
             return context.lift(getattr(found, node.attr), node.attr if isinstance(found, ModuleType) else "")
         raise context.refuse(node, f"`{ast.unparse(node)}`")
+    fget = declared_property(base.kind, node.attr)
+    if fget is not None:
+        return apply(context, node, fget, {next(iter(signature(fget))): base})
     if not is_record(base.kind):
         raise context.refuse(node, f"`{ast.unparse(node)}`")
     kind = field_of(base.kind, node.attr)
@@ -161,13 +167,11 @@ def _comparison(context: Context, node: ast.Compare, left: ast.expr, op: ast.cmp
     if isinstance(a.kind, Static) and isinstance(b.kind, Static):
         same = a.static == b.static
         return truth(same == isinstance(op, ast.Eq | ast.Is))
-    x, y = context.whole(a, node), context.whole(b, node)
-    if family(_either(a.kind, b.kind)) is frozenset and not isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
-        if isinstance(op, ast.Gt | ast.GtE):
-            x, y = y, x
-        within = infix(r"\subseteq", x, y)
-        return within if isinstance(op, ast.LtE | ast.GtE) else conjunction((within, infix("#", x, y)))
-    return infix(COMPARISONS[type(op)], x, y)
+    ordered = family(_either(a.kind, b.kind)) in (frozenset, tuple, bool) or has_parts(a.kind)
+    if ordered and not isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
+        strict = isinstance(op, ast.Lt | ast.Gt)
+        return precedes(context, node, *((b, a) if isinstance(op, ast.Gt | ast.GtE) else (a, b)), strict)
+    return infix(COMPARISONS[type(op)], context.whole(a, node), context.whole(b, node))
 
 
 def _membership(context: Context, node: ast.Compare, value: Value, right: ast.expr) -> Term:
@@ -193,7 +197,7 @@ def _tuple(context: Context, node: ast.Tuple) -> Value:
         return known(tuple(i.static for i in items))
     if not items:
         return Value(Term("tuple"), tuple)
-    return Value(Term("tuple", tuple(context.whole(i, node) for i in items)), sequences_of(items[0].kind))
+    return Value(*tuple_term(tuple(context.whole(i, node) for i in items), tuple(i.kind for i in items)))
 
 
 def _subscript(context: Context, node: ast.Subscript) -> Value:
@@ -202,6 +206,10 @@ def _subscript(context: Context, node: ast.Subscript) -> Value:
         return Value(Term("index", (base.term, context.term(node.slice))), value_of(base.kind))
     if family(base.kind) is not tuple:
         raise context.refuse(node, f"`{ast.unparse(node)}`")
+    kinds = items_of_tuple(base.kind)
+    if kinds is not None:
+        index = ast.literal_eval(node.slice)
+        return Value(field(base.term, place_name(index % len(kinds))), kinds[index])
     length = call("Len", base.term)
     if isinstance(node.slice, ast.Slice):
         low = atom("0") if node.slice.lower is None else context.term(node.slice.lower)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reassure.checkers.tla.context import Context, Value
-from reassure.checkers.tla.kinds import Kind, family, item_of, sets_of
+from reassure.checkers.tla.kinds import Kind, family, item_of, sequences_of, sets_of
 from reassure.checkers.tla.terms import (
     FALSE,
     TRUE,
@@ -59,6 +59,33 @@ def domain_of(context: Context, node: ast.expr) -> IterationDomain:
     if family(value.kind) is frozenset:
         return IterationDomain(value.term, item_of(value.kind))
     raise context.refuse(node, f"iteration over `{ast.unparse(node)}`")
+
+
+def whole_sequence(context: Context, node: ast.expr) -> Value | None:
+    """The elements of an iterable that has an order, as a sequence; None of a set."""
+    if isinstance(node, ast.GeneratorExp):
+        if len(node.generators) != 1 or domain_of(context, node.generators[0].iter).sequence is None:
+            return None
+        kept, element, name, kind, _ = selected(context, node)
+        if element == atom(name):
+            return Value(kept, sequences_of(kind))
+        places, place = Term("prefix", (kept,), ("DOMAIN",)), context.fresh("i")
+        context.in_use.discard(place)
+        item = let(name, Term("index", (kept, atom(place))), element)
+        return Value(Term("function", (places, item), (place,)), sequences_of(kind))
+    in_order = isinstance(node, ast.Tuple) or (
+        isinstance(node, ast.Call) and context.translate(node.func).static in (builtins.sorted, builtins.range)
+    )
+    if not in_order and family(context.translate(node).kind) is not tuple:
+        return None
+    domain = domain_of(context, node)
+    assert domain.sequence is not None
+    return Value(domain.sequence, sequences_of(domain.kind))
+
+
+def range_of(context: Context, sequence: Value) -> Value:
+    """The set of the items of a sequence."""
+    return Value(call(context.scope.helper("Range"), sequence.term), sets_of(item_of(sequence.kind)))
 
 
 def set_of(context: Context, node: ast.expr) -> Value:

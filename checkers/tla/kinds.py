@@ -73,6 +73,27 @@ def sequences_of(item: Kind) -> Kind:
     return tuple if item is None else types.GenericAlias(tuple, (item, ...))
 
 
+def items_of_tuple(kind: Kind) -> tuple[Kind, ...] | None:
+    """The kinds of the items of a tuple that is no sequence of ids, enum members or bools; None of another kind."""
+    kinds = tuple(plain(a) for a in typing.get_args(kind)) if family(kind) is tuple else ()
+    if not kinds or Ellipsis in kinds or (len(set(kinds)) == 1 and (kinds[0] is bool or is_a(kinds[0], Id, Enum))):
+        return None
+    return kinds
+
+
+def tuple_term(terms: tuple[Term, ...], kinds: tuple[Kind, ...]) -> tuple[Term, Kind]:
+    """A tuple with its kind: a sequence, or where its items may be of several kinds a record."""
+    kind: Kind = types.GenericAlias(tuple, kinds) if kinds else tuple
+    if items_of_tuple(kind) is None:
+        return Term("tuple", terms), sequences_of(kinds[0] if kinds else None)
+    return Term("record", terms, tuple(map(place_name, range(len(terms))))), kind
+
+
+def place_name(index: int) -> str:
+    """The name of a place of a tuple that is a record."""
+    return f"item{index + 1}"
+
+
 def maps_of(key: Kind, value: Kind) -> Kind:
     """The kind of maps."""
     return typing.cast(Any, Map)[key, value]
@@ -196,9 +217,9 @@ def constant(value: Any) -> tuple[Term, Kind] | None:
         known = [item for item in items if item is not None]
         if len(known) < len(items):
             return None
-        kind = known[0][1] if known else None
         if isinstance(value, tuple):
-            return Term("tuple", tuple(t for t, _ in known)), sequences_of(kind)
+            return tuple_term(tuple(t for t, _ in known), tuple(k for _, k in known))
+        kind = known[0][1] if known else None
         members = tuple(sorted((t for t, _ in known), key=str))
         return Term("set", members), sets_of(kind)
     if isinstance(value, Map):

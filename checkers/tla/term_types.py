@@ -339,6 +339,7 @@ GENERAL = {
     name: [read_type(text, {}) for text in kinds.split(";")]
     for name, kinds in {
         "Holds": "Bool; Bool", "Min": "Set(Int); Int", "Max": "Set(Int); Int", "Abs": "Int; Int", "Range": "a; Set(b)",
+        "Only": "Set(a); a", "Precedes": "Seq(Int); Seq(Int); Bool",
         "Sorted": "Set(Int); Seq(Int)", "SequencesOf": "Set(a); Int; Set(Seq(a))", "Sum": "(a -> Int); Int",
         "Cardinality": "Set(a); Int", "Len": "Seq(a); Int", "Head": "Seq(a); a", "Tail": "Seq(a); Seq(a)",
         "Append": "Seq(a); a; Seq(a)", "SubSeq": "Seq(a); Int; Int; Seq(a)", "SelectSeq": "Seq(a); (a -> Bool); Seq(a)",

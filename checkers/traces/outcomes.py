@@ -21,7 +21,8 @@ from typing import Any, cast
 
 from reassure.checkers.machine.polled_interrupts import patched_code
 from reassure.checkers.request.digest import source
-from reassure.spec.language.vocabulary import Action, GuardRefused, require, some
+from reassure.spec.frontend.introspection import Definition, find_source, methods_named
+from reassure.spec.language.vocabulary import Action, GuardRefused, Initial, require, some
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Params
 
 
@@ -131,9 +132,18 @@ class Watched(BoundModel):
         self._every_action = self._actions
         callers: dict[FunctionType, set[str]] = {}
         for action in bound.model.actions:
-            for function in functions_of(action):
+            for function in functions_of(action, bound.model.config):
                 callers.setdefault(function, set()).add(action.name)
+        self.added: dict[Any, set[str]] = {}
+        """Guards that a variant added, each with the names of its actions."""
+        for action in bound.model.actions:
+            for guard in action.guards:
+                self.added.setdefault(guard, set()).add(action.name)
+        for guard, names in self.added.items():
+            self._read_added(guard, frozenset(names))
         for function, names in callers.items():
+            if function in self.added:
+                continue
             before, definition = len(self.sites), _definition(function)
             if definition is None:
                 self.unread.append(function)
@@ -142,6 +152,24 @@ class Watched(BoundModel):
             if code is not None:
                 self._patches.append((function, code))
             self.reached_by |= dict.fromkeys(self.sites[before:], frozenset(names))
+
+    def _read_added(self, guard: FunctionType, names: frozenset[str]) -> None:
+        """Instruments a guard that is one expression."""
+        tree = find_source(guard)[0]
+        body = (
+            [ast.Return(tree.body)] if isinstance(tree, ast.Lambda) else [s for s in tree.body if not is_docstring(s)]
+        )
+        if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None or guard.__code__.co_freevars:
+            self.unread.append(guard)
+            return
+        before, marked = len(self.sites), _Marked(guard, self.sites)
+        copied = ast.fix_missing_locations(copy.deepcopy(as_definition(tree, [ast.copy_location(body[0], tree)])))
+        marked.visit(copied)
+        returned = copied.body[0]
+        assert isinstance(returned, ast.Return) and returned.value is not None
+        returned.value = marked.conjuncts(returned.value, guard.__name__)
+        self._patches.append((guard, code_of(guard, copied)))
+        self.reached_by |= dict.fromkeys(self.sites[before:], names)
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -194,10 +222,10 @@ class Watched(BoundModel):
                 self._tried.setdefault(outcome, (name, params))
 
 
-def functions_of(action: Action) -> list[FunctionType]:
-    """The function of an action, and what it calls, but for those of the language and of libraries."""
+def functions_of(step: Action | Initial, config: type) -> list[FunctionType]:
+    """The functions of an action or an initial function, and what they call, but for the language and libraries."""
     functions: dict[FunctionType, None] = {}
-    todo: list[Any] = [action]
+    todo: list[Any] = [step.function, *(step.guards if isinstance(step, Action) else ())]
     while todo:
         function = todo.pop()
         if isinstance(function, Action):
@@ -205,7 +233,7 @@ def functions_of(action: Action) -> list[FunctionType]:
         if not isinstance(function, FunctionType) or function in functions or not is_of_a_model(function):
             continue
         functions[function] = None
-        todo += list(_named_in(function))
+        todo += [*_named_in(function), *methods_named(function, _names_in(function), config)]
     return list(functions)
 
 
@@ -217,11 +245,7 @@ def is_of_a_model(function: FunctionType) -> bool:
 
 def _named_in(function: FunctionType) -> Iterator[Any]:
     """The values that a function's code may mean by its global names, and by attributes of modules."""
-    codes, names = [function.__code__], set()
-    while codes:
-        code = codes.pop()
-        names |= set(code.co_names)
-        codes += [c for c in code.co_consts if isinstance(c, CodeType)]
+    names = _names_in(function)
     for name in sorted(names):
         value = function.__globals__.get(name)
         if isinstance(value, ModuleType):
@@ -229,6 +253,16 @@ def _named_in(function: FunctionType) -> Iterator[Any]:
                 yield from (getattr(value, inner, None) for inner in sorted(names))
         else:
             yield value
+
+
+def _names_in(function: FunctionType) -> set[str]:
+    """The names of globals and of attributes in a function's code."""
+    codes, names = [function.__code__], set[str]()
+    while codes:
+        code = codes.pop()
+        names |= set(code.co_names)
+        codes += [c for c in code.co_consts if isinstance(c, CodeType)]
+    return names
 
 
 def _instrumented(function: FunctionType, definition: ast.FunctionDef, sites: list[Site]) -> CodeType | None:
@@ -239,7 +273,8 @@ def _instrumented(function: FunctionType, definition: ast.FunctionDef, sites: li
 
 
 def _definition(function: FunctionType) -> ast.FunctionDef | None:
-    """The text of a function of a module's top level that reads no variable of another one; None for others."""
+    """The text of a function of a module's top level, or of a class there, that reads no variable of another one; None
+    for others."""
     if function.__code__.co_freevars:
         return None
     tree = ast.parse(source(function.__module__) or "")
@@ -247,13 +282,29 @@ def _definition(function: FunctionType) -> ast.FunctionDef | None:
     return next(
         (
             node
-            for node in tree.body
+            for node in definitions_of(tree)
             if isinstance(node, ast.FunctionDef)
             and node.name == function.__name__
             and min([node.lineno, *(d.lineno for d in node.decorator_list)]) == first
         ),
         None,
     )
+
+
+def is_docstring(statement: ast.stmt) -> bool:
+    """Whether a statement is a docstring."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def as_definition(tree: Definition, body: list[ast.stmt]) -> ast.FunctionDef:
+    """A lambda or a function, with another body, as a definition that can be compiled."""
+    name = tree.name if isinstance(tree, ast.FunctionDef) else "condition"
+    return ast.copy_location(ast.FunctionDef(name, tree.args, body, [], None, None), tree)
+
+
+def definitions_of(tree: ast.Module) -> list[ast.stmt]:
+    """The statements of a module, and those of its classes."""
+    return [*tree.body, *(inner for node in tree.body if isinstance(node, ast.ClassDef) for inner in node.body)]
 
 
 def has_conditions(function: FunctionType, kind: str) -> bool:
@@ -276,14 +327,18 @@ class _Marked(ast.NodeTransformer):
         self.generic_visit(node)
         meant = self.function.__globals__.get(node.func.id) if isinstance(node.func, ast.Name) else None
         if meant is require and node.args:
-            from reassure.spec.frontend.statements import conjuncts  # with which the whole front end is imported
-
-            parts = conjuncts(node.args[0])
-            wrapped = [self._wrapped(part, i, "guard", f"require({_text(part)})") for i, part in enumerate(parts)]
-            node.args[0] = ast.BoolOp(ast.And(), wrapped) if len(wrapped) > 1 else wrapped[0]
+            node.args[0] = self.conjuncts(node.args[0], "require")
         elif meant is some and node.args:
             node.args[0] = self._wrapped(node.args[0], 0, "guard", f"some({_text(node.args[0])})", True)
         return node
+
+    def conjuncts(self, test: ast.expr, name: str) -> ast.expr:
+        """The conjuncts of a guard, each of which reports. name: of the function whose text it is in."""
+        from reassure.spec.frontend.statements import conjuncts  # with which the whole front end is imported
+
+        parts = conjuncts(test)
+        wrapped = [self._wrapped(part, i, "guard", f"{name}({_text(part)})") for i, part in enumerate(parts)]
+        return ast.BoolOp(ast.And(), wrapped) if len(wrapped) > 1 else wrapped[0]
 
     def visit_If(self, node: ast.If) -> ast.AST:
         self.generic_visit(node)

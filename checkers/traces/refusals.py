@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
@@ -19,7 +19,8 @@ from reassure.checkers.traces.explain import (
     within_calls,
     within_members,
 )
-from reassure.spec.language.vocabulary import GuardRefused
+from reassure.spec.frontend.introspection import find_source
+from reassure.spec.language.vocabulary import Action, GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel, FailedCall, Params, Step
 
 EXAMPLES = 20
@@ -106,6 +107,9 @@ class ExplainingModel(BoundModel):
         place = _place_of(refused)
         if place is None:
             return
+        if place[0].f_code is Action.__call__.__code__:
+            self._note_added(name, params, refused, place[0].f_locals)
+            return
         frame, line = place
         file = frame.f_code.co_filename
         guard = self._guards.get((name, file, line))
@@ -118,6 +122,22 @@ class ExplainingModel(BoundModel):
             scene = Scene({**frame.f_globals, **frame.f_locals}, frozenset(frame.f_code.co_varnames), self._printed)
             values = explained(partial(_values, called, scene))
             guard.examples.append(RefusedChoice(params, tuple(values)))
+
+    def _note_added(self, name: str, params: Params, refused: GuardRefused, local: Mapping[str, Any]) -> None:
+        """Counts the refusal of a guard that a variant added, and explains the first ones."""
+        condition = local["guard"]
+        tree, file, lines = find_source(condition)
+        key = name, file, tree.lineno
+        if key not in self._guards:
+            text = ast.unparse(tree.body) if isinstance(tree, ast.Lambda) else lines[tree.lineno - 1].strip()
+            self._guards[key] = RefusingGuard(file, tree.lineno, text, str(refused))
+        guard = self._guards[key]
+        guard.count += 1
+        if isinstance(tree, ast.Lambda) and guard.count <= EXAMPLES:
+            given = local["given"]
+            scene = Scene({**condition.__globals__, **given}, frozenset(given), self._printed)
+            called = _GuardCall(ast.Call(ast.Name("require", ast.Load()), [tree.body], []), None)
+            guard.examples.append(RefusedChoice(params, tuple(explained(partial(_values, called, scene)))))
 
 
 COMPREHENSIONS = (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)

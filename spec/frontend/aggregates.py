@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from reassure.spec.frontend.comprehensions import (
-    Item,
     Selection,
     calls,
+    naming,
     select,
     set_comprehension,
     sorted_set,
@@ -23,10 +23,11 @@ from reassure.spec.frontend.evaluation import (
     lower_scalar,
     peek,
     positional,
+    scalar_of,
 )
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.operators import lookup
+from reassure.spec.frontend.operators import has_order, is_less, lookup
 from reassure.spec.frontend.sets_and_sequences import occupied, seq_len, seq_set, seq_sorted, set_of
 from reassure.spec.frontend.symbolic_values import (
     POISON,
@@ -34,8 +35,11 @@ from reassure.spec.frontend.symbolic_values import (
     Empty,
     Loose,
     Poison,
+    Record,
     Scalar,
+    Static,
     Sym,
+    Tuple,
     describe,
 )
 from reassure.spec.language.types import ANY, BoolType, IdType, IntType, SeqType, SetType, unbounded
@@ -172,38 +176,45 @@ def absolute(context: Context, node: ast.Call) -> Sym:
     return Scalar(g.arith("max", value, g.arith("sub", g.num(0), value)))
 
 
-# -- min, max, next -----------------------------------------------------------------------------------------
+# -- min, max ----------------------------------------------------------------------------------------------
 
 
 def minimum(context: Context, node: ast.Call) -> Sym:
-    """`min(set)`, `min(a, b)`, `min(... for x in set)`."""
+    """`min(set)`, `min(a, b)`, `min(... for x in set)`, `min(..., key=rule)`."""
     return _extreme(context, node, "min")
 
 
 def maximum(context: Context, node: ast.Call) -> Sym:
-    """`max(set)`, `max(a, b)`, `max(... for x in set)`."""
+    """`max(set)`, `max(a, b)`, `max(... for x in set)`, `max(..., key=rule)`."""
     return _extreme(context, node, "max")
 
 
 def _extreme(context: Context, node: ast.Call, name: str) -> Sym:
-    arguments = positional(context, node, 1, 8, "default")
+    arguments = positional(context, node, 1, 8, "default", "key")
     default = Default(context, keyword(node, "default"))
+    key = keyword(node, "key")
     if len(arguments) > 1:
-        return _extreme_of_several(context, node, name, default)
+        return _extreme_of_several(context, node, name, default, key)
     (argument,) = arguments
+    if key is not None:
+        return _extreme_by_key(context, node, name, key, default)
     g = context.graph
+    checkpoint = context.checkpoint()
     if isinstance(argument, ast.GeneratorExp):
-        checkpoint = context.checkpoint()
         selection = select(context, argument, then=default.evaluate)
         if selection is None or not (selection.identity and isinstance(selection.item, IdType)):
             context.rollback(checkpoint)
-            elements = unroll(context, argument, argument.elt, then=default.evaluate)
-            return _extreme_of_elements(context, node, name, elements, default)
+            return _extreme_of_elements(context, node, name, default)
         mask = subset_of(context, selection)
+    elif isinstance(argument, ast.Call) and any(calls(context, argument, one) for one in (sorted, range)):
+        return _extreme_of_elements(context, node, name, default)
     else:
         source = lower_operand(context, argument)
         if isinstance(source, Poison):
             return source
+        if isinstance(source, Bag | Loose | Tuple) or (isinstance(source, Scalar) and isinstance(source.type, SeqType)):
+            context.rollback(checkpoint)
+            return _extreme_of_elements(context, node, name, default)
         if not isinstance(source, Scalar) or not isinstance(source.type, SetType):
             raise context.refuse(node, f"{name}() of {describe(source)}", "a set of ids, or several ints")
         default.evaluate()
@@ -217,18 +228,44 @@ def _extreme(context: Context, node: ast.Call, name: str) -> Sym:
     return _or_default(context, node, exists, Scalar(extreme), default)
 
 
-def _extreme_of_several(context: Context, node: ast.Call, name: str, default: Default) -> Sym:
+def _elements_of(argument: ast.expr) -> ast.GeneratorExp:
+    """The comprehension that goes through an iterable."""
+    if isinstance(argument, ast.GeneratorExp):
+        return argument
+    loop = ast.comprehension(ast.Name(ELEMENT, ast.Store()), argument, [], 0)
+    made = ast.GeneratorExp(ast.Name(ELEMENT, ast.Load()), [loop])
+    for node in (made, made.elt, loop.target):
+        ast.copy_location(node, argument)
+    return made
+
+
+ELEMENT = "an element"
+"""The name of a variable that no text has."""
+
+
+def _extreme_of_several(context: Context, node: ast.Call, name: str, default: Default, key: ast.expr | None) -> Sym:
     if default.node is not None:
         raise context.refuse(node, f"`{ast.unparse(node)}`", "a default is for one set")
-    first, *others = node.args
-    best = lower_scalar(context, first, IntType, IdType)
+    values = [lower_present(context, argument) for argument in node.args]
+    if any(isinstance(value, Poison) for value in values):
+        raise Refused
+    g = context.graph
+    if key is not None:
+        keyed = [(g.true, value, _key_of(context, key, value)) for value in values]
+        return _first_best(context, node, name, keyed, default)
+    if any(isinstance(value, Tuple | Record) for value in values):
+        return _first_best(context, node, name, [(g.true, value, value) for value in values], default)
+    best, *others = (scalar_of(context, a, v, IntType, IdType) for a, v in zip(node.args, values, strict=True))
     for other in others:
-        best = _better(context, node, name, best, lower_scalar(context, other, IntType, IdType))
+        best = _better(context, node, name, best, other)
     return Scalar(best)
 
 
-def _extreme_of_elements(context: Context, node: ast.Call, name: str, elements: list[Item], default: Default) -> Sym:
-    g = context.graph
+def _extreme_of_elements(context: Context, node: ast.Call, name: str, default: Default) -> Sym:
+    g, generator = context.graph, _elements_of(node.args[0])
+    elements = unroll(context, generator, generator.elt, then=default.evaluate)
+    if any(isinstance(value, Tuple | Record) for _, value in elements):
+        return _first_best(context, node, name, [(c, value, value) for c, value in elements], default)
     exists, best = g.false, None
     for condition, value in elements:
         if not isinstance(value, Scalar) or not isinstance(value.type, IntType | IdType):
@@ -262,6 +299,75 @@ def _or_default(context: Context, node: ast.Call, exists: Node, value: Sym, defa
         raise context.refuse(node, f"`{ast.unparse(node)}` of nothing", "it always raises; give it a default")
     context.check("error", node, exists)
     return value
+
+
+# -- by a key -------------------------------------------------------------------------------------------------
+
+
+def _extreme_by_key(context: Context, node: ast.Call, name: str, key: ast.expr, default: Default) -> Sym:
+    """The first element whose key is best; of a set only where two elements never have the same key."""
+    generator = _elements_of(node.args[0])
+
+    def pair(value: Sym) -> Sym:
+        return value if isinstance(value, Poison) else Static((value, _key_of(context, key, value)))
+
+    def pairs(ordered: bool) -> list[tuple[Node, Sym, Sym]]:
+        elements = unroll(context, generator, generator.elt, ordered, then=default.evaluate, changed=pair)
+        return [(c, *pair.value) for c, pair in elements if isinstance(pair, Static)]
+
+    checkpoint = context.checkpoint()
+    elements = pairs(False)
+    if not all(_shows(found, value) for _, value, found in elements):
+        context.rollback(checkpoint)
+        elements = pairs(True)
+    return _first_best(context, node, name, elements, default)
+
+
+def _key_of(context: Context, key: ast.expr, value: Sym) -> Sym:
+    """The value of a key, a lambda or a function, of an element."""
+    body: ast.expr
+    if isinstance(key, ast.Lambda):
+        names = [*key.args.posonlyargs, *key.args.args]
+        if len(names) != 1 or key.args.vararg or key.args.kwarg or key.args.kwonlyargs:
+            raise context.refuse(key, "this key", "a function of one element")
+        variable, body = names[0].arg, key.body
+    else:
+        variable = ELEMENT
+        body = ast.copy_location(ast.Call(key, [ast.copy_location(ast.Name(ELEMENT, ast.Load()), key)], []), key)
+    with naming(context, ast.Name(variable, ast.Store()), value):
+        return lower_present(context, body)
+
+
+def _shows(key: Sym, value: Sym) -> bool:
+    """Whether elements with equal keys are equal: the element is a part of its key."""
+    if isinstance(key, Tuple):
+        return any(_shows(item, value) for item in key.items)
+    return key is value or (isinstance(key, Scalar) and isinstance(value, Scalar) and key.node is value.node)
+
+
+def _first_best(
+    context: Context, node: ast.Call, name: str, elements: list[tuple[Node, Sym, Sym]], default: Default
+) -> Sym:
+    """The first of the elements whose key is best. elements: the condition of each, its value and its key."""
+    g, choose = context.graph, context.symbols.choose
+    exists = g.false
+    best: Sym = POISON
+    best_key: Sym = POISON
+    for condition, value, key in elements:
+        if not has_order(key):
+            what = f"{name}() of {describe(key)}"
+            raise context.refuse(node, what, "ints, bools, ids, tuples of these, or records with `order=True`")
+        taken = condition
+        if exists is not g.false:
+            pair = (best_key, key) if name == "max" else (key, best_key)
+            taken = g.and_(condition, g.or_(g.not_(exists), is_less(context, node, *pair, True)))
+        best = value if exists is g.false else choose(taken, value, best)
+        best_key = key if exists is g.false else choose(taken, key, best_key)
+        exists = g.or_(exists, condition)
+    return _or_default(context, node, exists, best, default)
+
+
+# -- next -------------------------------------------------------------------------------------------------
 
 
 def first_of(context: Context, node: ast.Call) -> Sym:

@@ -27,7 +27,18 @@ from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Check
 from reassure.spec.frontend.sets_and_sequences import occupied, seq_len, seq_set, set_of, unpack_slot
-from reassure.spec.frontend.symbolic_values import POISON, Bag, Empty, Loose, Poison, Scalar, Static, Sym, describe
+from reassure.spec.frontend.symbolic_values import (
+    POISON,
+    Bag,
+    Empty,
+    Loose,
+    Poison,
+    Scalar,
+    Static,
+    Sym,
+    Tuple,
+    describe,
+)
 from reassure.spec.language.types import IdType, IntType, SeqType, SetType, Type, unbounded
 
 Item = tuple[Node, Sym]
@@ -65,6 +76,8 @@ def members_of(context: Context, node: ast.expr, ordered: bool) -> tuple[list[It
         raise context.refuse(node, *of_any_number(source.type.item))
     if isinstance(source, Scalar) and isinstance(source.type, SeqType):
         return _sequence_items(g, source.node, source.type), True
+    if isinstance(source, Tuple):
+        return [(g.true, item) for item in source.items], True
     if ordered:
         raise context.refuse(node, *NO_ORDER)
     if isinstance(source, Scalar) and isinstance(source.type, SetType):
@@ -131,7 +144,8 @@ def _range(context: Context, node: ast.Call) -> list[Item]:
     g = context.graph
     bounds = [lower_scalar(context, a, IntType) for a in positional(context, node, 1, 2)]
     if any(b.op != "const" for b in bounds):
-        raise context.refuse(node, "a range whose bounds are not constants", "use constants or the configuration")
+        remedy = "use constants or the configuration, and a filter: `for i in range(4) if i < n`"
+        raise context.refuse(node, "a range whose bounds are not constants", remedy)
     numbers = range(*(b.data for b in bounds))
     if len(numbers) > LONGEST_RANGE:
         raise context.refuse(node, f"a range of {len(numbers)} numbers", f"at most {LONGEST_RANGE}")
@@ -220,6 +234,8 @@ class Loop:
     """Whether an element is a key and a value, of any two kinds."""
     one_by_one: bool = False
     """Whether what one element makes sure of holds for the next."""
+    changed: Callable[[Sym], Sym] | None = None
+    """What is evaluated of each element at once, in its place."""
     ends: Ends | None = None
     live: Node | None = None
     """One by one: the condition under which no element before has ended it."""
@@ -236,12 +252,14 @@ def unroll(
     pairs: bool = False,
     ends: Ends | None = None,
     then: Callable[[], None] | None = None,
+    changed: Callable[[Sym], Sym] | None = None,
 ) -> list[Item]:
     """All elements of a comprehension with the conditions under which they are there.
 
-    then: what is evaluated once the first iterable has been. Where the order of a set would show, this is refused.
+    then: what is evaluated once the first iterable has been. changed: of each element, what takes its place. Where the
+    order of a set would show, this is refused.
     """
-    loop = Loop(element, ordered, pairs)
+    loop = Loop(element, ordered, pairs, changed=changed)
     checkpoint = context.checkpoint()
     elements = _unrolled(context, node.generators, loop, then)
     if not any(turn.checks for turn in loop.turns):
@@ -249,7 +267,7 @@ def unroll(
     if loop.in_order:
         # Something may fail, so that it matters what is evaluated before: once more, one element after the other.
         context.rollback(checkpoint)
-        one_by_one = Loop(element, ordered, pairs, True, ends, context.graph.true)
+        one_by_one = Loop(element, ordered, pairs, True, changed, ends, context.graph.true)
         return _unrolled(context, node.generators, one_by_one, then)
     require_hidden_order(context, node, loop.turns, ends)
     return elements
@@ -301,6 +319,8 @@ def _element(context: Context, loop: Loop) -> Sym:
     if loop.pairs and isinstance(element, ast.Tuple):
         return Static(tuple(lower(context, e) for e in element.elts))
     value = lower(context, element)
+    if loop.changed is not None:
+        value = loop.changed(value)
     if loop.ends is not None and loop.live is not None:
         g = context.graph
         loop.live = g.and_(loop.live, g.not_(g.and_(context.path, loop.ends(value))))

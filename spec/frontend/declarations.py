@@ -23,6 +23,7 @@ from reassure.spec.frontend.introspection import find_source, hints_of, signatur
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, Parameter, substitute
 from reassure.spec.frontend.sets_and_sequences import occupied, unpack_slot
+from reassure.spec.frontend.statements import added_guard
 from reassure.spec.frontend.symbolic_values import (
     Bag,
     Loose,
@@ -41,6 +42,7 @@ from reassure.spec.frontend.symbolic_values import (
     slot_type,
 )
 from reassure.spec.frontend.symbols import excess
+from reassure.spec.language.declarations import given_to
 from reassure.spec.language.types import BoolType, EnumType, IdType, RecordType, SetType, Type
 from reassure.spec.language.vocabulary import Action, Initial, LanguageError, Property, Terminal
 
@@ -49,7 +51,7 @@ from reassure.spec.language.vocabulary import Action, Initial, LanguageError, Pr
 
 def lower_action(scope: ModelScope, action: Action) -> LoweredAction:
     """An action as a step from any state."""
-    return _lower_step(scope, action.name, action.function, dict(action.members), [scope.state])
+    return _lower_step(scope, action.name, action.function, dict(action.members), [scope.state], action.guards)
 
 
 def lower_initial(scope: ModelScope, initial: Initial) -> LoweredAction:
@@ -63,8 +65,10 @@ def _lower_step(
     function: Callable[..., Any],
     members: dict[str, Callable[..., Any]],
     before: list[Sym],
+    guards: tuple[Callable[..., Any], ...] = (),
 ) -> LoweredAction:
-    """members: what parameters are drawn from, by name. before: the state that the function takes, if it does."""
+    """members: what parameters are drawn from, by name. before: the state that the function takes, if it does. guards:
+    conditions that are evaluated before the function."""
     assert isinstance(function, FunctionType)
     context = Context(scope, name)
     g, symbols, state_type = scope.graph, scope.symbols, scope.type
@@ -85,7 +89,11 @@ def _lower_step(
     parameters = [dataclasses.replace(p, drawn=_drawn_or_any(g, drawable, p.drawn)) for p in parameters]
     context.within_step = True
     context.assured = g.and_(*(_has_value(context, p) for p in parameters))
-    after = lower_function(context, function, _arguments(scope, function, before, values))
+    arguments = _arguments(scope, function, before, values)
+    for guard in guards:
+        assert isinstance(guard, FunctionType)
+        added_guard(context, guard, given_to(guard, arguments))
+    after = lower_function(context, function, arguments)
     refused = LoweredAction(name, tuple(parameters), (), (), ())
     if scope.refusals:
         return refused

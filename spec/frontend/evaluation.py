@@ -114,7 +114,11 @@ def lower_condition(context: Context, node: ast.expr) -> Node:
 
 def lower_scalar(context: Context, node: ast.expr, *kinds: type[Type]) -> Node:
     """The node of a scalar expression of one of the given types."""
-    value = lower_present(context, node)
+    return scalar_of(context, node, lower_present(context, node), *kinds)
+
+
+def scalar_of(context: Context, node: ast.expr, value: Sym, *kinds: type[Type]) -> Node:
+    """The node of a value of an expression, which is to be of one of the given types."""
     if isinstance(value, Poison):
         raise Refused
     if isinstance(value, Scalar) and isinstance(value.type, kinds):
@@ -141,7 +145,7 @@ TYPE_NAMES: dict[type[Type], str] = {
 UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
     ast.Lambda: ("a lambda", "write a function of the module"),
     ast.NamedExpr: ("`:=`", "assign in a statement of its own"),
-    ast.JoinedStr: ("an f-string", "a model has no text"),
+    ast.JoinedStr: ("an f-string", "a model has no text: a name is an id or an enum member"),
     ast.Dict: ("a dict", "use `Map({k: v for k in every(Sort, c)})`"),
     ast.DictComp: ("a dict comprehension", "wrap it: `Map({k: v for k in every(Sort, c)})`"),
     ast.Set: ("a mutable set", "write `frozenset({...})`"),

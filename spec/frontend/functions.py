@@ -1,5 +1,7 @@
 """Functions of the model: the value of a call is that of the function's body on the arguments.
 
+A method or a property of a record, an id or an enum member is a function whose first argument is the value.
+
 Also here: constants, names and attributes.
 """
 
@@ -9,6 +11,8 @@ import ast
 import builtins
 import difflib
 import inspect
+from enum import Enum
+from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -18,18 +22,59 @@ from reassure.spec.frontend.introspection import Refused, hints_of, signature_of
 from reassure.spec.frontend.statements import lower_body
 from reassure.spec.frontend.symbolic_values import POISON, Mismatch, Poison, Record, Scalar, Static, Sym, describe
 from reassure.spec.language.annotations import AnyNumber, resolve
-from reassure.spec.language.types import IntType
+from reassure.spec.language.types import EnumType, IdType, IntType
+from reassure.spec.language.values import Id
 from reassure.spec.language.vocabulary import Action
 
 
 def function_call(context: Context, node: ast.Call, function: FunctionType) -> Sym:
     """A call of a function of the model."""
-    if any(frame.function is function for frame in context.frames):
-        raise context.refuse(node, f"`{function.__name__}` calls itself", "recursion is not in the language")
     parameters = signature_of(function).parameters
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
         raise context.refuse(node, f"`*args` or `**kwargs` of `{function.__name__}`", "name every parameter")
+    _refuse_recursion(context, node, function)
     arguments = by_parameter(context, node, function, f"{function.__name__} takes ({', '.join(parameters)})")
+    return _called(context, node, function, arguments)
+
+
+def method_call(context: Context, node: ast.Call, target: ast.Attribute, base: Sym) -> Sym | None:
+    """A call of a method that the class of a value declares; None if it declares none of that name."""
+    method = _declared(base, target.attr)
+    if isinstance(method, staticmethod) and isinstance(method.__func__, FunctionType):
+        return function_call(context, node, method.__func__)
+    if not isinstance(method, FunctionType):
+        return None
+    return function_call(context, with_first_argument(node, target.value), method)
+
+
+def with_first_argument(node: ast.Call, first: ast.expr) -> ast.Call:
+    """A call with one more argument, before the others."""
+    return ast.copy_location(ast.Call(node.func, [first, *node.args], node.keywords), node)
+
+
+def _declared(base: Sym, name: str) -> Any:
+    """What the class of a record, an id or an enum member declares by a name; None if that is Python's own."""
+    cls: type | None = base.cls if isinstance(base, Record) else None
+    if isinstance(base, Scalar) and isinstance(base.type, IdType | EnumType):
+        cls = base.type.sort
+    if cls is None or name.startswith("__"):
+        return None
+    for owner in cls.__mro__:
+        if name in vars(owner):
+            return None if owner in (Id, Enum, int, object) else vars(owner)[name]
+    return None
+
+
+def _refuse_recursion(context: Context, node: ast.expr, function: FunctionType) -> None:
+    if any(frame.function is function for frame in context.frames):
+        raise context.refuse(
+            node,
+            f"`{function.__name__}` calls itself",
+            "recursion is not in the language: write a comprehension, or the cases out",
+        )
+
+
+def _called(context: Context, node: ast.expr, function: FunctionType, arguments: dict[str, Sym]) -> Sym:
     try:
         return lower_function(context, function, arguments)
     except OSError as error:
@@ -71,9 +116,10 @@ def name(context: Context, node: ast.Name) -> Sym:
     frame = context.frame
     if node.id in frame.variables:
         return frame.variables[node.id]
-    if node.id in frame.function.__code__.co_varnames:
+    code = frame.function.__code__
+    if node.id in (*code.co_varnames, *code.co_cellvars):
         raise context.refuse(node, f"`{node.id}` may be unbound here", "give it a value on every path")
-    cells = dict(zip(frame.function.__code__.co_freevars, frame.function.__closure__ or (), strict=False))
+    cells = dict(zip(code.co_freevars, frame.function.__closure__ or (), strict=False))
     if node.id in cells:
         return context.symbols.lift(cells[node.id].cell_contents)
     if node.id in frame.function.__globals__:
@@ -88,12 +134,20 @@ def attribute(context: Context, node: ast.Attribute) -> Sym:
     base = lower_present(context, node.value)
     if isinstance(base, Poison):
         return base
+    if isinstance(base, Record) and node.attr in base.fields:
+        return base.fields[node.attr]
+    declared = _declared(base, node.attr)
+    if isinstance(declared, property) and isinstance(declared.fget, FunctionType):
+        _refuse_recursion(context, node, declared.fget)
+        return _called(context, node, declared.fget, {next(iter(signature_of(declared.fget).parameters)): base})
+    if isinstance(declared, FunctionType):
+        raise context.refuse(node, f"the method `.{node.attr}` as a value", f"call it: `{ast.unparse(node)}(...)`")
+    if isinstance(declared, cached_property):
+        raise context.refuse(node, f"`.{node.attr}`, a cached_property", "write `@property`: a record is its fields")
     if isinstance(base, Record):
-        if node.attr in base.fields:
-            return base.fields[node.attr]
         fields = f"{base.cls.__name__} has the fields {', '.join(base.fields)}"
         near = difflib.get_close_matches(node.attr, base.fields, n=1)
-        remedy = f"did you mean `.{near[0]}`? {fields}" if near else f"{fields}; instead of a method write a function"
+        remedy = f"did you mean `.{near[0]}`? {fields}" if near else fields
         raise context.refuse(node, f"`.{node.attr}` is not a field", remedy)
     if isinstance(base, Static):
         if base.value is context.config or isinstance(base.value, ModuleType | type):

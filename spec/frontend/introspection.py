@@ -1,5 +1,7 @@
 """The signature, the annotations and the source of functions, which lowering asks for again and again.
 
+Also here: the methods that a name of an attribute may mean.
+
 Also here: refusals: a construct outside the language, its place, and what to write instead.
 """
 
@@ -7,8 +9,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -79,6 +82,65 @@ def _find_lambda(function: FunctionType, tree: ast.Module, path: str) -> ast.Lam
     if not candidates:
         raise OSError(f"a lambda of {path}:{function.__code__.co_firstlineno} was not found")
     return max(candidates, key=lambda n: (n.lineno, n.col_offset))
+
+
+def methods_named(function: FunctionType, names: Container[str], config: type) -> list[FunctionType]:
+    """The methods and properties that a function's text may mean by these names of attributes.
+
+    They are those of all classes in its module, and in the modules that its classes and functions come from: which
+    class a value is of is not known here. config: the configuration, whose properties are constants.
+    """
+    methods = _methods_of(_Namespace(function.__globals__))
+    return [m for name, owner, m in methods if name in names and not issubclass(config, owner)]
+
+
+class _Namespace:
+    """The names of a module; equal to another one of the same module."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self.names = names
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Namespace) and self.names is other.names
+
+    def __hash__(self) -> int:
+        return id(self.names)
+
+
+@lru_cache(REMEMBERED)
+def _methods_of(namespace: _Namespace) -> list[tuple[str, type, FunctionType]]:
+    """The methods and properties of the classes that a module can mention: the name, the class, the function."""
+    methods: dict[tuple[str, type], FunctionType] = {}
+    seen: set[int] = set()
+    pending: list[Mapping[str, Any]] = [namespace.names]
+    while pending:
+        names = pending.pop()
+        if id(names) in seen:
+            continue
+        seen.add(id(names))
+        for value in list(names.values()):
+            value = getattr(value, "function", value) if hasattr(type(value), "__dataclass_fields__") else value
+            if isinstance(value, FunctionType) and _is_text_of_a_model(value):
+                pending.append(value.__globals__)
+            elif isinstance(value, type) and _is_text_of_a_model(value):
+                pending.append(vars(sys.modules[value.__module__]))
+                for name, member in vars(value).items():
+                    found = getattr(member, "fget", None) or getattr(member, "__func__", member)
+                    if isinstance(found, FunctionType) and not name.startswith("_"):
+                        methods[name, value] = found
+    return [(name, owner, method) for (name, owner), method in methods.items()]
+
+
+_LANGUAGE = ("reassure.spec.language", "reassure.spec.semantics", "reassure.spec.frontend")
+"""Packages whose functions and classes are the language and no part of a model."""
+
+
+def _is_text_of_a_model(value: FunctionType | type) -> bool:
+    """Whether a function or a class is text of a model, and not of the language or a library."""
+    module = sys.modules.get(value.__module__)
+    file = getattr(module, "__file__", None) or ""
+    library = value.__module__.split(".")[0] in sys.stdlib_module_names or "site-packages" in file
+    return module is not None and not library and not value.__module__.startswith(_LANGUAGE)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Container, Mapping
 from dataclasses import is_dataclass
 from functools import partial
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 from reassure.spec.frontend import aggregates, sorts_and_maps, statements
@@ -31,9 +31,9 @@ from reassure.spec.frontend.declarations import (
     lower_terminal,
     refuse_unwatched,
 )
-from reassure.spec.frontend.evaluation import lower, peek
-from reassure.spec.frontend.functions import attribute, constant, function_call, name
-from reassure.spec.frontend.introspection import Definition, Refusal, Refused, SubsetError
+from reassure.spec.frontend.evaluation import UNSUPPORTED, lower, lower_present, peek
+from reassure.spec.frontend.functions import attribute, constant, function_call, method_call, name, with_first_argument
+from reassure.spec.frontend.introspection import Definition, Refusal, Refused, SubsetError, find_source
 from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, LoweredModel, ToldApart
 from reassure.spec.frontend.operators import (
     binary_op,
@@ -60,7 +60,7 @@ from reassure.spec.frontend.symbolic_values import (
 )
 from reassure.spec.language import values
 from reassure.spec.language.annotations import AnyNumber
-from reassure.spec.language.vocabulary import Action, Property, refuse, replace, require, some
+from reassure.spec.language.vocabulary import Action, Initial, Model, Property, refuse, replace, require, some
 from reassure.spec.semantics.interpreter import BoundModel
 
 
@@ -83,6 +83,9 @@ def call(context: Context, node: ast.Call) -> Sym:
         return lower_call(context, node)
     if isinstance(target, Action | Property):
         target = target.function
+    of_object = isinstance(target, MethodType) and isinstance(target.__func__, FunctionType)
+    if of_object and isinstance(node.func, ast.Attribute):  # a method of the configuration, or of a class
+        node, target = with_first_argument(node, node.func.value), target.__func__
     if isinstance(target, FunctionType) and target.__module__.split(".")[0] not in sys.stdlib_module_names:
         return function_call(context, node, target)
     if isinstance(target, type) and is_dataclass(target):
@@ -90,7 +93,8 @@ def call(context: Context, node: ast.Call) -> Sym:
     if isinstance(target, type) and issubclass(target, values.Id):
         return sorts_and_maps.id_of(context, node, target)
     name = getattr(target, "__name__", type(target).__name__)
-    raise context.refuse(node, f"a call of `{name}`", f"call functions of the model, or {OFFERED}")
+    remedy = IN_PLACE_OF.get(name, f"call functions of the model, or {OFFERED}")
+    raise context.refuse(node, f"a call of `{name}`", remedy)
 
 
 def _known_call(target: Any) -> Callable[[Context, ast.Call], Sym] | None:
@@ -104,7 +108,12 @@ def _known_call(target: Any) -> Callable[[Context, ast.Call], Sym] | None:
 def _method(context: Context, node: ast.Call, function: ast.Attribute, base: Sym) -> Sym:
     if isinstance(base, MapOf) and function.attr == "put" and len(node.args) == 2 and not node.keywords:
         return sorts_and_maps.put(context, node, function.value)
-    remedy = METHODS.get(function.attr, "write a function; the only method is `map.put(key, value)`")
+    if isinstance(base, Option):
+        lower_present(context, function.value)  # it refuses what may be None
+    lowered = method_call(context, node, function, base)
+    if lowered is not None:
+        return lowered
+    remedy = METHODS.get(function.attr, "write a function, or a method of its class")
     raise context.refuse(node, f"a method `.{function.attr}` of {describe(base)}", remedy)
 
 
@@ -129,6 +138,26 @@ CALLS: dict[Any, Callable[[Context, ast.Call], Sym]] = {
 }
 """The functions of the language and the built-in ones, each with the function that lowers its calls."""
 OFFERED = "any, all, sum, len, min, max, next, sorted, tuple, frozenset, abs, replace, every, fill, Map"
+IN_PLACE_OF: dict[str, str] = {
+    "enumerate": "write `... for i in range(4) if i < len(seq)`, with `seq[i]` for the item",
+    "zip": "write `... for i in range(4) if i < len(a)`, with `a[i]` and `b[i]`",
+    "combinations": "write `... for x in s for y in s if x < y`",
+    "product": "write `... for x in s for y in t`",
+    "permutations": "write `... for x in s for y in s if x != y`",
+    "reversed": "write `max` for `min`, or `seq[len(seq) - 1 - i] for i in range(4) if i < len(seq)`",
+    "int": "an id has no number: write `sum(1 for x in every(Sort, c) if x < id)`",
+    "bool": "write a comparison, as `n != 0`",
+    "map": "write a comprehension",
+    "filter": "write a comprehension",
+    "reduce": "write sum, min, max, any or all over a comprehension",
+    "list": "write `tuple(...)`, or `frozenset(...)`",
+    "set": "write `frozenset(...)`",
+    "dict": "write `Map({k: v for k in every(Sort, c)})`",
+    "range": "write a comprehension over it",
+    "sorted": "write `tuple(sorted(...))`, or a comprehension over it",
+    "print": "a model has no output: call functions of the model alone",
+}
+"""Functions of Python, with what to write instead."""
 METHODS: dict[str, str] = {
     "union": "write `a | b`",
     "intersection": "write `a & b`",
@@ -138,6 +167,13 @@ METHODS: dict[str, str] = {
     "isdisjoint": "write `a & b == frozenset()`",
     "index": "write a comprehension",
     "add": "sets do not change: write `s | {x}`",
+    "items": "write `... for k in every(Sort, c)`, with `m[k]` for the value",
+    "values": "write `m[k] for k in every(Sort, c)`",
+    "keys": "write `every(Sort, c)`",
+    "get": "write `m[k]`: a map has a value for each key",
+    "count": "write `sum(1 for x in seq if x == y)`",
+    "extend": "tuples do not change: write `a + b`",
+    "remove": "write `s - {x}`, or `tuple(y for y in seq if y != x)`",
     "append": "tuples do not change: write `t + (x,)`",
 }
 """Methods of Python's sets and tuples, with what to write instead."""
@@ -257,6 +293,34 @@ def check(bound: BoundModel) -> list[Refusal]:
     except SubsetError as error:
         return error.refusals
     return []
+
+
+def statements_refused(model: Model) -> list[Refusal]:
+    """The statements and expressions of a model that are refused whatever its types are."""
+    from reassure.spec.language.variants import functions_of_step, reached_from
+
+    refusals: dict[Refusal, None] = {}
+    steps: list[Action | Initial] = [*model.initials, *model.actions]
+    functions = [f for step in steps for f in functions_of_step(step)]
+    functions += [d.function for d in (*model.properties, *model.terminals) if isinstance(d.function, FunctionType)]
+    for function in dict.fromkeys(g for f in functions for g in reached_from(f, {})):
+        try:
+            tree, file, lines = find_source(function)
+        except OSError:
+            continue
+        for node in ast.walk(ast.Module([tree] if isinstance(tree, ast.FunctionDef) else [], [])):
+            known = statements.UNSUPPORTED if isinstance(node, ast.stmt) else EXPRESSIONS_REFUSED
+            if node is not tree and type(node) in known:
+                line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+                refusals[Refusal(file, line, column, *known[type(node)], lines[line - 1].rstrip())] = None
+    return sorted(refusals, key=lambda r: (r.file, r.line, r.column))
+
+
+EXPRESSIONS_REFUSED = {
+    kind: UNSUPPORTED[kind]
+    for kind in (ast.NamedExpr, ast.JoinedStr, ast.ListComp, ast.Await, ast.Yield, ast.YieldFrom)
+}
+"""Expressions that are refused wherever they stand."""
 
 
 def _terminal_formulas(scope: ModelScope) -> tuple[Formula, ...]:

@@ -2,6 +2,9 @@
 
 Also here: comparisons: `is None`, `==`, `in`, `<` and their negations, also in chains.
 
+Also here: the order of two values: of numbers, bools, ids, sets, tuples item by item, and records of a class with
+`order=True`. A tuple is compared as Python does: where the first items differ they decide, else the rest does.
+
 Also here: tuple displays, items and slices of sequences, and `map[key]`.
 """
 
@@ -45,11 +48,12 @@ from reassure.spec.frontend.symbolic_values import (
     Scalar,
     Static,
     Sym,
+    Tuple,
     comparable,
     describe,
     interval,
 )
-from reassure.spec.language.types import IdType, IntType, SeqType, SetType, unbounded
+from reassure.spec.language.types import BoolType, IdType, IntType, SeqType, SetType, unbounded
 
 
 def bool_op(context: Context, node: ast.BoolOp) -> Sym:
@@ -111,6 +115,9 @@ def binary_op(context: Context, node: ast.BinOp) -> Sym:
         if combined is not None:
             return Scalar(combined)
     sign = SIGNS.get(type(op), type(op).__name__)
+    if any(isinstance(x, Scalar) and isinstance(x.type, IdType) for x in (a, b)):
+        remedy = "ids are not calculated: write `min(x for x in every(Sort, c) if x > id)`, or take a parameter"
+        raise context.refuse(node, f"{describe(a)} {sign} {describe(b)}", remedy)
     remedy = "`| & - ^` are for sets of one sort, `+ - * // %` for ints, `+` for tuples"
     raise context.refuse(node, f"{describe(a)} {sign} {describe(b)}", remedy)
 
@@ -238,7 +245,10 @@ def _comparison(context: Context, node: ast.Compare, left: ast.expr, op: ast.cmp
             raise Refused
         same = _same(context, a, b)
         return same if isinstance(op, ast.Eq) else g.not_(same)
-    return _order(context, node, lower_operand(context, left), op, lower_operand(context, right))
+    a, b = lower_operand(context, left), lower_operand(context, right)
+    if isinstance(op, ast.Gt | ast.GtE):
+        a, b = b, a
+    return is_less(context, node, a, b, isinstance(op, ast.Lt | ast.Gt))
 
 
 def _is_none(context: Context, node: ast.Compare, left: ast.expr, right: ast.expr) -> Node:
@@ -262,14 +272,23 @@ def _same(context: Context, a: Sym, b: Sym) -> Node:
     return context.symbols.equal(a, b)
 
 
-def _order(context: Context, node: ast.Compare, a: Sym, op: ast.cmpop, b: Sym) -> Node:
-    """`<`, `<=`, `>` or `>=` of ints, of ids, or of sets."""
+ORDERED = "`<` compares ints, bools, ids of one sort, sets of one sort, and tuples of these"
+"""The remedy where two values have no order."""
+
+
+def is_less(context: Context, node: ast.AST, a: Sym, b: Sym, strict: bool) -> Node:
+    """Whether `a < b`, or `a <= b` if it is not strict; refused, at a node, for what has no order."""
     g = context.graph
-    if isinstance(op, ast.Gt | ast.GtE):
-        a, b = b, a
-    strict = isinstance(op, ast.Lt | ast.Gt)
     if isinstance(a, Poison) or isinstance(b, Poison):
         raise Refused
+    if isinstance(a, Record) and isinstance(b, Record) and a.cls is b.cls:
+        if not a.cls.__dataclass_params__.order:  # type: ignore[attr-defined]
+            remedy = "write `@dataclass(frozen=True, order=True)` above it, or compare tuples of its fields"
+            raise context.refuse(node, f"an order of {a.cls.__name__}, a class that declares none", remedy)
+        return _by_items(context, node, list(a.fields.values()), list(b.fields.values()), strict)
+    items = items_of(a), items_of(b)
+    if items[0] is not None and items[1] is not None:
+        return _by_items(context, node, items[0], items[1], strict)
     if isinstance(a, Empty) and isinstance(b, Empty):
         return g.truth(not strict)
     a = empty_like(g, b, a.sequence) if isinstance(a, Empty) else a
@@ -278,14 +297,65 @@ def _order(context: Context, node: ast.Compare, a: Sym, op: ast.cmpop, b: Sym) -
         x, y = a.node, b.node
         if isinstance(a.type, IntType) and isinstance(b.type, IntType):
             return g.lt(x, y) if strict else g.le(x, y)
+        if isinstance(a.type, BoolType) and isinstance(b.type, BoolType):
+            return g.and_(g.not_(x), y) if strict else g.or_(g.not_(x), y)
         if isinstance(a.type, IdType) and a.type == b.type:
             context.reads_order(a.type.sort, x, y)
             return g.lt(x, y) if strict else g.le(x, y)
         if isinstance(a.type, SetType) and a.type == b.type:
             within = g.subset(x, y)
             return g.and_(within, g.not_(g.eq(x, y))) if strict else within
-    remedy = "`<` compares ints, ids of one sort, or sets of one sort"
-    raise context.refuse(node, f"an order of {describe(a)} and {describe(b)}", remedy)
+        if isinstance(a.type, SeqType) and isinstance(b.type, SeqType) and a.type.item == b.type.item:
+            return _of_sequences(context, node, x, y, a.type, b.type, strict)
+    raise context.refuse(node, f"an order of {describe(a)} and {describe(b)}", ORDERED)
+
+
+def items_of(value: Sym) -> list[Sym] | None:
+    """The items of a tuple whose length is known; None of another value."""
+    if isinstance(value, Tuple):
+        return list(value.items)
+    if isinstance(value, Scalar) and value.node.op == "seq_of":
+        return [Scalar(item) for item in value.node.args]
+    return None
+
+
+def has_order(value: Sym) -> bool:
+    """Whether of two such values that differ one is less; of two sets neither may be."""
+    if isinstance(value, Record):
+        ordered: bool = value.cls.__dataclass_params__.order  # type: ignore[attr-defined]
+        return ordered and all(map(has_order, value.fields.values()))
+    if isinstance(value, Tuple):
+        return all(map(has_order, value.items))
+    return isinstance(value, Scalar) and isinstance(value.type, IntType | BoolType | IdType | SeqType)
+
+
+def _by_items(context: Context, node: ast.AST, a: list[Sym], b: list[Sym], strict: bool) -> Node:
+    """The order of two tuples of known lengths."""
+    g = context.graph
+    pairs = list(zip(a, b, strict=False))
+    result = g.truth(len(a) < len(b) if strict else len(a) <= len(b))
+    if pairs and len(a) == len(b):
+        result = is_less(context, node, *pairs.pop(), strict)
+    for x, y in reversed(pairs):
+        result = g.or_(is_less(context, node, x, y, True), g.and_(context.symbols.equal(x, y), result))
+    return result
+
+
+def _of_sequences(context: Context, node: ast.AST, x: Node, y: Node, a: SeqType, b: SeqType, strict: bool) -> Node:
+    """The order of two sequences, whatever their lengths."""
+    g = context.graph
+    if unbounded(a.item):
+        raise context.refuse(node, f"an order of sequences of {a.item}, of which there may be any number", ORDERED)
+    lengths = seq_len(g, x), seq_len(g, y)
+    result = g.lt(*lengths) if strict else g.le(*lengths)
+    for i in range(min(a.length, b.length) - 1, -1, -1):
+        items = [Scalar(g.op("seq_get", a.item, (sequence, g.num(i)))) for sequence in (x, y)]
+        both = g.and_(*(g.lt(g.num(i), length) for length in lengths))
+        here = g.or_(
+            is_less(context, node, items[0], items[1], True), g.and_(g.eq(items[0].node, items[1].node), result)
+        )
+        result = g.ite(both, here, g.lt(*lengths) if strict else g.le(*lengths))
+    return result
 
 
 def _membership(context: Context, node: ast.Compare, value: Sym, right: ast.expr) -> Node:
@@ -299,6 +369,8 @@ def _membership(context: Context, node: ast.Compare, value: Sym, right: ast.expr
     container = lower_operand(context, right)
     if isinstance(value, Poison) or isinstance(container, Poison):
         raise Refused
+    if isinstance(container, Tuple):
+        return g.or_(*(_same(context, value, member) for member in container.items))
     if isinstance(value, Option):
         if value.value is None:
             return g.false
@@ -324,10 +396,8 @@ def _within(context: Context, node: ast.Compare, value: Sym, container: Sym) -> 
 
 
 def tuple_display(context: Context, node: ast.Tuple) -> Sym:
-    """`(a, b)`: a sequence, or a tuple of Python objects."""
+    """`(a, b)`: a sequence, a tuple of values of several kinds, or one of Python objects."""
     parts = [lower_present(context, e) for e in node.elts]
-    if parts and all(isinstance(p, Static) for p in parts):
-        return Static(tuple(p.value for p in parts if isinstance(p, Static)))
     if any(isinstance(p, Poison) for p in parts):
         raise Refused
     return sequence_of(context.graph, parts)
@@ -343,6 +413,8 @@ def subscript(context: Context, node: ast.Subscript) -> Sym:
         if isinstance(key, Scalar) and key.type == base.key:
             return lookup(context, base, item_index(context.graph, key))
         raise context.refuse(node, f"a map from {base.key} at {describe(key)}", "index it with one of its keys")
+    if isinstance(base, Tuple):
+        return _item_of_tuple(context, node, base)
     if isinstance(base, Scalar) and isinstance(base.type, SeqType):
         if isinstance(node.slice, ast.Slice):
             if context.scope.any_number is not None:
@@ -351,6 +423,16 @@ def subscript(context: Context, node: ast.Subscript) -> Sym:
             return _slice(context, node, node.slice, base.node, base.type)
         return _item(context, node, base.node, base.type)
     raise context.refuse(node, f"an index into {describe(base)}", "only maps and tuples are indexed")
+
+
+def _item_of_tuple(context: Context, node: ast.Subscript, base: Tuple) -> Sym:
+    """An item of a tuple, whose items may be of several kinds."""
+    index = lower_present(context, node.slice) if not isinstance(node.slice, ast.Slice) else None
+    if isinstance(index, Scalar) and isinstance(index.type, IntType) and index.node.op == "const":
+        if -len(base.items) <= index.node.data < len(base.items):
+            item: Sym = base.items[index.node.data]
+            return item
+    raise context.refuse(node, f"this index into {describe(base)}", "a number that is one of its places")
 
 
 def _slice(context: Context, node: ast.Subscript, part: ast.Slice, sequence: Node, kind: SeqType) -> Sym:

@@ -17,7 +17,9 @@ from reassure.spec.frontend.symbolic_values import (
     Option,
     Record,
     Scalar,
+    Static,
     Sym,
+    Tuple,
     describe,
     of_type,
     zero,
@@ -90,13 +92,16 @@ def item_index(g: Graph, value: Sym) -> Node:
 
 
 def sequence_of(g: Graph, values: list[Sym]) -> Sym:
-    """The sequence of these items."""
+    """The sequence of these items, or the tuple of values that are not items of one sort."""
     if not values:
         return Empty(True)
+    if all(isinstance(v, Static) for v in values):
+        return Static(tuple(v.value for v in values if isinstance(v, Static)))
+    kinds = {v.type if isinstance(v, Scalar) else None for v in values}
+    (kind,) = kinds if len(kinds) == 1 else (None,)
+    if not isinstance(kind, EnumType | IdType | BoolType):
+        return Tuple(tuple(values))
     nodes = tuple(item_index(g, v) for v in values)
-    kind = nodes[0].type
-    if any(n.type != kind for n in nodes) or not isinstance(kind, EnumType | IdType | BoolType):
-        raise Mismatch("a sequence's items are ids, enum members or bools, all of one sort")
     return Scalar(g.op("seq_of", SeqType(kind, len(nodes)), nodes))
 
 
@@ -131,8 +136,8 @@ def empty_like(g: Graph, other: Sym, sequence: bool) -> Sym:
 
 def is_empty(g: Graph, value: Sym) -> Node:
     """Whether a set or sequence, that is there if it may be None, has no item."""
-    if isinstance(value, Empty):
-        return g.true
+    if isinstance(value, Empty | Tuple):
+        return g.truth(isinstance(value, Empty))
     if isinstance(value, Bag):
         return g.not_(occupied(g, value.looked_into()[0]))
     if isinstance(value, Scalar) and isinstance(value.type, SetType):

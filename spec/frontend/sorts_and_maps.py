@@ -12,6 +12,7 @@ from dataclasses import MISSING
 from reassure.spec.frontend.comprehensions import naming, unroll
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import by_parameter, keyword, lower, lower_present, peek, positional
+from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.sets_and_sequences import item_index
 from reassure.spec.frontend.symbolic_values import (
     MapOf,
@@ -77,6 +78,8 @@ def map_call(context: Context, node: ast.Call) -> Sym:
     """`Map({k: value for k in every(Sort, c)})`."""
     (argument,) = positional(context, node, 1, 1)
     if not isinstance(argument, ast.DictComp):
+        if isinstance(lower(context, argument), Poison):
+            raise Refused
         raise context.refuse(node, "Map() of this", "write `Map({k: v for k in every(Sort, c)})`")
     over_sort = _over_sort(context, argument)
     if over_sort is not None:

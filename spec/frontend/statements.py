@@ -8,14 +8,25 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, NamedTuple
 
-from reassure.spec.frontend.context import Context
+from reassure.spec.frontend.context import Context, Frame
 from reassure.spec.frontend.evaluation import keyword, lower, lower_condition, not_none_if, peek, positional
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import BOOL, Node
 from reassure.spec.frontend.lowered_model import Guard
-from reassure.spec.frontend.symbolic_values import POISON, Mismatch, Option, Static, Sym, is_incomplete
+from reassure.spec.frontend.symbolic_values import (
+    POISON,
+    Mismatch,
+    Option,
+    Scalar,
+    Static,
+    Sym,
+    describe,
+    is_incomplete,
+)
+from reassure.spec.language.types import BoolType
 from reassure.spec.language.vocabulary import refuse
 
 
@@ -107,7 +118,13 @@ def _statement(context: Context, node: ast.stmt, returns: list[Returned]) -> boo
 
 def _assigned(statement: ast.stmt) -> list[str]:
     """The variables that a statement assigns."""
-    return [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    names = [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    if isinstance(statement, ast.Assign):  # `d[k] = v` changes d
+        holders = [t.value for t in statement.targets if isinstance(t, ast.Attribute | ast.Subscript)]
+        names += [holder.id for holder in holders if isinstance(holder, ast.Name)]
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        names += [alias.asname or alias.name.split(".")[0] for alias in statement.names]
+    return names + ([statement.name] if isinstance(statement, ast.FunctionDef | ast.ClassDef) else [])
 
 
 # -- one function for each kind of statement: whether every path has ended after it -----------------------------
@@ -152,7 +169,8 @@ def _assignment(context: Context, node: ast.Assign | ast.AnnAssign, returns: lis
             return False
     if len(targets) != 1 or not isinstance(target, ast.Name):
         if isinstance(target, ast.Attribute | ast.Subscript):
-            raise context.refuse(node, f"changing `{ast.unparse(target)}`", "values do not change: use `replace(...)`")
+            way = "m = m.put(key, value)" if isinstance(target, ast.Subscript) else "s = replace(s, field=value)"
+            raise context.refuse(node, f"changing `{ast.unparse(target)}`", f"values do not change: write `{way}`")
         raise context.refuse(node, "unpacking", "assign one name; return a record instead of a tuple")
     # What is known not to be None has been unwrapped: so is the variable.
     _bind(context, target.id, context.symbols.as_bag(lower(context, node.value)))
@@ -267,6 +285,33 @@ def require_call(context: Context, node: ast.Call) -> Sym:
     test = positional(context, node, 1, 2, "note")[0]
     _refuse_odd_note(context, node, 1)
     _refuse_guard_elsewhere(context, node)
+    _require(context, node, test)
+    return Static(None)
+
+
+def added_guard(context: Context, condition: FunctionType, arguments: dict[str, Sym]) -> None:
+    """A guard that a variant adds to an action: each conjunct of a lambda is one, a function as a whole."""
+    tree, path, lines = context.definition_of(condition)
+    with context.entered(Frame(condition, path, lines, dict(arguments))):
+        try:
+            if isinstance(tree, ast.Lambda):
+                _require(context, tree, tree.body)
+                return
+            g, name = context.graph, ast.copy_location(ast.Name(tree.name, ast.Load()), tree)
+            left_out = _switch(context, tree, "require", WHOLE, name)
+            holds = g.false
+            with context.under(g.not_(left_out)):
+                value = lower_body(context, tree)
+                if not isinstance(value, Scalar) or not isinstance(value.type, BoolType):
+                    raise context.refuse(tree, f"{describe(value)} as a guard", "it returns a bool")
+                holds = value.node
+            context.check("require", name, g.or_(left_out, holds), WHOLE, tree.name)
+        except (Refused, Mismatch):  # the refusal is recorded
+            return
+
+
+def _require(context: Context, node: ast.expr, test: ast.expr) -> None:
+    """The conjuncts of a condition as guards. node: the place of all of them."""
     g, parts = context.graph, conjuncts(test)
     for number, part in enumerate(parts):
         place = number, len(parts)
@@ -279,7 +324,6 @@ def require_call(context: Context, node: ast.Call) -> Sym:
         if context.scope.guards is not None and any(_is_optional(context, path) for path in paths):
             context.scope.narrowing.add(_guard(context, node, "require", place, part))
         context.frame.not_none |= paths
-    return Static(None)
 
 
 def some_call(context: Context, node: ast.Call) -> Sym:
@@ -319,7 +363,7 @@ def _refuse_odd_note(context: Context, node: ast.Call, place: int) -> None:
         raise context.refuse(note, f"`{ast.unparse(note)}` as a note", 'a note is a text: "why"')
 
 
-def _switch(context: Context, node: ast.Call, kind: str, part: tuple[int, int], text: ast.expr) -> Node:
+def _switch(context: Context, node: ast.expr | ast.stmt, kind: str, part: tuple[int, int], text: ast.expr) -> Node:
     """Whether a guard of the text is left out: false, but where each of them can be switched off."""
     guards = context.scope.guards
     if guards is None:
@@ -332,14 +376,14 @@ def _is_optional(context: Context, path: str) -> bool:
     return isinstance(peek(context, ast.parse(path, mode="eval").body), Option)
 
 
-def _guard(context: Context, node: ast.Call, kind: str, part: tuple[int, int], text: ast.expr) -> Guard:
+def _guard(context: Context, node: ast.expr | ast.stmt, kind: str, part: tuple[int, int], text: ast.expr) -> Guard:
     return Guard(kind, context.frame.file, node.lineno, node.col_offset, part, ast.unparse(text))
 
 
 def _listed(
     context: Context,
     guards: dict[Guard, list[str]],
-    node: ast.Call,
+    node: ast.expr | ast.stmt,
     kind: str,
     part: tuple[int, int],
     text: ast.expr,

@@ -68,6 +68,13 @@ class Record(Sym):
 
 
 @dataclass(frozen=True, eq=False)
+class Tuple(Sym):
+    """A tuple of values of several kinds, or of numbers: it is compared, and lies in no state."""
+
+    items: tuple[Sym, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Option(Sym):
     """A value that may be None. value: None for the constant None."""
 
@@ -143,6 +150,8 @@ def is_incomplete(value: Sym) -> bool:
         return any(map(is_incomplete, value.fields.values()))
     if isinstance(value, MapOf):
         return any(map(is_incomplete, value.values))
+    if isinstance(value, Tuple):
+        return any(map(is_incomplete, value.items))
     if isinstance(value, Option) and value.value is not None:
         return is_incomplete(value.value)
     return isinstance(value, Poison)
@@ -190,6 +199,8 @@ def describe(value: Sym) -> str:
         return "an int" if isinstance(value.type, IntType) else str(value.type)
     if isinstance(value, Record):
         return value.cls.__name__
+    if isinstance(value, Tuple):
+        return f"a tuple ({', '.join(map(describe, value.items))})"
     if isinstance(value, Option):
         return "None" if value.value is None else f"{describe(value.value)} | None"
     if isinstance(value, Bag):

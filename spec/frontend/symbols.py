@@ -39,6 +39,7 @@ from reassure.spec.frontend.symbolic_values import (
     Scalar,
     Static,
     Sym,
+    Tuple,
     comparable,
     describe,
     leaves,
@@ -256,6 +257,8 @@ class Symbols:
             return Record(value.cls, {n: self.with_members(v, members) for n, v in value.fields.items()})
         if isinstance(value, MapOf):
             return MapOf(value.key, tuple(self.with_members(v, members) for v in value.values))
+        if isinstance(value, Tuple):
+            return Tuple(tuple(self.with_members(v, members) for v in value.items))
         if isinstance(value, Bag):
             slots = tuple(g.replaced(slot, members) for slot in value.slots)
             out = tuple(Excess(p, g.replaced(c, members), declared) for p, c, declared in value.excess)
@@ -295,6 +298,10 @@ class Symbols:
             if a.cls is not b.cls:
                 raise Mismatch(f"{a.cls.__name__} is never equal to {b.cls.__name__}")
             return g.and_(*(self.equal(v, b.fields[n]) for n, v in a.fields.items()))
+        if isinstance(a, Tuple) and isinstance(b, Tuple):
+            if len(a.items) != len(b.items):
+                return g.false
+            return g.and_(*(self.equal(x, y) for x, y in zip(a.items, b.items, strict=True)))
         if isinstance(a, MapOf) and isinstance(b, MapOf) and a.key == b.key:
             return g.every(a.key, *(self.equal(x, y) for x, y in zip(a.values, b.values, strict=True)))
         if isinstance(a, Bag) and isinstance(b, Bag) and a.item == b.item:
@@ -334,6 +341,9 @@ class Symbols:
         if isinstance(a, MapOf) and isinstance(b, MapOf) and a.key == b.key:
             pairs = zip(a.values, b.values, strict=True)
             return MapOf(a.key, tuple(self.choose(condition, x, y) for x, y in pairs))
+        if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
+            items = zip(a.items, b.items, strict=True)
+            return Tuple(tuple(self.choose(condition, x, y) for x, y in items))
         if isinstance(a, Bag) and isinstance(b, Bag) and a.item == b.item:
             return self._choose_bag(condition, a, b)
         if isinstance(a, Scalar) and isinstance(b, Scalar) and comparable(a.type, b.type):

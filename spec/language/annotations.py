@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import types
 import typing
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Annotated, Any
 
 from reassure.spec.language.types import (
@@ -74,6 +78,10 @@ class _Read:
         return getattr(self.config, name)
 
 
+class NoSize(DomainError):
+    """The configuration does not say how large a sort is: one problem, wherever the sort is."""
+
+
 class SizeIsFree(Exception):
     """A free number sizes what has to have a size: a set of records."""
 
@@ -93,7 +101,7 @@ def _number(size: Size, config: object, unknown: int = ANY) -> int:
             config = config.config
         value = getattr(config, size)
     except AttributeError:
-        raise DomainError(f"the configuration has no field {size!r}, which sizes a type") from None
+        raise NoSize(f"the configuration has no field {size!r}, which sizes a type") from None
     if not isinstance(value, int):
         raise DomainError(f"configuration field {size!r} sizes a type but holds {value!r}")
     return value
@@ -133,7 +141,8 @@ def resolve(annotation: Any, config: object) -> Type:
     if origin in (typing.Union, types.UnionType):
         inner = [a for a in args if a is not type(None)]
         if len(inner) != 1 or len(args) != 2:
-            raise DomainError(f"{annotation} is not finite; only `T | None` is allowed")
+            spelt = " | ".join(getattr(one, "__name__", str(one)) for one in args)
+            raise DomainError(f"{spelt} is not a finite type: write `T | None`, or a record with a field for each case")
         return OptionType(resolve(Annotated[(inner[0], *notes)] if notes else inner[0], config))
     if origin is frozenset:
         return _resolve_set(args[0], notes, config)
@@ -142,15 +151,18 @@ def resolve(annotation: Any, config: object) -> Type:
             raise DomainError("a sequence is `tuple[T, ...]` with MaxLen; for a fixed tuple write a dataclass")
         for note in notes:
             if isinstance(note, MaxLen):
-                item = resolve(args[0], config)
+                record = isinstance(args[0], type) and is_dataclass(args[0])
+                item = args[0].__name__ if record else resolve(args[0], config)
                 if not isinstance(item, IdType | EnumType | BoolType):
-                    raise DomainError(f"a sequence's items are ids, enum members or bools, not {item}")
+                    raise DomainError(f"a sequence's items are ids, enum members or bools, not {item}: {_as_ids(item)}")
                 return SeqType(item, _sequence_length(item, _number(note.length, config)), note.declared)
         raise DomainError("a sequence needs a length: Annotated[tuple[T, ...], MaxLen(n)]")
     if origin is Map:
+        if typing.get_origin(args[0]) is tuple:
+            raise DomainError("a Map's keys are an Id sort, an Enum or bool, not tuples: write `Map[A, Map[B, T]]`")
         key = resolve(args[0], config)
         if not isinstance(key, IdType | EnumType | BoolType):
-            raise DomainError(f"a Map's keys are an Id sort, an Enum or bool, not {key}")
+            raise DomainError(f"a Map's keys are an Id sort, an Enum or bool, not {key}: {AS_IDS}")
         return MapType(key, resolve(args[1], config))
     if isinstance(annotation, type) and is_dataclass(annotation):
         return record_type(annotation, config)
@@ -158,6 +170,17 @@ def resolve(annotation: Any, config: object) -> Type:
     name = str(annotation) if origin or not isinstance(plain, type) else plain.__name__
     remedy = f": {REMEDIES[plain]}" if plain in REMEDIES else ""
     raise DomainError(f"{name} is not a finite type{remedy}")
+
+
+AS_IDS = "write `class Index(Id, size=4): ...`"
+"""The remedy where numbers stand for ids."""
+
+
+def _as_ids(item: Type | str) -> str:
+    """The remedy for a sequence of other items than ids."""
+    if isinstance(item, IntType):
+        return AS_IDS
+    return f"{AS_IDS}, a `Map[Index, {item} | None]`, and a field for the length"
 
 
 REMEDIES: dict[Any, str] = {
@@ -193,7 +216,8 @@ def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:
                 return BagType(kind, size, note.declared)
         raise DomainError("a set of records needs a size: Annotated[frozenset[R], MaxSize(n)]")
     if not isinstance(kind, IdType | EnumType | BoolType):
-        raise DomainError(f"a set's members are ids, enum members, bools or records, not {kind}")
+        remedy = AS_IDS if isinstance(kind, IntType) else "write a set of records with such a field, or a Map to bool"
+        raise DomainError(f"a set's members are ids, enum members, bools or records, not {kind}: {remedy}")
     if not unbounded(kind) and kind.count > SET_MEMBERS:
         raise DomainError(f"a set over {kind.count} values; at most {SET_MEMBERS}")
     return SetType(kind)
@@ -212,6 +236,25 @@ def own_method(cls: type) -> str | None:
     return None
 
 
+class FieldErrors(DomainError):
+    """Fields of a record, and of records in it, that have no finite type: a text for each, with its place."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = list(dict.fromkeys(problems))
+        super().__init__("\n".join(self.problems))
+
+
+def _place(cls: type, name: str) -> str:
+    """The file and the line of a field; nothing of a class without text."""
+    owner = next(base for base in cls.__mro__ if name in vars(base).get("__annotations__", ()))
+    try:
+        lines, first = inspect.getsourcelines(owner)
+        (offset, *_) = (i for i, line in enumerate(lines) if re.match(rf"\s*{name}\s*:", line))
+        return f" ({Path(inspect.getsourcefile(owner) or '').name}:{first + offset})"
+    except (OSError, TypeError, ValueError):
+        return ""
+
+
 def record_type(cls: type, config: object) -> RecordType:
     """The type of a frozen dataclass; `DomainError` if it is not frozen or a field is not finite."""
     if not is_dataclass(cls) or not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
@@ -220,14 +263,21 @@ def record_type(cls: type, config: object) -> RecordType:
         hints = typing.get_type_hints(cls, include_extras=True)
     except Exception as error:
         raise DomainError(f"{cls.__name__}: an annotation cannot be read: {error}") from None
-    resolved = []
+    resolved: list[tuple[str, Type]] = []
+    problems: list[str] = []
     for f in fields(cls):
-        if not f.compare or not f.init:
-            raise DomainError(f"{cls.__name__}.{f.name}: every field takes part in a state's identity")
         try:
+            if not f.compare or not f.init:
+                raise DomainError("every field takes part in a state's identity")
             resolved.append((f.name, resolve(hints[f.name], config)))
+        except FieldErrors as errors:
+            problems += errors.problems
         except DomainError as error:
-            raise DomainError(f"{cls.__name__}.{f.name}: {error}") from None
+            problems.append(f"{cls.__name__}.{f.name}: {error}{_place(cls, f.name)}")
+            if isinstance(error, NoSize):
+                break
+    if problems:
+        raise FieldErrors(problems)
     method = own_method(cls)
     if method is not None:
         raise DomainError(f"{cls.__name__} defines {method}: a record is its fields, nothing else")

@@ -10,15 +10,15 @@ import inspect
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import product
 from math import prod
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from reassure.spec.language.annotations import record_type, resolve
-from reassure.spec.language.default_values import fields_without_default
+from reassure.spec.language.annotations import FieldErrors, record_type, resolve
+from reassure.spec.language.declarations import fields_without_default
 from reassure.spec.language.types import DomainError, Misfit, RecordType, Type
 from reassure.spec.language.vocabulary import Action, GuardRefused, Initial, LanguageError, Model, Property
 
@@ -82,7 +82,7 @@ class BoundModel:
         with _placed(model.state):
             self.type: RecordType = record_type(model.state, self.config)
         self._initials = [(i, self._callee(i.name, i.function, skip=0)) for i in model.initials]
-        self._actions = [(a, self._callee(a.name, a.function, skip=1, members=dict(a.members))) for a in model.actions]
+        self._actions = [(a, self._called(a)) for a in model.actions]
         self.views = {self._viewed(v): v for v in model.views}
         self._views = {kind: _remembering(self._state_function(v)) for kind, v in self.views.items()}
         applicable = [p for p in model.properties if self._applies(p)]
@@ -111,6 +111,10 @@ class BoundModel:
         return [callee.free for _, callee in self._actions]
 
     # -- calling the model ----------------------------------------------------------------------
+
+    def _called(self, action: Action) -> _Callee:
+        callee = self._callee(action.name, action.function, skip=1, members=dict(action.members))
+        return replace(callee, function=action) if action.guards else callee
 
     def _claim(self, claim: Property) -> _Claim:
         with _placed(claim.function):
@@ -383,6 +387,8 @@ def _placed(declared: Any) -> Iterator[None]:
     """Adds the file and the line of a function or class to what is wrong with its declaration."""
     try:
         yield
+    except FieldErrors:  # each has its place
+        raise
     except (LanguageError, DomainError) as error:
         try:
             place = f" ({Path(inspect.getsourcefile(declared) or '').name}:{inspect.getsourcelines(declared)[1]})"

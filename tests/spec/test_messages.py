@@ -136,7 +136,7 @@ def test_models_put_together_wrongly(text: str, end: str, message: str, tmp_path
 def test_a_range_too_wide_is_the_models_mistake(tmp_path: Path) -> None:
     path = tmp_path / "wide.py"
     path.write_text(PRELUDE.replace("Range(0, 9)", "Range(1, 10**30)") + PLAIN + "\n")
-    with pytest.raises(Failure, match=r"^State\.n: the range 1\.\.10+ is too wide: .* \(wide\.py:12\)$") as failed:
+    with pytest.raises(Failure, match=r"^State\.n: the range 1\.\.10+ is too wide: .* \(wide\.py:14\)$") as failed:
         prepare(str(path), [])
     assert failed.value.code is Exit.MODEL
 

@@ -13,6 +13,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.model_loader import load
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import Prepared, prepare
+from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.trace import Trace
 
 EXITS = {
@@ -45,6 +46,17 @@ class Diff:
     @property
     def exit(self) -> Exit:
         return EXITS[self.comparison.verdict]
+
+
+def guards_added(base: Model, variant: Model) -> list[str]:
+    """The actions to which a variant adds guards, if it changes nothing else that a run shows: then it only forbids."""
+    pairs = list(zip(base.actions, variant.actions, strict=False))
+    same = (base.state, base.config, base.initials) == (variant.state, variant.config, variant.initials)
+    same = same and [a.name for a in base.actions] == [a.name for a in variant.actions]
+    same = same and all(old.function is new.function and old.members == new.members for old, new in pairs)
+    if not same or any(new.guards[: len(old.guards)] != old.guards for old, new in pairs):
+        return []
+    return [new.name for old, new in pairs if new.guards != old.guards]
 
 
 def diff(

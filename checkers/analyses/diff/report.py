@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from reassure.checkers.analyses.diff.analysis import Diff
+from reassure.checkers.analyses.diff.analysis import Diff, guards_added
 from reassure.checkers.analyses.diff.compare import Verdict
 from reassure.checkers.machine.exit_codes import Exit, worst
 from reassure.checkers.machine.stop import Stop, StopReason
@@ -114,6 +114,11 @@ def diff_report(
 def _tell_states(difference: Diff, console: Console) -> None:
     comparison, labels = difference.comparison, difference.labels
     console.print(f"compared: {comparison.observation.words}")
+    models = [side.bound.model for side in difference.sides]
+    for base, variant in ((0, 1), (1, 0)):
+        if added := guards_added(models[base], models[variant]):
+            what = f"{labels[variant]} only forbids: it adds guards to {', '.join(added)}"
+            console.print(f"{what}; each of its states and steps is one of {labels[base]}")
     counts = f"\n{counted(comparison.both, 'state')} of both"
     if comparison.only is not None:
         counts += "".join(f", {n:,} of {label} alone" for n, label in zip(comparison.only, labels, strict=True))

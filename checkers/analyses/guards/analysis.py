@@ -14,7 +14,6 @@ code takes the place of the function's while an action or an initial function ru
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,13 +31,20 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Ending, Interrupted, Stop, StopReason
 from reassure.checkers.machine.terminal import counted
 from reassure.checkers.request.options import SearchOptions
-from reassure.checkers.traces.outcomes import ChangedModel, code_of, replaced
+from reassure.checkers.traces.outcomes import (
+    ChangedModel,
+    as_definition,
+    code_of,
+    definitions_of,
+    functions_of,
+    replaced,
+)
 from reassure.checkers.traces.reconstruct import Disagreement
-from reassure.spec.frontend.introspection import SubsetError
+from reassure.spec.frontend.introspection import SubsetError, find_source
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.statements import conjuncts
-from reassure.spec.language.vocabulary import LanguageError
+from reassure.spec.language.vocabulary import Action, Initial, LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import Trace
 
@@ -53,14 +59,31 @@ class Unguarded(ChangedModel):
     """
 
     def __init__(self, bound: BoundModel, file: str, line: int, column: int, part: Part) -> None:
-        super().__init__(bound, *_left_out(file, line, column, part))
+        place = file, line, column, part
+        super().__init__(bound, *(_added_left_out(bound, *place) or _left_out(bound, *place)))
 
 
-def _left_out(file: str, line: int, column: int, part: Part) -> tuple[FunctionType, CodeType]:
+def _added_left_out(
+    bound: BoundModel, file: str, line: int, column: int, part: Part
+) -> tuple[FunctionType, CodeType] | None:
+    """Of a guard that a variant added, the function and its code without it; None of another guard."""
+    for guard in (g for action in bound.model.actions for g in action.guards):
+        assert isinstance(guard, FunctionType)
+        tree, path, _ = find_source(guard)
+        if (path, tree.lineno, tree.col_offset) == (file, line, column):
+            whole = tree.body if isinstance(tree, ast.Lambda) else ast.Constant(True)
+            old = conjuncts(whole)[part[0]]
+            rest = replaced(whole, old, ast.Constant(True))
+            return guard, code_of(guard, as_definition(tree, [ast.Return(rest)]))
+    return None
+
+
+def _left_out(bound: BoundModel, file: str, line: int, column: int, part: Part) -> tuple[FunctionType, CodeType]:
     """The function that has the guard, and its code without it."""
     tree = ast.parse(Path(file).read_text(encoding="utf-8"))
     place = next(
-        (f for f in tree.body if isinstance(f, ast.FunctionDef) and f.lineno <= line <= (f.end_lineno or 0)), None
+        (f for f in definitions_of(tree) if isinstance(f, ast.FunctionDef) and f.lineno <= line <= (f.end_lineno or 0)),
+        None,
     )
     if place is None:
         raise LookupError(f"{file}:{line} is in no function of the module")
@@ -73,23 +96,21 @@ def _left_out(file: str, line: int, column: int, part: Part) -> tuple[FunctionTy
     if len(parts) != count:
         raise LookupError(f"{file}:{line}: the guard is not written as {count} conjuncts")
     without = replaced(place, parts[number], ast.copy_location(ast.Constant(True), parts[number]))
-    function = _function(file, place.name, line)
+    function = _function(bound, file, place.name, line)
     return function, code_of(function, without)
 
 
-def _function(file: str, name: str, line: int) -> FunctionType:
-    """The function object of a definition, also where a declaration holds it."""
-    for module in list(sys.modules.values()):
-        if getattr(module, "__file__", None) != file:
-            continue
-        for value in vars(module).values():
-            function = getattr(value, "function", value)
-            if isinstance(function, FunctionType) and function.__name__ == name:
-                code = function.__code__
-                last = max((n for *_, n in code.co_lines() if n is not None), default=code.co_firstlineno)
-                if code.co_filename == file and code.co_firstlineno <= line <= last:
-                    return function
-    raise LookupError(f"{file} has no function {name} that is loaded")
+def _function(bound: BoundModel, file: str, name: str, line: int) -> FunctionType:
+    """The function of a definition that the model calls: a variant may have made it once more."""
+    model = bound.model
+    steps: list[Initial | Action] = [*model.initials, *model.actions]
+    called = [f for step in steps for f in functions_of(step, model.config)]
+    for function in called:
+        code = function.__code__
+        last = max((n for *_, n in code.co_lines() if n is not None), default=code.co_firstlineno)
+        if function.__name__ == name and code.co_filename == file and code.co_firstlineno <= line <= last:
+            return function
+    raise LookupError(f"{file} has no function {name} that is called")
 
 
 MOST = 20

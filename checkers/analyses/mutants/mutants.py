@@ -17,8 +17,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from reassure.checkers.traces.outcomes import ChangedModel, code_of, is_of_a_model, replaced
-from reassure.spec.frontend.introspection import find_source
+from reassure.checkers.traces.outcomes import ChangedModel, as_definition, code_of, is_of_a_model, replaced
+from reassure.spec.frontend.introspection import find_source, methods_named
 from reassure.spec.language.vocabulary import Action, GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -226,13 +226,16 @@ def mutants_of(bound: BoundModel) -> list[Mutant]:
     mutants: list[Mutant] = []
     model = bound.model
     reached: dict[FunctionType, list[str]] = {}
-    declared = [(d.name, d.function) for d in model.initials] + [(d.name, d.function) for d in model.actions]
+    declared = [(d.name, d.function) for d in model.initials]
+    declared += [(a.name, function) for a in model.actions for function in (a.function, *a.guards)]
     for name, step in declared:
         assert isinstance(step, FunctionType)
-        for function in _called_by(step):
+        for function in _called_by(step, model.config):
             reached.setdefault(function, []).append(name)
     for function, names in reached.items():
         tree, file, _ = find_source(function)
+        if isinstance(tree, ast.Lambda) and any(function in action.guards for action in model.actions):
+            tree = as_definition(tree, [ast.copy_location(ast.Return(tree.body), tree)])
         if isinstance(tree, ast.FunctionDef):
             mutants += [_mutant(change, function, file, tuple(names)) for change in changes(tree)]
     if len(model.actions) > 1:
@@ -252,7 +255,7 @@ def _removal(action: Action) -> Mutant:
     return Mutant(REMOVED, file, tree.lineno, tree.col_offset, action.name, action.name, "", (action.name,))
 
 
-def _called_by(function: FunctionType) -> list[FunctionType]:
+def _called_by(function: FunctionType, config: type) -> list[FunctionType]:
     """The function and every function of the model's text that it may call, each once."""
     functions: list[FunctionType] = []
     pending = [function]
@@ -260,11 +263,11 @@ def _called_by(function: FunctionType) -> list[FunctionType]:
         one = pending.pop()
         if one not in functions and is_of_a_model(one):
             functions.append(one)
-            pending += list(_mentioned(one))
+            pending += list(_mentioned(one, config))
     return functions
 
 
-def _mentioned(function: FunctionType) -> Iterator[FunctionType]:
+def _mentioned(function: FunctionType, config: type) -> Iterator[FunctionType]:
     """Functions that a function names in its body, or takes as defaults.
 
     Its decorators, which name the sets that parameters are drawn from, keep the text.
@@ -276,7 +279,9 @@ def _mentioned(function: FunctionType) -> Iterator[FunctionType]:
     yield from (d for d in (function.__defaults__ or ()) if isinstance(d, FunctionType))
     names = function.__globals__
     body = tree.body if isinstance(tree.body, list) else [tree.body]
-    for node in (node for part in body for node in ast.walk(part)):
+    nodes = [node for part in body for node in ast.walk(part)]
+    yield from methods_named(function, {node.attr for node in nodes if isinstance(node, ast.Attribute)}, config)
+    for node in nodes:
         value = None
         if isinstance(node, ast.Name):
             value = names.get(node.id)

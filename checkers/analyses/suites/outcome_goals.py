@@ -28,7 +28,11 @@ class Outcomes:
         """kind: "guard" or "branch". Where the options' time ends, `graph` is said to have ended early."""
         self.graph, self.kind = graph, kind
         self.watched = Watched(graph.bound)
-        if odd := [function.__qualname__ for function in self.watched.unread if has_conditions(function, kind)]:
+        if odd := [
+            function.__qualname__
+            for function in self.watched.unread
+            if has_conditions(function, kind) or function in self.watched.added
+        ]:
             names = ", ".join(odd)
             raise Failure(
                 Exit.USAGE, f"--cover sees the conditions of functions at a module's top level, not of {names}"

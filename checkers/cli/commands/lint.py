@@ -14,8 +14,9 @@ from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.model_loader import find, load
 from reassure.checkers.request.shared_options import JSON, Option
-from reassure.spec.frontend.introspection import SubsetError
-from reassure.spec.frontend.lowering import lower_model
+from reassure.spec.frontend.introspection import Refusal, SubsetError
+from reassure.spec.frontend.lowering import lower_model, statements_refused
+from reassure.spec.language.annotations import FieldErrors
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 
 OPTIONS = (
@@ -60,17 +61,23 @@ def lint(file: str) -> tuple[Exit, list[LintPlace]]:
         path = find(file)
     except Failure as failure:
         return failure.code, [LintPlace(file, 1, 1, str(failure))]
+    model = None
     try:
         model = load(file)
         lower_model(BoundModel(model, make_config(model, {})))
     except SubsetError as error:
-        return Exit.MODEL, [
-            LintPlace(_shown(Path(r.file)), r.line, r.column + 1, f"{r.construct}: {r.remedy}") for r in error.refusals
-        ]
+        return Exit.MODEL, _refused(error.refusals)
+    except FieldErrors as error:  # with the statements that are refused whatever the types are
+        refusals = statements_refused(model) if model is not None else []
+        return Exit.MODEL, [*(_place(path, problem) for problem in error.problems), *_refused(refusals)]
     except Exception as error:
         ended = as_failure(error)
         return ended.code, [_place(path, " ".join(str(ended).split()))]
     return Exit.OK, []
+
+
+def _refused(refusals: list[Refusal]) -> list[LintPlace]:
+    return [LintPlace(_shown(Path(r.file)), r.line, r.column + 1, f"{r.construct}: {r.remedy}") for r in refusals]
 
 
 def _place(path: Path, message: str) -> LintPlace:
