@@ -76,7 +76,8 @@ INNER_FLOORS: dict[str, dict[str, tuple[str, ...]]] = {
         "audit": ("printed",),
         "plan": ("printed", "audit"),
         "cluster": ("controller", "audit", "pages"),
-        "command.py": ("controller", "builds", "diff", "cluster"),
+        "reports": ("pages", "controller", "builds"),
+        "command.py": ("controller", "builds", "diff", "cluster", "reports"),
     },
 }
 SPEC_FLOORS: dict[str, tuple[str, ...]] = {

@@ -82,6 +82,7 @@ PRINT_WHAT_IS_ASKED_FOR = frozenset(
         "kafka record",
         "kafka test",
         "kafka build",
+        "kafka report",
     )
 )
 """Commands whose output is data. All others end with verdict, exit code and the command itself."""

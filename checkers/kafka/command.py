@@ -9,6 +9,7 @@ from reassure.checkers.kafka.cluster import command as cluster
 from reassure.checkers.kafka.controller import command as controller
 from reassure.checkers.kafka.diff import command as diff
 from reassure.checkers.kafka.diff import patches_command as patches
+from reassure.checkers.kafka.reports import command as reports
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.terminal import Console
 
@@ -18,8 +19,16 @@ SUBCOMMANDS = {
     **diff.SUBCOMMANDS,
     **patches.SUBCOMMANDS,
     **cluster.SUBCOMMANDS,
+    **reports.SUBCOMMANDS,
 }
-ACTIONS = {**controller.ACTIONS, **builds.ACTIONS, "diff": diff.run, **patches.ACTIONS, **cluster.ACTIONS}
+ACTIONS = {
+    **controller.ACTIONS,
+    **builds.ACTIONS,
+    "diff": diff.run,
+    **patches.ACTIONS,
+    **cluster.ACTIONS,
+    **reports.ACTIONS,
+}
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

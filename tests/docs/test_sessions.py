@@ -30,7 +30,7 @@ ELSEWHERE = {"ci.md", "type-checkers.md"}
 """Pages whose blocks of Python have tests of their own; the block of `spec/README.md` has one in `test_docs.py`."""
 MINUTES = "reassure kafka conform kraft_kafka --gate"
 """A transcript of a command that takes minutes: `tests/checkers/kafka` compares its figures."""
-SECONDS = {"reassure kafka conform", "reassure kafka diff", "reassure kafka explore", "reassure kafka build"}
+SECONDS = {f"reassure kafka {name}" for name in ("conform", "diff", "explore", "build", "report")}
 """Transcripts that the long run alone compares, with those around them: kernels are compiled, and JVMs started."""
 
 

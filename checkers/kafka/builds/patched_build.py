@@ -56,6 +56,10 @@ class PatchedBuild:
     comment: str
 
 
+class UnpublishedSources(SystemFailure):
+    """Kafka published the release without its sources."""
+
+
 class ReleaseSources:
     """The sources of `kafka-metadata` of a release, in Maven's repository."""
 
@@ -89,7 +93,7 @@ class ReleaseSources:
 
 
 def sources(release: Release, seconds: float = MAVEN_SECONDS) -> ReleaseSources:
-    """The sources of a release, by Maven if its repository lacks them; `SystemFailure` if none are published."""
+    """The sources of a release, by Maven if its repository lacks them; `UnpublishedSources` if there are none."""
     name = f"{CONTROLLER.partition(':')[2]}-{release.version}"
     for jar in fetch(release).jars:
         if jar.name == f"{name}.jar" and (beside := jar.with_name(f"{name}-sources.jar")).is_file():
@@ -99,7 +103,7 @@ def sources(release: Release, seconds: float = MAVEN_SECONDS) -> ReleaseSources:
     except Failure as failure:
         if "Could not find artifact" not in str(failure):
             raise
-        raise SystemFailure(
+        raise UnpublishedSources(
             f"Kafka {release.version} is published without its sources, so that no patch can be compiled; "
             f"{NEWEST_WITH_SOURCES} has them"
         ) from None

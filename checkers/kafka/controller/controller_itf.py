@@ -17,7 +17,7 @@ from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore_logs import LogStep
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
 from reassure.checkers.kafka.controller.words import (
-    REFUSED_PROPOSALS,
+    PROPOSALS,
     REGISTRATIONS,
     Command,
     ControllerState,
@@ -132,7 +132,7 @@ def _params(command: Command | None, follower: int, brokers: int) -> dict[str, A
         params["broker"] = Broker(command.broker)
     if command is not None and command.kind is Kind.REASSIGN:
         params["target"] = tuple(Broker(b) for b in command.brokers)
-    if command is not None and command.kind in (Kind.PROPOSE, *REFUSED_PROPOSALS):
+    if command is not None and command.kind in PROPOSALS:
         params["isr"] = frozenset(Broker(b) for b in command.brokers)
     return {name: encode(value, kinds[name]) for name, value in params.items()}
 

@@ -32,6 +32,7 @@ from reassure.checkers.kafka.controller.words import (
     SHUTTING_DOWN,
     UNCLEAN,
     UNREGISTERED,
+    UNVERIFIED_PROPOSALS,
     Command,
     ControllerState,
     Kind,
@@ -47,14 +48,19 @@ BATCH = 256
 """States that a JVM gets at once."""
 NOT_APPLICABLE = 1 << 23
 LATE = "late-proposals"
+UNVERIFIED = "unverified-proposals"
 EVENTS = {
     "controlled-shutdown": (Kind.CONTROLLED_SHUTDOWN,),
     "cordon": (Kind.CORDON, Kind.UNCORDON),
     "directories": (Kind.ASSIGN_DIRECTORY,),
     "unregister": (Kind.UNREGISTER,),
     LATE: REFUSED_PROPOSALS,
+    UNVERIFIED: UNVERIFIED_PROPOSALS,
 }
-"""Events that are searched on request: of each broker, or proposals of all brokers as the ISR."""
+"""Events that are searched on request: of each broker; late proposals of all brokers as the ISR, unverified ones of
+every ISR."""
+OF_ISR = (LATE, UNVERIFIED)
+"""Events that are proposals of an ISR, not of a broker."""
 KEY_BROKERS, KEY_MIN_ISR = 4, 7
 """The most brokers whose settings fit into a key, and the bits of MinISR there."""
 
@@ -123,9 +129,11 @@ class Scope:
         commands.append(Command(Kind.CANCEL))
         commands += [Command(Kind.PROPOSE, 0, ids) for n in brokers for ids in combinations(brokers, n)]
         kinds = [Kind.FENCE, Kind.UNFENCE, Kind.RESTART_UNCLEANLY, Kind.RESTART_CLEANLY]
-        kinds += [kind for name, of_name in EVENTS.items() if name in self.events and name != LATE for kind in of_name]
+        kinds += [kind for name, of in EVENTS.items() if name in self.events and name not in OF_ISR for kind in of]
         commands += [Command(kind, broker) for kind in kinds for broker in brokers]
         commands += [Command(kind, 0, tuple(brokers)) for kind in EVENTS[LATE] if LATE in self.events]
+        unverified = EVENTS[UNVERIFIED] if UNVERIFIED in self.events else ()
+        commands += [Command(kind, 0, ids) for kind in unverified for n in brokers for ids in combinations(brokers, n)]
         elections = (Kind.ELECT_PREFERRED, Kind.ELECT_UNCLEAN, Kind.MAYBE_ELECT_UNCLEAN)
         commands += [Command(kind) for kind in (*elections, Kind.BALANCE, Kind.ELECT_LEADERLESS)]
         if self.configuration_changes:

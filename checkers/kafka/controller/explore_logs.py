@@ -23,6 +23,7 @@ from reassure.checkers.kafka.controller.words import (
     LEADER,
     RECOVERING,
     UNCLEAN,
+    UNVERIFIED_PROPOSALS,
     Command,
     Kind,
     packed_set,
@@ -118,7 +119,7 @@ class LogSearch:
         command = self.graph.commands[number]
         after = self.graph.targets[state, number]
         able = after >= 0
-        if command.kind is Kind.PROPOSE:
+        if command.kind in (Kind.PROPOSE, *UNVERIFIED_PROPOSALS):
             able &= (packed_set(command.brokers) & ~self.isr[state] & ~logs) == 0
         before, after, logs = state[able], after[able], logs[able]
         logs = logs & (self.replicas[after] | ~self.unfenced[after])

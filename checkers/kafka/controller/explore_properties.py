@@ -41,6 +41,7 @@ from reassure.checkers.kafka.controller.words import (
     SHUTTING_DOWN,
     UNCLEAN,
     UNREGISTERED,
+    UNVERIFIED_PROPOSALS,
     Command,
     Kind,
     answer_of,
@@ -298,7 +299,7 @@ def kind_of_step(command: Command, before: Watched) -> tuple[str, Brokers]:
     p = before.partition
     if command.kind is Kind.CANCEL:
         return ("cancel" if reassigning(p) else ""), members(p) - p.adding
-    if command.kind is Kind.PROPOSE:
+    if command.kind in (Kind.PROPOSE, *UNVERIFIED_PROPOSALS):
         return "complete", before.wanted
     if command.kind is not Kind.REASSIGN:
         return "", before.wanted
@@ -351,7 +352,8 @@ def _kinds(graph: ControllerExploration) -> list[Words]:
     for renaming in renamings(graph.scope.brokers):
         numbers = []
         for c in graph.commands:
-            tagged = c.kind if c.kind in (Kind.REASSIGN, Kind.CANCEL, Kind.PROPOSE) else None
+            proposes = c.kind in (Kind.PROPOSE, *UNVERIFIED_PROPOSALS)
+            tagged = Kind.PROPOSE if proposes else c.kind if c.kind in REQUESTS else None
             target = int(renaming.of_set[packed_set(c.brokers)]) if c.kind is Kind.REASSIGN else 0
             numbers.append(names.setdefault((tagged, target), len(names)))
         tables.append(np.array(numbers, np.int64))

@@ -7,7 +7,7 @@ between.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,9 +26,15 @@ from reassure.checkers.kafka.controller.explore import ControllerExploration
 from reassure.checkers.kafka.controller.explore_logs import LogSearch, LogStep, Loss
 from reassure.checkers.kafka.controller.explore_properties import COMMAND_PROPERTIES, Findings, Hit
 from reassure.checkers.kafka.controller.report import side_by_side
-from reassure.checkers.kafka.controller.words import braces, described
+from reassure.checkers.kafka.controller.words import ControllerState, braces, described
 from reassure.checkers.machine.terminal import Console, counted
 from reassure.spec.kafka.partition_properties import SHARED
+
+WITHOUT_REMOVAL = {
+    "completion_needs_everything_added": "A reassignment ends, and a replica that it added is not in sync: fewer "
+    "brokers than the administrator asked for have what is committed.",
+}
+"""The harm in a run whose last step removes no replica, of properties whose docs speak of removed ones."""
 
 
 @dataclass(frozen=True)
@@ -181,8 +187,17 @@ def counterexamples(
         run, texts = executed(start[initial], steps, driver, graph.scope.setup)
         if hit.command is None and name != KEEPS_COMMITTED and graph.number_of(run.states[-1]) != hit.state:
             raise AssertionError(f"{name}: Kafka {graph.version} does not run its own path again")
-        runs[name] = Shown(_doc(name), run, texts)
+        runs[name] = Shown(harm(name, run.states), run, texts)
     return runs
+
+
+def harm(name: str, states: Sequence[ControllerState]) -> str:
+    """What comes of a violated property in a run. states: of the run, at whose last step the property is violated."""
+    if name in WITHOUT_REMOVAL and len(states) > 1:
+        before, after = (state.partition.replicas for state in states[-2:])
+        if not frozenset(before) - frozenset(after):
+            return WITHOUT_REMOVAL[name]
+    return _doc(name)
 
 
 def _doc(name: str) -> str:

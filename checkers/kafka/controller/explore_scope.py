@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from reassure.checkers.kafka.controller.explore import EVENTS, KEY_BROKERS, KEY_MIN_ISR, LATE, Scope
+from reassure.checkers.kafka.controller.explore import EVENTS, KEY_BROKERS, KEY_MIN_ISR, LATE, UNVERIFIED, Scope
 from reassure.checkers.kafka.controller.words import MAX_BROKERS, few_enough
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.options import positive
@@ -89,4 +89,13 @@ def fitting(scope: Scope) -> Scope:
 
 def with_late_proposals(scope: Scope) -> Scope:
     """The scope with ISR proposals that are to be refused: a check that a build lacks shows in these alone."""
-    return replace(scope, events=tuple(name for name in EVENTS if name in (*scope.events, LATE)))
+    return _with_events(scope, LATE)
+
+
+def with_all_proposals(scope: Scope) -> Scope:
+    """The same, and with proposals whose broker epochs cannot be verified: a check that a build adds shows there."""
+    return _with_events(scope, LATE, UNVERIFIED)
+
+
+def _with_events(scope: Scope, *names: str) -> Scope:
+    return replace(scope, events=tuple(name for name in EVENTS if name in (*scope.events, *names)))

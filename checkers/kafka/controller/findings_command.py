@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
+from reassure.checkers.kafka.controller.class_path import fetch
 from reassure.checkers.kafka.controller.confirm import confirm
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.junit import REASONS, junit_method
-from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome, run_methods
+from reassure.checkers.kafka.controller.kafka_tests import message_of, run_methods, with_tests
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.releases import RELEASES, Release, release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
@@ -192,31 +191,14 @@ def _messages(kafka: Release, runs: list[tuple[Case, bool]], cases: Sequence[Cas
     runs: cases, and whether ELR is on. Kafka's test class is compiled once for all.
     """
     if kafka.tested:
-        ran = run_methods(_with_tests(kafka, build), [method_of(case, cases, elr)[1] for case, elr in runs])
+        ran = run_methods(with_tests(kafka, build), [method_of(case, cases, elr)[1] for case, elr in runs])
     else:
         ran = []
         for case, elr in runs:
             name = case.headline.property
             program = reproduction(method_of(case, cases)[0], kafka, name, name, elr)
             ran.append(run_program(program, fetch(kafka)))
-    return [_message(outcome) for outcome in ran]
-
-
-def _with_tests(kafka: Release, build: Path | None) -> ClassPath:
-    """The classes of a release with its tests, or with a build of it before them."""
-    class_path = fetch(kafka, tests=True)
-    jars = sorted(build.glob("kafka-metadata-*.jar")) if build is not None else []
-    return replace(class_path, jars=(*jars, *class_path.jars))
-
-
-def _message(outcome: MethodOutcome) -> str:
-    return _short(outcome.message) or ("" if outcome.passed else "it fails")
-
-
-def _short(message: str) -> str:
-    """A message without the state that it ends with, and without the name of an exception."""
-    text = re.sub(r"^\w+(Error|Exception): ", "", message)
-    return re.split(r": (?:Partition|Listed|ListPartition)\w*\(| ==> ", text)[0].strip()
+    return [message_of(outcome) for outcome in ran]
 
 
 def runs_with_fixes(broken: Mapping[str, Case], build: Path) -> dict[str, RunWithFixes]:
@@ -232,7 +214,7 @@ def runs_with_fixes(broken: Mapping[str, Case], build: Path) -> dict[str, RunWit
         junit_method(run, kafka, name, case.headline.property)
         for run, name, case in zip(runs, names, broken.values(), strict=True)
     ]
-    before, after = (run_methods(_with_tests(kafka, folder), methods) for folder in (None, build))
+    before, after = (run_methods(with_tests(kafka, folder), methods) for folder in (None, build))
     with Driver(fetch(kafka)) as driver, Driver(fetch(patched)) as fixed:
         differences = [(replayed(run, driver), replayed(run, fixed)) for run in runs]
     return {
@@ -242,8 +224,8 @@ def runs_with_fixes(broken: Mapping[str, Case], build: Path) -> dict[str, RunWit
             theirs.step.number if theirs is not None else 0,
             theirs.step.text if theirs is not None else "",
             tuple(theirs.rows()) if theirs is not None else (),
-            _message(of_release),
-            _message(of_build),
+            message_of(of_release),
+            message_of(of_build),
         )
         for digest, (ours, theirs), of_release, of_build in zip(broken, differences, before, after, strict=True)
     }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.replay import TraceCommand
-from reassure.checkers.kafka.controller.words import REFUSED_PROPOSALS, Command, Kind
+from reassure.checkers.kafka.controller.words import PROPOSALS, REFUSED_PROPOSALS, Command, Kind
 from reassure.checkers.machine.exit_codes import Exit, Failure
 
 INDENT = " " * 8
@@ -33,7 +33,7 @@ def call(step: TraceCommand, number: int, expected: str | None, release: Release
             *_answer(expected, f"{result}.response().responses().get(0).partitions().get(0).errorCode()"),
             f"ctx.replay({result}.records());",
         ]
-    if command.kind in (Kind.PROPOSE, Kind.ALTER_PARTITION, *REFUSED_PROPOSALS):
+    if command.kind in (Kind.ALTER_PARTITION, *PROPOSALS):
         return _alter_partition(step, result, expected, shift)
     if command.kind in (Kind.ELECT_PREFERRED, Kind.ELECT_UNCLEAN):
         election = "PREFERRED" if command.kind is Kind.ELECT_PREFERRED else "UNCLEAN"
@@ -118,9 +118,13 @@ def _alter_partition(step: TraceCommand, result: str, expected: str | None, shif
         leader_epoch = f"{PARTITION}.leaderEpoch{old[Kind.PROPOSE_OLD_LEADER_EPOCH]}"
         partition_epoch = f"{PARTITION}.partitionEpoch{old[Kind.PROPOSE_OLD_PARTITION_EPOCH]}"
         age = old[Kind.PROPOSE_OLD_BROKER_EPOCHS]
-        states = broker_states(
-            command.brokers, lambda b: f"ctx.currentBrokerEpoch({b}){age if b != before.leader else ''}"
-        )
+
+        def present_epoch(broker: int) -> str:
+            if command.kind is Kind.PROPOSE_WITHOUT_BROKER_EPOCHS and broker != before.leader:
+                return "-1"
+            return f"ctx.currentBrokerEpoch({broker}){age if broker != before.leader else ''}"
+
+        states = broker_states(command.brokers, present_epoch)
     else:
 
         def epoch_of(broker: int) -> str:
@@ -131,23 +135,32 @@ def _alter_partition(step: TraceCommand, result: str, expected: str | None, shif
         leader_epoch, partition_epoch = str(r.leader_epoch), str(r.partition_epoch + shift)
         states = broker_states(command.brokers, epoch_of)
     isr = ["List.of(", *(f"    {state}," for state in states[:-1]), f"    {states[-1]})"]
+    old_version = command.kind is Kind.PROPOSE_VERSION_2
+    isr = [f"List.of({java_ids(command.brokers)})"] if old_version else isr
     return [
-        *request_of_leader(result, source, epoch, leader_epoch, partition_epoch, isr),
+        *request_of_leader(result, source, epoch, leader_epoch, partition_epoch, isr, old_version),
         *_answer(expected, f"{result}.response().topics().get(0).partitions().get(0).errorCode()"),
         f"ctx.replay({result}.records());",
     ]
 
 
 def request_of_leader(
-    result: str, source: str, epoch: str, leader_epoch: str, partition_epoch: str, isr: list[str]
+    result: str,
+    source: str,
+    epoch: str,
+    leader_epoch: str,
+    partition_epoch: str,
+    isr: list[str],
+    old_version: bool = False,
 ) -> list[str]:
-    """AlterPartition of a leader; isr: an expression of Java in lines."""
+    """AlterPartition of a leader; isr: an expression of Java in lines. old_version: 2, whose members have no epochs."""
+    version = ", (short) 2" if old_version else ""
     proposed = [f"                {line}" for line in isr]
-    proposed[0] = f"                setNewIsrWithEpochs({isr[0]}"
+    proposed[0] = f"                {'setNewIsr' if old_version else 'setNewIsrWithEpochs'}({isr[0]}"
     proposed[-1] += "))))));"
     return [
         f"ControllerResult<AlterPartitionResponseData> {result} = replication.alterPartition(",
-        "    anonymousContextFor(ApiKeys.ALTER_PARTITION),",
+        f"    anonymousContextFor(ApiKeys.ALTER_PARTITION{version}),",
         "    new AlterPartitionRequestData().",
         f"        setBrokerId({source}).",
         f"        setBrokerEpoch({epoch}).",

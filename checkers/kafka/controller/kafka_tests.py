@@ -7,10 +7,11 @@ import re
 import subprocess
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, tool
+from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, fetch, tool
+from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.own_files import temporary_folder
 
@@ -45,6 +46,26 @@ def kafkas_test(class_path: ClassPath) -> str:
             with zipfile.ZipFile(jar) as sources:
                 return sources.read(TEST).decode()
     raise Failure(Exit.SYSTEM, f"the sources of the tests of Kafka {class_path.release.version} are not there")
+
+
+def with_tests(kafka: Release, build: Path | None = None) -> ClassPath:
+    """The classes of a release with its tests; of a build of it too, whose changed classes come before them.
+
+    build: the folder, as `kafka build` makes it.
+    """
+    class_path = fetch(kafka, tests=True)
+    jars = sorted(build.glob("kafka-metadata-*.jar")) if build is not None else []
+    return replace(class_path, jars=(*jars, *class_path.jars))
+
+
+def message_of(outcome: MethodOutcome) -> str:
+    """Why a method failed, without the state that a message ends with and the name of an exception; "" if it passed."""
+    return _short(outcome.message) or ("" if outcome.passed else "it fails")
+
+
+def _short(message: str) -> str:
+    text = re.sub(r"^\w+(Error|Exception): ", "", message)
+    return re.split(r": (?:Partition|Listed|ListPartition)\w*\(| ==> ", text)[0].strip()
 
 
 def run_methods(class_path: ClassPath, methods: Sequence[str]) -> list[MethodOutcome]:

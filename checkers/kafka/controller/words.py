@@ -129,6 +129,13 @@ class Kind(IntEnum):
     """The same with the epochs before the present ones of all members but the leader."""
     PROPOSE_BY_FOLLOWER = 24
     """AlterPartition with the present epochs, by the first registered broker that does not lead."""
+    PROPOSE_WITHOUT_BROKER_EPOCHS = 25
+    """AlterPartition by the present leader, with the epoch -1 of all members but the leader: nothing is verified.
+
+    A leader sends it of a follower that has fetched before its registration was answered.
+    """
+    PROPOSE_VERSION_2 = 26
+    """The same in a request of version 2, whose members have no epochs; older leaders send it."""
 
 
 REFUSED_PROPOSALS = (
@@ -138,6 +145,10 @@ REFUSED_PROPOSALS = (
     Kind.PROPOSE_BY_FOLLOWER,
 )
 """Proposals that every release refuses, if it checks epochs and source."""
+UNVERIFIED_PROPOSALS = (Kind.PROPOSE_WITHOUT_BROKER_EPOCHS, Kind.PROPOSE_VERSION_2)
+"""Proposals whose broker epochs nobody can verify; the releases of the table accept them."""
+PROPOSALS = (Kind.PROPOSE, *REFUSED_PROPOSALS, *UNVERIFIED_PROPOSALS)
+"""AlterPartition by a broker of the state, whatever its epochs."""
 _CHANGES = (Kind.CHANGE_MIN_ISR, Kind.CHANGE_UNCLEAN)
 _SETS_STATE = 1 << 16
 
@@ -165,7 +176,7 @@ class Command:
         name = self.kind.name.lower()
         if self.kind is Kind.REASSIGN:
             return f"reassign([{', '.join(map(str, self.brokers))}])"
-        if self.kind in (Kind.PROPOSE, Kind.ALTER_PARTITION, *REFUSED_PROPOSALS):
+        if self.kind in (Kind.ALTER_PARTITION, *PROPOSALS):
             return f"{name}({'' if not self.broker else f'from {self.broker}, '}{braces(self.brokers)})"
         return f"{name}({self.broker})" if self.broker or self.kind in _CHANGES else f"{name}()"
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import replace
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from reassure.checkers.kafka.controller.command import PARTITIONS, controller_tr
 from reassure.checkers.kafka.controller.command import SUBCOMMANDS as OF_THE_CONTROLLER
 from reassure.checkers.kafka.controller.controller_itf import to_itf
 from reassure.checkers.kafka.controller.driver import Driver
-from reassure.checkers.kafka.controller.explore import LATE, ControllerExploration, Scope, explore_with
-from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, scope_of, with_late_proposals
+from reassure.checkers.kafka.controller.explore import LATE, UNVERIFIED, ControllerExploration, Scope, explore_with
+from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, fitting, scope_of, with_all_proposals
 from reassure.checkers.kafka.controller.replay import ControllerTrace
 from reassure.checkers.kafka.controller.words import ControllerState, Setup
 from reassure.checkers.kafka.diff.alerts import alerts
@@ -29,8 +30,8 @@ from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES
 from reassure.checkers.kafka.diff.explore_both import Explorer, SharedLimits, explore_both
 from reassure.checkers.kafka.diff.junit_test import difference_method, promise_method
 from reassure.checkers.kafka.diff.promises import must_be_promises
-from reassure.checkers.kafka.diff.report import diff_record, report_diff
-from reassure.checkers.kafka.diff.result import BuildDiff, compare_builds
+from reassure.checkers.kafka.diff.report import diff_record, report_diffs
+from reassure.checkers.kafka.diff.result import BuildDiff, compare_builds, verdict_of_all
 from reassure.checkers.kafka.diff.sources import HeadSources
 from reassure.checkers.machine.atomic_files import write_atomically, write_record
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -51,12 +52,21 @@ from reassure.checkers.request.shared_options import (
     Option,
 )
 
+FEWEST_BROKERS = 2
+MORE_BROKERS, MORE_DEPTH = 3, 4
+"""Of the second search, where no option names the brokers: all of its states are too many."""
 _EXPLORE = {option.name: option for option in OF_THE_CONTROLLER["explore"].options}
 _OF_A_DIFF = {
     "brokers": replace(
-        _EXPLORE["brokers"], help=_EXPLORE["brokers"].help.replace("(default: 3)", "(default: 2)"), default=2
+        _EXPLORE["brokers"],
+        help=_EXPLORE["brokers"].help.replace(
+            "(default: 3)", f"(default: 2, then {MORE_BROKERS} in a second search of {MORE_DEPTH} levels)"
+        ),
+        default=None,
     ),
-    "events": replace(_EXPLORE["events"], help=_EXPLORE["events"].help.replace("default: none", f"{LATE} always are")),
+    "events": replace(
+        _EXPLORE["events"], help=_EXPLORE["events"].help.replace("default: none", f"{LATE}, {UNVERIFIED} always are")
+    ),
     "configuration": replace(
         _EXPLORE["configuration"],
         help="changes: MinISR (1 to --brokers) and unclean election change on the way (default: changes)",
@@ -72,7 +82,9 @@ OPTIONS = (
     Option("--from-step N", "begin after the first N steps of the run of --from (default: after all)", positive),
     OF_TRACE,
     replace(PROPERTY, help="compare only these promises; repeatable, * matches any letters (default: all)"),
-    replace(DEPTH, help="stop after N levels (default: no limit)"),
+    replace(
+        DEPTH, help="stop after N levels; one search, of 2 brokers if --brokers does not say more (default: no limit)"
+    ),
     replace(BUDGET, help="stop both explorations after this time; the result is partial (default: no limit)"),
     replace(STORIES, help="print the runs of at most N differences and promises, the shortest (default: 3)", default=3),
     _EXPLORE["engine"],
@@ -106,7 +118,8 @@ SUBCOMMANDS = {"diff": Subcommand("compare two builds: the runs and promises in 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Explores both builds, compares them, and writes what is asked for."""
-    scope = _scope(args)
+    searches = _searches(args)
+    scope = searches[0].scope
     must_be_promises(args.property)
     spark_settings(args)
     paths = (fetch(named_release(args.base)), fetch(named_release(args.head)))
@@ -121,32 +134,61 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         console.print(f"{SAME}: Kafka {paths[HEAD].release.version}, sha256 {digests[HEAD]}")
     progress = Progress(quiet=args.quiet)
     with ExitStack() as stack:
-        graphs, drivers = _explored(args, paths, scope, progress, stack)
-        diff = compare_builds(graphs, drivers, args.property, progress)
+        diffs = _compared(args, searches, paths, progress, stack)
         progress.done()
-    report_diff(diff, console, 0 if args.quiet else args.stories)
-    traces = _write_runs(diff, args) if args.trace_dir else {}
+    report_diffs(diffs, console, 0 if args.quiet else args.stories)
+    traces = _write_runs(diffs, args) if args.trace_dir else {}
     name_traces([path for several in traces.values() for path in several], console)
     if args.test:
-        _write_test(diff, args, paths[HEAD], console)
-    verdict = diff.verdict(scope.text + (f", depth {args.depth}" if args.depth else "")) + (f"; {SAME}" if same else "")
-    console.verdicts |= {diff.exit: verdict} if verdict else {}
+        _write_test(diffs, args, paths[HEAD], console)
+    code = diffs[-1].stop.exit_of_several([diff.exit for diff in diffs])
+    verdict = verdict_of_all(diffs, [search.text for search in searches]) + (f"; {SAME}" if same else "")
+    console.verdicts |= {code: verdict}
     if args.json:
-        record = identity.record(diff.exit, all(graph.complete for graph in graphs), diff.stop)
-        write_record(args.json, {**record, **diff_record(diff, traces, builds, same)})
-    _tell_code_hosts(diff, args, verdict, console)
-    return diff.exit
+        judging = diffs[-1] if not diffs[-1].finished else diffs[0]  # a second search goes to a depth only
+        record = identity.record(code, judging.comparison.complete, judging.stop)
+        write_record(args.json, {**record, **diff_record(diffs, traces, builds, same)})
+    _tell_code_hosts(diffs, code, args, verdict, console)
+    return code
 
 
-def _tell_code_hosts(diff: BuildDiff, args: argparse.Namespace, verdict: str, console: Console) -> None:
+def _tell_code_hosts(
+    diffs: list[BuildDiff], code: Exit, args: argparse.Namespace, verdict: str, console: Console
+) -> None:
     """Writes SARIF; in a job of GitHub Actions an annotation of each problem, and the report as the job's summary."""
-    problems = alerts(diff, HeadSources.of(Path(args.head)), args.repro)
+    sources = HeadSources.of(Path(args.head))
+    problems = [alert for diff in diffs for alert in alerts(diff, sources, args.repro)]
     if args.sarif:
-        write_atomically(args.sarif, sarif_log(problems, diff.exit))
+        write_atomically(args.sarif, sarif_log(problems, code))
     for alert in problems if in_actions() else ():
         console.print(annotation(alert.place, alert.about, alert.text, alert.warning))
-    report = printed(lambda summary: report_diff(diff, summary, args.stories)).rstrip()
+    report = printed(lambda summary: report_diffs(diffs, summary, args.stories)).rstrip()
     add_to_summary(f"## reassure kafka diff\n\n{verdict}\n\n````text\n{report}\n````\n\nAgain: `{args.repro}`\n")
+
+
+@dataclass(frozen=True)
+class Search:
+    """Bounds of an exploration of both builds. depth: levels; None: no limit."""
+
+    scope: Scope
+    depth: int | None
+
+    @property
+    def text(self) -> str:
+        """The bounds in a line."""
+        return self.scope.text + (f", depth {self.depth}" if self.depth else "")
+
+
+def _searches(args: argparse.Namespace) -> list[Search]:
+    """What is explored: within the options; where these name no bound, more brokers too, within a depth."""
+    several = args.brokers is None and args.depth is None and vars(args)["from"] is None
+    given = args.brokers
+    if vars(args)["from"] is None:
+        args.brokers = given or FEWEST_BROKERS
+    searches = [Search(_scope(args), args.depth)]
+    if several:
+        searches.append(Search(fitting(replace(searches[0].scope, brokers=MORE_BROKERS)), MORE_DEPTH))
+    return searches
 
 
 def _scope(args: argparse.Namespace) -> Scope:
@@ -157,11 +199,11 @@ def _scope(args: argparse.Namespace) -> Scope:
     if path is None:
         if args.from_step:
             raise Failure(Exit.USAGE, "--from-step is a step of the run of --from, which is not given")
-        return with_late_proposals(scope_of(args))
+        return with_all_proposals(scope_of(args))
     for name in OF_A_START:
         if getattr(args, name) != next(option.initial for option in OPTIONS if option.name == name):
             raise Failure(Exit.USAGE, f"--{name.replace('_', '-')} is what the run of --from says: leave it out")
-    return with_late_proposals(scope_from(path, args))
+    return with_all_proposals(scope_from(path, args))
 
 
 def scope_from(path: Path, args: argparse.Namespace) -> Scope:
@@ -201,33 +243,62 @@ def _config(args: argparse.Namespace, scope: Scope) -> dict[str, Any]:
     return {**{name: getattr(args, name) for name in names}, "events": list(scope.events)}
 
 
-def _explored(
-    args: argparse.Namespace, paths: tuple[ClassPath, ClassPath], scope: Scope, progress: Progress, stack: ExitStack
-) -> tuple[tuple[ControllerExploration, ControllerExploration], tuple[Driver, Driver]]:
-    """Both explorations, and a driver of each build."""
-    limits = SharedLimits(args.depth, args.budget)
-    if args.engine == "local":
-        jvms = args.jvms or max(1, (os.cpu_count() or 1) // len(SIDES))
-        pools = [[stack.enter_context(Driver(path)) for _ in range(jvms)] for path in paths]
+def _compared(
+    args: argparse.Namespace,
+    searches: list[Search],
+    paths: tuple[ClassPath, ClassPath],
+    progress: Progress,
+    stack: ExitStack,
+) -> list[BuildDiff]:
+    """The comparison of each search; of a later one, what the first does not show. One that did not end is the last."""
+    began = time.monotonic()
+    local = args.engine == "local"
+    jvms = (args.jvms or max(1, (os.cpu_count() or 1) // len(SIDES))) if local else 1
+    pools = [[stack.enter_context(Driver(path)) for _ in range(jvms)] for path in paths]
+    drivers = (pools[BASE][0], pools[HEAD][0])
+    diffs: list[BuildDiff] = []
+    for search in searches:
+        left = None if args.budget is None else max(0.0, args.budget - (time.monotonic() - began))
+        limits = SharedLimits(search.depth, left)
+        if local:
+            graphs = _explored_here(pools, search.scope, limits, progress)
+        else:
+            graphs = _explored_by_spark(args, paths, search.scope, limits, progress)
+        diff = compare_builds(graphs, drivers, args.property, progress)
+        diffs.append(diff.beyond(diffs[0]) if diffs else diff)
+        if not diff.finished:
+            break
+    return diffs
 
-        def local(side: int) -> Explorer:
-            return lambda limits, progress: explore_with(pools[side], scope, limits, progress)
 
-        return explore_both((local(BASE), local(HEAD)), limits, progress), (pools[BASE][0], pools[HEAD][0])
+def _explored_here(
+    pools: list[list[Driver]], scope: Scope, limits: SharedLimits, progress: Progress
+) -> tuple[ControllerExploration, ControllerExploration]:
+    """Both explorations by JVMs of this machine."""
+
+    def local(side: int) -> Explorer:
+        return lambda limits, progress: explore_with(pools[side], scope, limits, progress)
+
+    return explore_both((local(BASE), local(HEAD)), limits, progress)
+
+
+def _explored_by_spark(
+    args: argparse.Namespace, paths: tuple[ClassPath, ClassPath], scope: Scope, limits: SharedLimits, progress: Progress
+) -> tuple[ControllerExploration, ControllerExploration]:
+    """Both explorations by a cluster, one after the other."""
     from reassure.checkers.kafka.controller.explore_by_spark import ExpandTask, explore_by_spark
 
     cluster = spark_settings(args)
     tasks = [ExpandTask(path.release.version, scope, path.release.build) for path in paths]
-    graphs = [explore_by_spark(task, cluster, limits, progress) for task in tasks]
-    drivers = [stack.enter_context(Driver(path)) for path in paths]
-    return (graphs[BASE], graphs[HEAD]), (drivers[BASE], drivers[HEAD])
+    base, head = (explore_by_spark(task, cluster, limits, progress) for task in tasks)
+    return base, head
 
 
-def _write_runs(diff: BuildDiff, args: argparse.Namespace) -> dict[str, list[str]]:
+def _write_runs(diffs: list[BuildDiff], args: argparse.Namespace) -> dict[str, list[str]]:
     """Every run as ITF, as each build takes it: the files of each difference and each promise that one breaks."""
     about = {"base": args.base, "head": args.head, "repro": args.repro}
     files: dict[str, list[str]] = {}
-    for name, side, itf_run, meta in _runs(diff):
+    for name, side, itf_run, meta in (run for diff in diffs for run in _runs(diff)):
         path = args.trace_dir / f"kafka-diff--{name}--{SIDES[side].lower()}-{itf_run.version}.itf.json"
         write_atomically(path, to_itf(itf_run, {**meta, "build": SIDES[side].lower(), **about}))
         files.setdefault(name, []).append(str(path))
@@ -246,10 +317,16 @@ def _runs(diff: BuildDiff) -> Iterator[tuple[str, int, Any, dict[str, str]]]:
             yield name, 1 - breaker, diff.promises.keepers[name], {"property_kept": name}
 
 
-def _write_test(diff: BuildDiff, args: argparse.Namespace, head: ClassPath, console: Console) -> None:
-    """Writes the JUnit test that was asked for; says so if there is none."""
+def _write_test(diffs: list[BuildDiff], args: argparse.Namespace, head: ClassPath, console: Console) -> None:
+    """Writes the JUnit test that was asked for, of the first search that has one; says so if there is none."""
+    method = promise_method if args.property else difference_method
     try:
-        text = promise_method(diff, head.release) if args.property else difference_method(diff, head.release)
+        for diff in diffs[:-1]:
+            with suppress(Failure):
+                text = method(diff, head.release)
+                break
+        else:
+            text = method(diffs[-1], head.release)
     except Failure as failure:
         note(f"no test is written: {failure}")
         return

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from reassure.checkers.kafka.controller.controller_properties import CAN_END
+from reassure.checkers.kafka.controller.explore import EVENTS
 from reassure.checkers.kafka.controller.explore_report import Shown, report_run
 from reassure.checkers.kafka.controller.report import own_words, two_columns
 from reassure.checkers.kafka.controller.words import described
@@ -16,20 +19,55 @@ from reassure.checkers.machine.terminal import Console, counted
 from reassure.spec.kafka.partition_properties import SHARED
 
 AFTER = "after another difference"
+NOT_EXECUTED = (
+    "creation and deletion of topics, and more partitions",
+    "requests of several partitions with an error in some",
+    "log directories that fail",
+    "records that another release has written",
+    "features and metadata versions that change on the way",
+)
+"""Parts of the controller's work that no search reaches."""
+RECORD = re.compile(r"(\w+)\((.*)\)")
+FIELD = re.compile(r"(?:^|, )(\w+)=(.*?)(?=, \w+=|$)")
+UNSET = ("null", "-2")
+"""Values of a record's fields by which they change nothing."""
+UNSAID = ("partitionId", "topicId", "directories")
+"""Fields of the one partition that is watched, and one that changes with the replicas."""
 
 
-def report_diff(diff: BuildDiff, console: Console, stories: int) -> None:
-    """Figures, a row for each difference, the shortest runs, the promises. stories: runs that are printed of each."""
-    _report_states(diff.comparison, console)
-    _report_differences(diff.runs, console)
-    for run in diff.runs[:stories]:
-        console.print("")
-        report_run_of_both(run, console)
-    _report_promises(diff.promises, console)
-    for side in (HEAD, BASE):
-        for name, shown in list(diff.promises.only[side].items())[:stories]:
+def report_diffs(diffs: Sequence[BuildDiff], console: Console, stories: int) -> None:
+    """Figures; the promises with the shortest runs, as they decide the exit code; then the differences.
+
+    diffs: of each search, the later ones as `BuildDiff.beyond` has them. stories: runs that are printed of each kind.
+    """
+    for diff in diffs:
+        _report_states(diff.comparison, console)
+    for number, diff in enumerate(diffs):
+        _report_promises(diff.promises, console, _where(diff, number))
+        for side in (HEAD, BASE):
+            for name, shown in list(diff.promises.only[side].items())[:stories]:
+                console.print("")
+                report_broken(name, side, shown, console)
+    for number, diff in enumerate(diffs):
+        _report_differences(diff.runs, console, _where(diff, number))
+        for run in diff.runs[:stories]:
             console.print("")
-            report_broken(name, side, shown, console)
+            report_run_of_both(run, console)
+    if not any(diff.runs for diff in diffs):
+        _report_what_is_not_executed(diffs[0], console)
+
+
+def _where(diff: BuildDiff, number: int) -> str:
+    """Of a later search: by how many brokers it is told from the first; "" for the first."""
+    return f" with {diff.comparison.graphs[BASE].scope.brokers} brokers, beyond those above" if number else ""
+
+
+def _report_what_is_not_executed(diff: BuildDiff, console: Console) -> None:
+    """What could differ without being seen: events that were not asked for, and what no command does."""
+    events = diff.comparison.graphs[BASE].scope.events
+    left_out = [name for name in EVENTS if name not in events]
+    text = f"\nnot executed here: {', '.join(left_out)} (--events)" if left_out else ""
+    console.print(f"{text}\nno command executes: {'; '.join(NOT_EXECUTED)}", style="dim")
 
 
 def _report_states(comparison: BuildComparison, console: Console) -> None:
@@ -42,11 +80,11 @@ def _report_states(comparison: BuildComparison, console: Console) -> None:
     console.print(f"{states}; {comparison.differing_steps:,} of {counted(comparison.steps, 'step')} of both differ")
 
 
-def _report_differences(runs: tuple[RunOfBoth, ...], console: Console) -> None:
+def _report_differences(runs: tuple[RunOfBoth, ...], console: Console, where: str) -> None:
     if not runs:
         return
     width = max(len(run.difference.kind.name) for run in runs)
-    console.print("\ndifferences", style="bold")
+    console.print(f"\ndifferences{where}", style="bold")
     console.print(f"  {'steps':>9}  {'command':{width}}  {'run':>8}  fields", style="dim")
     for d in (run.difference for run in runs):
         text = counted(len(d.before) + 1, "step")
@@ -67,12 +105,14 @@ def report_run_of_both(run: RunOfBoth, console: Console) -> None:
     console.print(f"  {last:2} {d.last}{answer}")
     labels = [f"{SIDES[side]} {run.runs[side].version}" for side in (BASE, HEAD)]
     two_columns(run.rows(), labels[BASE], labels[HEAD], console)
-    for label, text in zip(labels, run.texts, strict=True):
+    if run.texts[BASE] == run.texts[HEAD]:
+        return
+    for label, text in zip(labels, differing_words(*run.texts), strict=True):
         own_words(text, f"in Kafka's words, {label}:", console)
 
 
-def _report_promises(promises: PromiseComparison, console: Console) -> None:
-    console.print("\npromises", style="bold")
+def _report_promises(promises: PromiseComparison, console: Console, where: str) -> None:
+    console.print(f"\npromises{where}", style="bold")
     for side in (HEAD, BASE):
         for name, shown in promises.only[side].items():
             style = "red" if side == HEAD else "green"
@@ -87,6 +127,30 @@ def _report_promises(promises: PromiseComparison, console: Console) -> None:
         console.print(f"  within these bounds about nothing: {', '.join(promises.not_applicable)}", style="yellow")
 
 
+def differing_words(base: str, head: str) -> tuple[str, str]:
+    """Kafka's own words of a step by both builds, without equal lines; of two records of one kind the fields that
+    differ, of another record the fields that it sets."""
+    ours, theirs = base.splitlines(), head.splitlines()
+    if len(ours) == len(theirs):
+        pairs = [_differing_lines(*pair) for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]]
+        ours, theirs = [list(lines) for lines in zip(*pairs, strict=True)] if pairs else ([], [])
+    else:
+        ours, theirs = ([_differing_lines(line, "")[0] for line in lines] for lines in (ours, theirs))
+    return "\n".join(ours), "\n".join(theirs)
+
+
+def _differing_lines(one: str, other: str) -> tuple[str, str]:
+    records = RECORD.fullmatch(one), RECORD.fullmatch(other)
+    fields = [dict(FIELD.findall(record[2])) if record is not None else {} for record in records]
+    alike = records[0] is not None and records[1] is not None and records[0][1] == records[1][1]
+    texts = []
+    for line, record, own, others in zip((one, other), records, fields, fields[::-1], strict=True):
+        set_here = {k: v for k, v in own.items() if v not in UNSET and k not in UNSAID}
+        shown = [f"{k}={v}" for k, v in set_here.items() if not alike or v != others.get(k)]
+        texts.append(line if record is None else f"{record[1]}({', '.join(shown)})")
+    return texts[0], texts[1]
+
+
 def report_broken(name: str, side: int, shown: Shown, console: Console) -> None:
     """The run to a promise that one build alone breaks."""
     console.print(f"{name}: {SIDES[side]} Kafka {shown.run.version} breaks it", style="red")
@@ -94,37 +158,43 @@ def report_broken(name: str, side: int, shown: Shown, console: Console) -> None:
 
 
 def diff_record(
-    diff: BuildDiff, traces: dict[str, list[str]], builds: list[dict[str, Any]], same: bool
+    diffs: Sequence[BuildDiff], traces: dict[str, list[str]], builds: list[dict[str, Any]], same: bool
 ) -> dict[str, Any]:
     """The keys that a comparison adds to a run record. traces: the files of the runs. builds: BASE and HEAD.
 
     same: the digests of their classes are equal.
 
-    `properties` has the promises that BASE keeps: violated means that HEAD breaks them.
+    `properties` has the promises that BASE keeps: violated means that HEAD breaks them. The figures in `diff` are of
+    the first search; `second_search` has those of the second one, and what it shows beyond the first.
     """
-    comparison, promises = diff.comparison, diff.promises
-    rows = [_property(name, "violated", shown, traces) for name, shown in promises.only[HEAD].items()]
-    rows += [_property(name, "holds", None, traces) for name in promises.kept]
-    rows += [_property(name, "unknown", None, traces) for name in promises.undecided]
-    by_side = dict(zip(("base", "head"), comparison.only, strict=True))
+    first, *more = diffs
+    violated = {name: shown for diff in diffs for name, shown in diff.promises.only[HEAD].items()}
+    rows = [_property(name, "violated", shown, traces) for name, shown in violated.items()]
+    rows += [_property(name, "holds", None, traces) for name in first.promises.kept if name not in violated]
+    rows += [_property(name, "unknown", None, traces) for name in first.promises.undecided if name not in violated]
+    second = {"second_search": _search_record(more[0], traces)} if more else {}
     return {
         "properties": rows,
-        "not_applicable": promises.not_applicable,
-        "diff": {
-            "builds": builds,
-            "same_classes": same,
-            "states": comparison.both,
-            "states_of_one": by_side,
-            "steps": comparison.steps,
-            "differing_steps": comparison.differing_steps,
-            "differences": [_difference(run, traces.get(run.difference.name, [])) for run in diff.runs],
-            "promises": {
-                "head_breaks": list(promises.only[HEAD]),
-                "base_breaks": list(promises.only[BASE]),
-                "both_break": promises.both,
-                "both_keep": promises.kept,
-                "not_decided": list(promises.undecided),
-            },
+        "not_applicable": first.promises.not_applicable,
+        "diff": {"builds": builds, "same_classes": same, **_search_record(first, traces), **second},
+    }
+
+
+def _search_record(diff: BuildDiff, traces: dict[str, list[str]]) -> dict[str, Any]:
+    comparison, promises = diff.comparison, diff.promises
+    return {
+        "bounds": comparison.graphs[BASE].scope.text,
+        "states": comparison.both,
+        "states_of_one": dict(zip(("base", "head"), comparison.only, strict=True)),
+        "steps": comparison.steps,
+        "differing_steps": comparison.differing_steps,
+        "differences": [_difference(run, traces.get(run.difference.name, [])) for run in diff.runs],
+        "promises": {
+            "head_breaks": list(promises.only[HEAD]),
+            "base_breaks": list(promises.only[BASE]),
+            "both_break": promises.both,
+            "both_keep": promises.kept,
+            "not_decided": list(promises.undecided),
         },
     }
 

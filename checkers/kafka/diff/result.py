@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import ControllerExploration
@@ -29,25 +30,52 @@ class BuildDiff:
         return next((graph.stopped for graph in self.comparison.graphs if not graph.complete), ALL_VISITED)
 
     @property
+    def finished(self) -> bool:
+        """Whether both builds were explored as far as was asked."""
+        return self.stop.reason in (StopReason.COMPLETE, StopReason.DEPTH)
+
+    def beyond(self, first: BuildDiff) -> BuildDiff:
+        """What another search of the same builds does not show already: commands that differ in other fields, promises.
+
+        A promise that the first search decides is not open in this one, which went to a depth alone.
+        """
+        shown = {run.difference.name for run in first.runs}
+        old, promises = first.promises, self.promises
+        only = [{k: v for k, v in promises.only[side].items() if k not in old.only[side]} for side in (BASE, HEAD)]
+        undecided = {name: by for name, by in promises.undecided.items() if name in old.undecided}
+        return replace(
+            self,
+            runs=tuple(run for run in self.runs if run.difference.name not in shown),
+            promises=replace(promises, only=(only[BASE], only[HEAD]), undecided=undecided, asked=False),
+        )
+
+    @property
     def exit(self) -> Exit:
         """15 if the builds differ; 12 or 13 if HEAD breaks a promise that BASE keeps; 5 if one was not finished, or a
         promise that was asked for by name is not decided; 6 if none of those applies. 5 after Ctrl-C."""
-        finished = self.stop.reason in (StopReason.COMPLETE, StopReason.DEPTH)
         codes = (Exit.EXPECTATION if self.runs else Exit.OK, self.promises.exit)
-        return self.stop.exit_of_several([*codes, Exit.OK if finished else Exit.INCONCLUSIVE])
+        return self.stop.exit_of_several([*codes, Exit.OK if self.finished else Exit.INCONCLUSIVE])
 
-    def verdict(self, bounds: str) -> str:
-        """The result in a line, and the bounds within which it stands."""
+    def verdict(self, bounds: str, more: bool = False) -> str:
+        """The result in a line, and the bounds within which it stands. more: of what is `beyond` another search."""
         count = len(self.runs)
         text = f"the builds differ: {counted(count, 'difference')}" if count else "no difference"
+        if more:
+            text = f"{counted(count, 'more difference')}" if count else "no other difference"
         unfinished = [
             f"{SIDES[side]} was not finished: {graph.stopped.text}"
             for side, graph in enumerate(self.comparison.graphs)
             if graph.stopped.reason not in (StopReason.COMPLETE, StopReason.DEPTH)
         ]
         if unfinished and not count:
-            text = "no difference so far"
+            text += " so far"
         return "; ".join([f"{text} within these bounds: {bounds}", *unfinished])
+
+
+def verdict_of_all(diffs: Sequence[BuildDiff], bounds: Sequence[str]) -> str:
+    """The results of all searches in a line. bounds: of each search that was to be made."""
+    texts = [diff.verdict(text, number > 0) for number, (diff, text) in enumerate(zip(diffs, bounds, strict=False))]
+    return "; ".join([*texts, *(f"not searched: {text}" for text in bounds[len(diffs) :])])
 
 
 def compare_builds(

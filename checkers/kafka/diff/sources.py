@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reassure.checkers.console.code_hosts import SourcePlace
-from reassure.checkers.kafka.controller.words import REFUSED_PROPOSALS, Kind
+from reassure.checkers.kafka.controller.words import PROPOSALS, Kind
 
 MODULES = ("metadata", "server-common", "clients", "raft", "server")
 """Modules of Kafka's build whose classes the controller runs."""
@@ -19,8 +19,7 @@ METHODS = {
     Kind.REASSIGN: "alterPartitionReassignment",
     Kind.CANCEL: "cancelPartitionReassignment",
     Kind.ALTER_PARTITION: "alterPartition",
-    Kind.PROPOSE: "alterPartition",
-    **dict.fromkeys(REFUSED_PROPOSALS, "alterPartition"),
+    **dict.fromkeys(PROPOSALS, "alterPartition"),
     Kind.FENCE: "handleBrokerFenced",
     Kind.UNFENCE: "handleBrokerUnfenced",
     Kind.CONTROLLED_SHUTDOWN: "handleBrokerInControlledShutdown",

@@ -64,6 +64,10 @@ def _report(number: int, cases: list[Case], record: FindingsRecord, measured: li
         f"**To repeat it on real brokers**: `reassure kafka cluster` with [the run]({trace}), or "
         f"[a script]({BY_HAND}#{findings.anchor(number, headline)}) that needs Kafka's shell tools alone."
     )
+    parts.append(
+        f"**To file it**: `reassure kafka report {headline.claim} --out DIR` writes priority, preconditions, script, "
+        "and one diff of fix and test for a checkout of Kafka."
+    )
     return "\n\n".join(parts) + "\n"
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 NEWEST_CODE = "The code of August 2026 (trunk, read and not executed) does all of it too."
-UNREPORTED = "No public report of any is known (GitHub and public pages were searched; Apache's Jira could not be)."
+SEARCHED = "(GitHub and public pages were searched; Apache's Jira could not be)"
+UNREPORTED = f"No public report of any is known {SEARCHED}."
 KIP_966 = "[KIP-966](https://cwiki.apache.org/confluence/pages/viewpage.action?pageId=263426970)"
 ELR = {
     "3.9": "",
@@ -81,10 +82,10 @@ HEADLINES = (
             "every replica in sync at first, targets of two replicas, four brokers",
         ),
         "nothing_lost_by_a_cancellation",
-        "Records are lost as in finding 1, in another way: the reassignment is cancelled after an added broker has "
-        "joined the ISR, and then the broker is added again. It deleted its log in between, and is still in the "
-        "ELR. Up to 4.2 three brokers suffice; from 4.3 on, where the reassignment would have completed, it takes a "
-        "move of two replicas and four brokers.",
+        "Unclean leader election is off, and acknowledged records are gone: a reassignment is cancelled after an added "
+        "broker has joined the ISR, and then the broker is added again. It deleted its log in between, and is still in "
+        "the ELR. Up to 4.2 three brokers suffice; from 4.3 on, where the reassignment would have completed, it takes "
+        "a move of two replicas and four brokers.",
         "`PartitionReassignmentRevert` removes the broker from replicas and ISR; the ELR that the change builder then "
         "computes contains it. A cancellation is refused only if none of the original replicas is in sync.",
         promise="The AlterPartitionReassignments will not change the ELR. [...] upon completion, the ELR only contains "

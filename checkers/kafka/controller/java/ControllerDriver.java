@@ -522,6 +522,8 @@ public final class ControllerDriver {
             case Command.PROPOSE_OLD_PARTITION_EPOCH:
             case Command.PROPOSE_OLD_LEADER_EPOCH:
             case Command.PROPOSE_OLD_BROKER_EPOCHS:
+            case Command.PROPOSE_WITHOUT_BROKER_EPOCHS:
+            case Command.PROPOSE_VERSION_2:
                 return now.leader() != 0;
             case Command.PROPOSE_BY_FOLLOWER:
                 return now.leader() != 0 && someFollower() != 0;
@@ -558,6 +560,8 @@ public final class ControllerDriver {
             case Command.ALTER_PARTITION:
                 return alterPartition(id, command.epochs, command.incarnations, command, records);
             case Command.PROPOSE:
+            case Command.PROPOSE_WITHOUT_BROKER_EPOCHS:
+            case Command.PROPOSE_VERSION_2:
                 return alterPartition(now.leader(), now.epochs, now.incarnations, command, records);
             case Command.PROPOSE_OLD_PARTITION_EPOCH:
                 return alterPartition(now.leader(), State.earlier(now.epochs, 0, 1), now.incarnations, command, records);
@@ -653,27 +657,34 @@ public final class ControllerDriver {
         return Errors.forCode(answer.errorCode());
     }
 
-    /** AlterPartition of version 3: each member of the ISR comes with its broker epoch. */
+    /**
+     * AlterPartition of version 3: each member of the ISR comes with its broker epoch, or with -1, which a leader sends of
+     * a follower that has fetched before its registration was answered. In version 2 the members have no epochs.
+     */
     private Errors alterPartition(
         int source, long epochs, long incarnations, Command command, List<ApiMessageAndVersion> records
     ) {
+        boolean ofVersion2 = command.kind() == Command.PROPOSE_VERSION_2;
         List<AlterPartitionRequestData.BrokerState> isr = new ArrayList<>();
         for (int id : State.members(command.list)) {
             int age = command.kind() == Command.PROPOSE_OLD_BROKER_EPOCHS && id != source ? 1 : 0;
+            boolean unknown = command.kind() == Command.PROPOSE_WITHOUT_BROKER_EPOCHS && id != source;
             isr.add(new AlterPartitionRequestData.BrokerState().
                 setBrokerId(id).
-                setBrokerEpoch(FIRST_BROKER_EPOCH + State.incarnation(incarnations, id) - age));
+                setBrokerEpoch(unknown ? -1 : FIRST_BROKER_EPOCH + State.incarnation(incarnations, id) - age));
         }
         LeaderRecoveryState recovery =
             command.recovering() ? LeaderRecoveryState.RECOVERING : LeaderRecoveryState.RECOVERED;
         List<AlterPartitionRequestData.PartitionData> partitions = new ArrayList<>();
         for (int each = index + (setup.company ? 1 : 0); each >= index; each--) {
-            partitions.add(new AlterPartitionRequestData.PartitionData().
+            AlterPartitionRequestData.PartitionData partition = new AlterPartitionRequestData.PartitionData().
                 setPartitionIndex(each).
                 setLeaderEpoch(each == index ? State.leaderEpoch(epochs) : 0).
                 setPartitionEpoch(each == index ? State.partitionEpoch(epochs) : 0).
-                setLeaderRecoveryState(recovery.value()).
-                setNewIsrWithEpochs(isr));
+                setLeaderRecoveryState(recovery.value());
+            partitions.add(ofVersion2
+                ? partition.setNewIsr(isr.stream().map(AlterPartitionRequestData.BrokerState::brokerId).toList())
+                : partition.setNewIsrWithEpochs(isr));
         }
         AlterPartitionRequestData request = new AlterPartitionRequestData().
             setBrokerId(source).
@@ -682,7 +693,7 @@ public final class ControllerDriver {
                 new AlterPartitionRequestData.TopicData().setTopicId(TOPIC_ID).setPartitions(partitions)));
         RequestHeaderData header = new RequestHeaderData().
             setRequestApiKey(ApiKeys.ALTER_PARTITION.id).
-            setRequestApiVersion((short) 3);
+            setRequestApiVersion((short) (ofVersion2 ? 2 : 3));
         var context = new ControllerRequestContext(header, KafkaPrincipal.ANONYMOUS, OptionalLong.empty());
         var result = replication.alterPartition(context, request);
         records.addAll(result.records());
@@ -1011,6 +1022,8 @@ public final class ControllerDriver {
         static final int PROPOSE_OLD_LEADER_EPOCH = 22;
         static final int PROPOSE_OLD_BROKER_EPOCHS = 23;
         static final int PROPOSE_BY_FOLLOWER = 24;
+        static final int PROPOSE_WITHOUT_BROKER_EPOCHS = 25;
+        static final int PROPOSE_VERSION_2 = 26;
         private static final int SETS_STATE = 16;
         private static final int RECOVERS = 17;
 

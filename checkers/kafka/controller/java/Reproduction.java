@@ -105,9 +105,13 @@ public final class Reproduction {
     }
 
     private static ControllerRequestContext anonymousContextFor(ApiKeys key) {
+        return anonymousContextFor(key, key.latestVersion());
+    }
+
+    private static ControllerRequestContext anonymousContextFor(ApiKeys key, short version) {
         RequestHeaderData header = new RequestHeaderData().
             setRequestApiKey(key.id).
-            setRequestApiVersion(key.latestVersion());
+            setRequestApiVersion(version);
         return new ControllerRequestContext(header, KafkaPrincipal.ANONYMOUS, OptionalLong.empty());
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explained import ReleaseRules, explain, with_records
 from reassure.checkers.kafka.controller.explore import LATE, ExploreLimits, Scope, explore, explore_with
-from reassure.checkers.kafka.controller.explore_report import report_explanation
+from reassure.checkers.kafka.controller.explore_report import harm, report_explanation
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.words import REFUSED_PROPOSALS, Command, Kind, Setup, answer_of
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -218,3 +219,13 @@ def test_wrong_options_are_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kafka", "explore", "--brokers", "2", "--replicas", "3"]) == Exit.USAGE.value
     assert main(["kafka", "explore", "--brokers", "7"]) == Exit.USAGE.value
     assert capsys.readouterr().err.count("\n") == 2
+
+
+def test_the_harm_is_that_of_the_run() -> None:
+    """Deleted copies are spoken of where a replica is removed."""
+    start = Scope(2).initial_states()[0]
+    one = replace(start, partition=replace(start.partition, replicas=start.partition.replicas[:1]))
+    name = "completion_needs_everything_added"
+    assert harm(name, [start, one]) == "Old copies are deleted while a new one is still empty."
+    assert harm(name, [one, start]).startswith("A reassignment ends, and a replica that it added is not in sync: ")
+    assert harm("isr_within_replicas", [one, start]).startswith("A broker that deletes its copy still counts")

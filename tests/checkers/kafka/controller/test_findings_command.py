@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.kafka.controller import findings_command
+from reassure.checkers.kafka.controller import findings_command, kafka_tests
 from reassure.checkers.kafka.controller.findings_command import build_for_tests, wrong_outcome
 from reassure.checkers.kafka.controller.junit import GOES_ON, REASONS
 from reassure.checkers.kafka.pages.finding_tests import FindingTest
@@ -79,7 +79,7 @@ def test_every_finding_has_a_reason_to_fail_for() -> None:
     ],
 )
 def test_a_message_without_the_state(message: str, short: str) -> None:
-    assert findings_command._short(message) == short
+    assert kafka_tests._short(message) == short
 
 
 def test_a_folder_that_is_no_build_is_refused(tmp_path: Path) -> None:

@@ -18,14 +18,26 @@ import pytest
 
 from reassure.checkers.cli.main import main
 from reassure.checkers.console.parser import parse
+from reassure.checkers.kafka.builds.patched_build import make_build
+from reassure.checkers.kafka.controller.controller_itf import executed
 from reassure.checkers.kafka.controller.driver import JvmLost
-from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope
-from reassure.checkers.kafka.controller.words import Command, Kind
+from reassure.checkers.kafka.controller.explore import (
+    LATE,
+    UNVERIFIED,
+    ControllerExploration,
+    ExploreLimits,
+    Scope,
+    explore,
+)
+from reassure.checkers.kafka.controller.explore_logs import LogStep
+from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.kafka.controller.words import UNVERIFIED_PROPOSALS, Command, Kind
 from reassure.checkers.kafka.diff.analysis import BuildComparison
 from reassure.checkers.kafka.diff.command import _scope
 from reassure.checkers.kafka.diff.explore_both import SharedLimits, explore_both
 from reassure.checkers.kafka.diff.prices import prices
 from reassure.checkers.kafka.diff.promises import PromiseComparison, compare_promises
+from reassure.checkers.kafka.diff.report import differing_words
 from reassure.checkers.kafka.diff.runs import run_of_both
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.progress import Progress
@@ -34,7 +46,9 @@ from reassure.spec.kafka.partition import reassigning
 from tests.helpers.command import interrupted
 from tests.helpers.committed_traces import committed_file
 from tests.helpers.kafka_explored import explored
-from tests.helpers.kafka_jars import class_path, shared_driver
+from tests.helpers.kafka_jars import class_path, kafka_sources, shared_driver
+
+USUAL = "2 brokers, MinISR 2, 2 replicas at first, unclean election off, late proposals, unverified proposals"
 
 
 @cache
@@ -166,7 +180,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     out = capsys.readouterr().out
     assert "BASE Kafka 4.2.0: " in out and "reassign: replicas, adding, removing, leader epoch differ in " in out
     assert "not decided: a_led_reassignment_can_end" in out
-    bounds = "2 brokers, MinISR 2, 2 replicas at first, unclean election off, late proposals, depth 4 (exit code 15)"
+    bounds = f"{USUAL}, depth 4 (exit code 15)"
     (last,) = [line for line in out.splitlines() if "(exit code" in line]
     assert last == f"the builds differ: 1 difference within these bounds: {bounds}"
     data = json.loads(record.read_text())
@@ -197,14 +211,14 @@ def test_equal_classes_are_compared_too_and_the_record_says_that_they_are(
     assert main([*words.split(), str(record)]) == Exit.OK.value
     out = capsys.readouterr().out
     assert re.match(r"BASE and HEAD have the same classes: Kafka 4\.3\.0, sha256 [0-9a-f]{64}\n", out)
-    bounds = "2 brokers, MinISR 2, 2 replicas at first, unclean election off, late proposals, depth 2"
+    bounds = f"{USUAL}, depth 2"
     last = f"no difference within these bounds: {bounds}; BASE and HEAD have the same classes (exit code 0)"
     assert out.splitlines()[-2] == last
     data = json.loads(record.read_text())
     assert (data["complete"], data["stop_reason"]) == (False, "depth")
-    assert data["config"]["events"] == ["late-proposals"]
+    assert data["config"]["events"] == ["late-proposals", "unverified-proposals"]
     diff = data["diff"]
-    assert (diff["same_classes"], diff["states"], diff["steps"], diff["differing_steps"]) == (True, 47, 207, 0)
+    assert (diff["same_classes"], diff["states"], diff["steps"], diff["differing_steps"]) == (True, 47, 261, 0)
 
 
 def test_no_difference_names_its_bounds(capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,7 +227,7 @@ def test_no_difference_names_its_bounds(capsys: pytest.CaptureFixture[str]) -> N
     words = "kafka diff 4.3.0 4.3.1 --unclean off --configuration fixed --depth 3 --quiet --test /dev/null"
     assert main(words.split()) == Exit.OK.value
     done = capsys.readouterr()
-    text = "2 brokers, MinISR 2, 2 replicas at first, unclean election off, late proposals, depth 3 (exit code 0)"
+    text = f"{USUAL}, depth 3 (exit code 0)"
     assert done.out.splitlines()[-2] == f"no difference within these bounds: {text}"
     assert done.err == "no test is written: the builds do not differ\n"
 
@@ -226,6 +240,7 @@ def test_a_comparison_that_was_not_finished(capsys: pytest.CaptureFixture[str]) 
     out = capsys.readouterr().out
     assert "no difference so far within these bounds" in out.splitlines()[-2]
     assert "BASE was not finished: the budget of 0.01 s ended" in out.splitlines()[-2]
+    assert "; not searched: 3 brokers, MinISR 2, " in out.splitlines()[-2]
     assert "both keep 0" in out
 
 
@@ -273,7 +288,7 @@ def test_the_last_state_of_a_run_is_a_beginning(tmp_path: Path, capsys: pytest.C
     assert main([*words, "--depth", "2"]) == Exit.EXPECTATION.value
     out = capsys.readouterr().out
     assert (
-        "2 brokers, MinISR 1, from a state of a run, unclean election on, late proposals, depth 2"
+        "2 brokers, MinISR 1, from a state of a run, unclean election on, late proposals, unverified proposals, depth 2"
         in out.splitlines()[-2]
     )
     assert "not decided: leaders_hold_what_was_committed" not in out  # which of the brokers hold everything is unknown
@@ -331,3 +346,93 @@ def test_the_price_of_a_release_is_a_rollback_that_waits() -> None:
 def test_a_search_that_was_not_finished_decides_no_price() -> None:
     unfinished = BuildComparison(*(explored("4.3.0"), replace(explored("4.3.0"), stopped=BY_USER)))
     assert prices(unfinished) == {}
+
+
+def test_two_searches_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All states of two brokers, then a few levels with three: what the first does not show. Promises come first."""
+    for version in ("4.2.0", "4.3.0"):
+        class_path(version)
+    record = tmp_path / "record.json"
+    words = ["kafka", "diff", "4.2.0", "4.3.0", "--unclean", "off", "--configuration", "fixed", "--stories", "1"]
+    assert main([*words, "--json", str(record)]) == Exit.LIVENESS.value
+    out = capsys.readouterr().out
+    order = [out.index(f"\n{text}\n") for text in ("promises", "differences")]
+    order.insert(1, out.index("a_led_reassignment_can_end: HEAD Kafka 4.3.0 breaks it"))
+    assert order == sorted(order) and "\ndifferences with 3 brokers, beyond those above\n" in out
+    usual = "MinISR 2, 2 replicas at first, unclean election off, late proposals, unverified proposals"
+    data = json.loads(record.read_text())["diff"]
+    first, second = data["differences"], data["second_search"]["differences"]
+    assert (data["bounds"], data["second_search"]["bounds"]) == (f"2 brokers, {usual}", f"3 brokers, {usual}")
+    assert out.splitlines()[-2] == (
+        f"the builds differ: {len(first)} differences within these bounds: 2 brokers, {usual}; "
+        f"{len(second)} more differences within these bounds: 3 brokers, {usual}, depth 4 (exit code 13)"
+    )
+    shown = {(d["command"], tuple(d["fields"])) for d in first}
+    assert second and all((d["command"], tuple(d["fields"])) not in shown for d in second)
+    assert second[0]["run"] == ["reassign([3])", "reassign([1])"]
+
+
+WRONG_CHANGES = {
+    "cancels uncleanly": ("ReplicationControlManager", "@@ 2204:13,0 ae7146ecb956\n+false && ", Exit.SAFETY),
+    "more than MinISR": ("PartitionChangeBuilder", "@@ 536:30,2 35f6c24d8f13\n+>", Exit.SAFETY),
+    "completes as 4.2": ("PartitionReassignmentReplicas", "@@ 130:27,1 45d5191c5020\n+<=", Exit.EXPECTATION),
+    "verifies every epoch": ("ReplicationControlManager", "@@ 1379:24,35 2b16317f69b4\n+", Exit.EXPECTATION),
+    "always the new adding": ("ReplicationControlManager", "@@ 2292,3 ce2c49e13005\n=2293 -4", Exit.SAFETY),
+}
+"""Small wrong changes of 4.3.1: class, patch and exit code. Kafka's own tests accept the last."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRONG_CHANGES)
+def test_small_wrong_changes_are_found_without_options(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kafka_sources("4.3.1")
+    changed, hunk, code = WRONG_CHANGES[name]
+    (tmp_path / "p.patch").write_text(f"file org/apache/kafka/controller/{changed}.java\n{hunk}\n")
+    build = make_build([tmp_path / "p.patch"], release("4.3.1"), tmp_path / "build")
+    assert main(["kafka", "diff", "4.3.1", str(build.folder), "--stories", "1"]) == code.value
+    out = capsys.readouterr().out
+    assert ("no difference within these bounds: 2 brokers" in out) is (name == "completes as 4.2")
+    if name == "always the new adding":
+        assert "HEAD breaks completion_needs_everything_added, BASE keeps it: A reassignment ends, and a rep" in out
+
+
+def test_kafkas_words_are_those_that_differ() -> None:
+    ours = "PartitionChangeRecord(partitionId=0, topicId=A, isr=null, leader=1, replicas=[1, 2], directories=[A, B])"
+    theirs = "PartitionChangeRecord(partitionId=0, topicId=A, isr=[1, 2], leader=1, replicas=[1], directories=[A])"
+    assert differing_words(f"Same(a=1)\n{ours}", f"Same(a=1)\n{theirs}") == (
+        "PartitionChangeRecord(replicas=[1, 2])",
+        "PartitionChangeRecord(isr=[1, 2], replicas=[1])",
+    )
+    assert differing_words(ours, "") == ("PartitionChangeRecord(leader=1, replicas=[1, 2])", "")
+    assert differing_words("java.lang.E: no\n    at a.B", "") == ("java.lang.E: no\n    at a.B", "")
+    assert differing_words("E: no", ours) == ("E: no", "PartitionChangeRecord(leader=1, replicas=[1, 2])")
+
+
+def test_no_difference_says_what_is_not_executed(capsys: pytest.CaptureFixture[str]) -> None:
+    class_path("4.3.0")
+    words = ["kafka", "diff", "4.3.0", "4.3.0", "--unclean", "off", "--configuration", "fixed", "--depth", "1"]
+    assert main([*words, "--events", "cordon"]) == Exit.OK.value
+    out = " ".join(capsys.readouterr().out.split())
+    assert "not executed here: controlled-shutdown, directories, unregister (--events) no command executes: " in out
+    assert "deletion of topics" in out and "log directories that fail" in out
+
+
+def test_unverified_proposals_are_accepted_and_compared() -> None:
+    """The epoch -1 skips the check of KIP-903; in a request of version 2 no member has an epoch."""
+    scope = Scope(2, unclean=(False,), events=(UNVERIFIED,))
+    graph = explore(class_path("4.3.1"), scope, 1, ExploreLimits(depth=3), Progress(quiet=True))
+    old = Scope(2, unclean=(False,), events=(LATE,))
+    for kind in UNVERIFIED_PROPOSALS:
+        number = graph.commands.index(Command(kind, 0, (1, 2)))
+        usual = graph.commands.index(Command(Kind.PROPOSE, 0, (1, 2)))
+        assert (graph.answers[:, number] == graph.answers[:, usual]).all() and (graph.answers[:, number] == 0).any()
+        assert (graph.targets[:, number] == graph.targets[:, usual]).all()
+        assert all(command.kind is not kind for command in old.commands())
+    restarted = [Command(Kind.FENCE, 2), Command(Kind.RESTART_CLEANLY, 2), Command(Kind.UNFENCE, 2)]
+    late = [Command(kind, 0, (1, 2)) for kind in (Kind.PROPOSE_OLD_BROKER_EPOCHS, Kind.PROPOSE_WITHOUT_BROKER_EPOCHS)]
+    for command, answer in zip(late, ("INELIGIBLE_REPLICA", "NONE"), strict=True):
+        steps = [LogStep(each, 0, 0) for each in (*restarted, command)]
+        run, _ = executed(scope.initial_states()[0], steps, shared_driver("4.3.1"), scope.setup)
+        assert (run.answers[-1], 2 in run.states[-1].partition.isr) == (answer, answer == "NONE")
