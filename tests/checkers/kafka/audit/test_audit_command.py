@@ -300,7 +300,7 @@ def test_lines_are_made_of_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(log_files, "BLOCK", 7)
     path.write_bytes(path.read_bytes() + b"\xff")
     refused = audit_share(task, PartitionShare())
-    assert isinstance(refused, Refused) and refused.code == 64 and "is neither a segment nor" in refused.text
+    assert isinstance(refused, Refused) and refused.code.value == 64 and "is neither a segment nor" in refused.text
 
 
 def test_verdicts_that_are_kept_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
