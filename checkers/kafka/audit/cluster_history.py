@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from reassure.checkers.kafka.audit.metadata_records import OTHERS, UNCHANGED_LEADER, UNCHANGED_RECOVERY, MetadataRecord
@@ -71,9 +71,16 @@ class BatchEvents:
     coming: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True)
+NO_EVENTS = BatchEvents()
+PARTITION_KINDS = ("Partition", "PartitionChange")
+
+
+@dataclass(slots=True)
 class PartitionChange:
-    """One record of a partition, with what stood in the log when it was written. before: None of a new partition."""
+    """One record of a partition, with what stood in the log when it was written. before: None of a new partition.
+
+    Nothing changes one; as of `MetadataRecord`, there are too many to freeze them.
+    """
 
     offset: int
     timestamp: int
@@ -116,20 +123,21 @@ class ClusterHistory:
 
     states: BrokerStates | None = None
     """Of all brokers, until a record changes one."""
+    settings_of: dict[str, tuple[int | None, bool | None]] = field(default_factory=dict)
+    """`min_isr` and `unclean` of topics, until a record changes a configuration."""
     moving_since: dict[PartitionKey, tuple[int, int]] = field(default_factory=dict)
     """Of each reassignment under way: offset and time of the record that gave it its target."""
 
     def play(self, records: Iterable[MetadataRecord]) -> Iterator[PartitionChange]:
         """Plays a log; yields the records of partitions. Raises `BrokenLog`."""
         for batch in _batches(self._committed(records)):
-            events = _events(batch)
-            zero = {topic: len(p.replicas) for (topic, number), p in self._zeros(batch)}
+            events, zero = (NO_EVENTS, {}) if len(batch) == 1 else (_events(batch), self._zeros(batch))
             for record in batch:
                 self.records += 1
                 if self.last is not None and record.offset <= self.last.offset:
                     raise BrokenLog(f"offset {record.offset} comes after {self.last.offset}")
                 self.last = record
-                if record.kind in ("Partition", "PartitionChange"):
+                if record.kind in PARTITION_KINDS:
                     key = record.data["topicId"], record.data["partitionId"]
                     if self.share.has(*key):
                         yield self._partition(record, events, zero)
@@ -160,11 +168,10 @@ class ClusterHistory:
             else:
                 yield record
 
-    def _zeros(self, batch: list[MetadataRecord]) -> Iterator[tuple[PartitionKey, Partition]]:
-        """The partitions 0 of the topics that a batch is about."""
-        for topic in {r.data["topicId"] for r in batch if r.kind in ("Partition", "PartitionChange")}:
-            if (topic, 0) in self.partitions:
-                yield (topic, 0), self.partitions[topic, 0]
+    def _zeros(self, batch: list[MetadataRecord]) -> dict[str, int]:
+        """The numbers of replicas of the partitions 0 of the topics that a batch is about."""
+        topics = {r.data["topicId"] for r in batch if r.kind in PARTITION_KINDS}
+        return {t: len(self.partitions[t, 0].replicas) for t in topics if (t, 0) in self.partitions}
 
     def _partition(self, record: MetadataRecord, events: BatchEvents, zero: dict[str, int]) -> PartitionChange:
         data, topic = record.data, record.data["topicId"]
@@ -182,8 +189,12 @@ class ClusterHistory:
         else:
             assert before is not None
             after = _changed(before, data)
-        counts = {zero.get(topic, 0), len(self.partitions[topic, 0].replicas) if (topic, 0) in self.partitions else 0}
+        zero_now = self.partitions.get((topic, 0))
+        counts = {zero.get(topic, 0), len(zero_now.replicas) if zero_now is not None else 0}
         name = self.topics[topic]
+        if name not in self.settings_of:
+            self.settings_of[name] = self.min_isr(name), self.unclean(name)
+        min_isr, unclean = self.settings_of[name]
         if self.states is None:
             self.states = BrokerStates(
                 frozenset(self.brokers),
@@ -195,8 +206,8 @@ class ClusterHistory:
             offset=record.offset, timestamp=record.timestamp, topic=name, partition=key[1], before=before, after=after,
             registered=self.states.registered, active=self.states.active,
             events=replace(events, leaving=events.leaving | impaired) if impaired else events,
-            min_isr=self.min_isr(name),
-            replicas_of_zero=tuple(sorted(counts - {0})), unclean=self.unclean(name),
+            min_isr=min_isr,
+            replicas_of_zero=tuple(sorted(counts - {0})), unclean=unclean,
             elr=self.elr,
             metadata_version=self.features.get(METADATA_VERSION), directories=data.get("directories") is not None,
         )  # fmt: skip
@@ -269,6 +280,7 @@ class ClusterHistory:
             self.partitions = {k: p for k, p in self.partitions.items() if k[0] != data["topicId"]}
             self.topics.pop(data["topicId"], None)
         elif kind == "Config":
+            self.settings_of.clear()
             setting = data["resourceType"], data["resourceName"], data["name"]
             if data["value"] is None:
                 self.configs.pop(setting, None)
@@ -329,7 +341,18 @@ _broker = cache(Broker)
 
 
 def _set(ids: list[int] | None) -> Brokers:
-    return frozenset(map(_broker, ids)) if ids else NOBODY
+    return _same_set(tuple(ids)) if ids else NOBODY
+
+
+@lru_cache(1 << 14)
+def _same_set(ids: tuple[int, ...]) -> Brokers:
+    """The set of these brokers: one object for many partitions, which keeps its hash."""
+    return frozenset(map(_broker, ids))
+
+
+@lru_cache(1 << 14)
+def _same_row(ids: tuple[int, ...]) -> tuple[Broker, ...]:
+    return tuple(map(_broker, ids))
 
 
 def _leader(number: int) -> Broker | None:
@@ -344,7 +367,7 @@ def _last_known(ids: list[int] | None) -> dict[str, Any]:
 
 def _created(data: dict[str, Any]) -> Partition:
     return Partition(
-        replicas=tuple(map(_broker, data["replicas"])), isr=_set(data["isr"]),
+        replicas=_same_row(tuple(data["replicas"])), isr=_set(data["isr"]),
         elr=_set(data.get("eligibleLeaderReplicas")), adding=_set(data["addingReplicas"]),
         removing=_set(data["removingReplicas"]), leader=_leader(data["leader"]), leader_epoch=data["leaderEpoch"],
         partition_epoch=data["partitionEpoch"], recovering=data.get("leaderRecoveryState", 0) == 1,
@@ -352,19 +375,23 @@ def _created(data: dict[str, Any]) -> Partition:
     )  # fmt: skip
 
 
+SET_FIELDS = "isr", "eligibleLeaderReplicas", "addingReplicas", "removingReplicas"
+
+
 def _changed(before: Partition, data: dict[str, Any]) -> Partition:
     """A partition after a change: what a record leaves out stays; a leader that is named raises the leader epoch."""
-    changed: dict[str, Any] = {"partition_epoch": before.partition_epoch + 1}
-    for name, key in (("isr", "isr"), ("elr", "eligibleLeaderReplicas"), ("adding", "addingReplicas"),
-                      ("removing", "removingReplicas")):  # fmt: skip
-        if data.get(key) is not None:
-            changed[name] = _set(data[key])
-    if data.get("replicas") is not None:
-        changed["replicas"] = tuple(map(_broker, data["replicas"]))
-    if data["leader"] != UNCHANGED_LEADER:
-        changed |= {"leader": _leader(data["leader"]), "leader_epoch": before.leader_epoch + 1}
-    if data["leaderRecoveryState"] != UNCHANGED_RECOVERY:
-        changed["recovering"] = data["leaderRecoveryState"] == 1
-    if data.get("lastKnownElr") is not None:
-        changed |= _last_known(data["lastKnownElr"])
-    return replace(before, **changed)
+    replicas, leader, recovery = data["replicas"], data["leader"], data["leaderRecoveryState"]
+    isr, elr, adding, removing = (data.get(key) for key in SET_FIELDS)
+    last: dict[str, Any] = {
+        "last_known_leader": before.last_known_leader,
+        "last_known_is_nobody": before.last_known_is_nobody,
+    }
+    named = leader != UNCHANGED_LEADER
+    return Partition(
+        before.replicas if replicas is None else _same_row(tuple(replicas)), before.isr if isr is None else _set(isr),
+        before.elr if elr is None else _set(elr), before.adding if adding is None else _set(adding),
+        before.removing if removing is None else _set(removing), _leader(leader) if named else before.leader,
+        before.leader_epoch + named, before.partition_epoch + 1,
+        before.recovering if recovery == UNCHANGED_RECOVERY else recovery == 1,
+        **(last if data.get("lastKnownElr") is None else _last_known(data["lastKnownElr"])),
+    )  # fmt: skip

@@ -85,7 +85,10 @@ def _locally(args: argparse.Namespace, task: AuditTask) -> AuditReport:
     from reassure.checkers.kafka.audit.share import PartitionShare
 
     spark_settings(args)
-    size = sum(len(file.read()) if args.jobs is None else 0 for file in task.files)
+    # A pipe is read once, and here: another process has it not.
+    files = tuple(f if Path(f.path).is_file() else replace(f, data=f.read()) for f in task.files)
+    task = replace(task, files=files)
+    size = sum(Path(f.path).stat().st_size if f.data is None else len(f.data) for f in files)
     jobs = args.jobs or min(CORES, 1 + size // SHARE_BYTES)
     progress = Progress(quiet=args.quiet)
     progress.ready("reading")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from reassure.checkers.kafka.audit.batch_order import BatchOrder
@@ -17,6 +17,11 @@ from reassure.checkers.kafka.audit.share import WHOLE, PartitionShare
 BATCH = re.compile(r"^baseOffset: (\d+) lastOffset: (\d+) ")
 BATCH_TIME = re.compile(r" CreateTime: (-?\d+)\b")
 OFFSET = re.compile(r"^\|? ?offset: (\d+) ")
+QUICK = re.compile(
+    r"\| offset: (\d+) CreateTime: (-?\d+) keySize: -1 (?:valueSize: -?\d+ )?(?:sequence: -?\d+ )?"
+    r"headerKeys: \[\] payload: (?=\{)"
+)
+"""What stands before the payload of nearly every record: a line that has it needs no other expression."""
 RECORD = re.compile(r"^\|? ?offset: \d+ .*?CreateTime: (-?\d+) .*?payload: ?(\{.*\})\s*$")
 BARE_RECORD = re.compile(r"^(?:\|? ?|\| key: .*? )payload: ?(.*?)\s*$")
 """A record of a dump with `--skip-record-metadata`."""
@@ -37,21 +42,23 @@ NO_HEAD = (
 )
 
 
-@dataclass
+@dataclass(slots=True)
 class _Batch:
-    """A batch of which the head was read. line: of its head. time: of its records; None where the head has none."""
+    """A batch of which the head was read. line: the number of its head. seen: the offset of the last record read."""
 
     first: int
     last: int
+    seen: int
     line: int
-    time: int | None
+    head: str
     control: bool
-    seen: int = field(init=False)
-    """The offset of the last record that was read."""
     records: list[MetadataRecord] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.seen = self.first - 1
+    @property
+    def time(self) -> int | None:
+        """Of its records; None where the head has none."""
+        time = BATCH_TIME.search(self.head)
+        return time and int(time[1])
 
 
 def read_dump(
@@ -64,8 +71,10 @@ def read_dump(
     """
     order.torn, order.has_header, order.has_footer, order.hides_control = None, False, False, False
     batch: _Batch | None = None
+    decodes = cache(share.decodes) if share.of > 1 else None
     for number, line in enumerate(lines, begin):
-        if (begun := BATCH.match(line)) is not None:
+        quick = QUICK.match(line) if line.endswith("}") and UNREADABLE not in line else None
+        if quick is None and (begun := BATCH.match(line)) is not None:
             if batch is not None and batch.seen < batch.last:
                 none = "" if batch.seen >= batch.first else f", not one record of it: {HOW}"
                 raise MalformedRecord(
@@ -73,12 +82,12 @@ def read_dump(
                 )
             if "isvalid: false" in line:
                 raise MalformedRecord(f"line {number}: the tool found that the sum of the batch is wrong")
-            time = BATCH_TIME.search(line)
-            batch = _Batch(int(begun[1]), int(begun[2]), number, time and int(time[1]), "isControl: true" in line)
+            first = int(begun[1])
+            batch = _Batch(first, int(begun[2]), first - 1, number, line, "isControl: true" in line)
             continue
-        if line.startswith("baseOffset:"):
+        if quick is None and line.startswith("baseOffset:"):
             raise MalformedRecord(f"line {number}: the head of a batch, of which the offsets cannot be read")
-        told = OFFSET.match(line)
+        told = quick or OFFSET.match(line)
         bare = BARE_RECORD.match(line) if told is None else None
         if batch is None and (told or bare):
             raise MalformedRecord(f"line {number}: {NO_HEAD}")
@@ -99,23 +108,28 @@ def read_dump(
             raise MalformedRecord(
                 f"line {number}: a record of offset {offset} after the batch of {batch.first} to {batch.last}"
             )
-        try:
-            order.follow(offset, offset)
-        except MalformedRecord as error:
-            raise MalformedRecord(f"line {number}: {error}") from None
+        if offset == order.next:
+            order.next = offset + 1
+        else:
+            try:
+                order.follow(offset, offset)
+            except MalformedRecord as error:
+                raise MalformedRecord(f"line {number}: {error}") from None
         batch.seen = offset
-        if UNREADABLE in line and UNREAD.match(line) is not None:
+        if quick is not None:
+            batch.records.append(_record(line[quick.end() :], int(quick[2]), number, offset, batch.first, decodes))
+        elif UNREADABLE in line and UNREAD.match(line) is not None:
             raise MalformedRecord(f"line {number}: the tool could not read this record; one of a newer release can")
-        if told is None and batch.control:
+        elif told is None and batch.control:
             pass
         elif "payload:" not in line and CONTROL.search(line) is not None:
             order.has_header |= HEADER in line
             order.has_footer |= FOOTER in line
         elif told is None:
             text = bare[1] if bare is not None else ""
-            batch.records.append(_record(text, batch.time, number, offset, batch.first, share))
+            batch.records.append(_record(text, batch.time, number, offset, batch.first, decodes))
         elif (match := RECORD.match(line)) is not None:
-            batch.records.append(_record(match[2], int(match[1]), number, offset, batch.first, share))
+            batch.records.append(_record(match[2], int(match[1]), number, offset, batch.first, decodes))
         else:
             raise MalformedRecord(f"line {number}: a record without its time and payload; {HOW}")
         if batch.seen >= batch.last:
@@ -124,22 +138,30 @@ def read_dump(
         order.torn, order.next = batch.line, batch.first
 
 
-def _record(text: str, time: int | None, number: int, offset: int, batch: int, share: PartitionShare) -> MetadataRecord:
-    """The record of a payload. time: None if the dump has none."""
+def _record(
+    text: str, time: int | None, number: int, offset: int, batch: int, decodes: Callable[[str, int], bool] | None
+) -> MetadataRecord:
+    """The record of a payload. time: None if the dump has none. decodes: whether it is needed by its partition."""
     if time is None or not text.startswith("{"):
         raise MalformedRecord(f"line {number}: a record without its time and payload; {HOW}")
-    if share.of > 1 and (of := OF_PARTITION.match(text)) is not None and not share.decodes(of[2], int(of[1])):
+    if decodes is not None and (of := OF_PARTITION.match(text)) is not None and not decodes(of[2], int(of[1])):
         return MetadataRecord(offset, time, batch, OTHERS, 0, {})
     try:
-        payload = json.loads(text)
-        kind = _kind(payload["type"])
-        version, data = payload.get("version", 0), payload.get("data", {})
-        fields = _filled(SCHEMAS[KINDS[kind]], version, data) if kind else {}
+        kind, version, fields = _decoded(text)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise MalformedRecord(f"line {number}: a payload that is not a metadata record: {error}") from None
     except MalformedRecord as error:
         raise MalformedRecord(f"line {number}: {error}") from None
     return MetadataRecord(offset, time, batch, kind, version, fields)
+
+
+@lru_cache(1 << 15)
+def _decoded(text: str) -> tuple[str, int, dict[str, Any]]:
+    """Kind, version and fields of a payload. Changes of partitions name no epochs: many have the same text."""
+    payload = json.loads(text)
+    kind = _kind(payload["type"])
+    version, data = payload.get("version", 0), payload.get("data", {})
+    return kind, version, _filled(SCHEMAS[KINDS[kind]], version, data) if kind else {}
 
 
 @cache

@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from reassure.checkers.kafka.audit.cluster_history import NO_BUMP_FROM, RECOVERY_FROM, PartitionChange
@@ -27,6 +26,8 @@ RULES = "kraft.log_rules"
 NO_RELEASE = "no release makes this change"
 REQUESTED = ("a reassignment", "a cancellation")
 NO_LIMIT = 64
+MOST_KNOWN = 1 << 16
+"""Verdicts that are kept by the brokers' own numbers: of about 1 KB each."""
 EITHER = (False, True)
 
 STATE_PROMISES: tuple[Property, ...] = (
@@ -110,6 +111,9 @@ class ChangeJudge:
         self.explanations_of: dict[Case, Any] = {}
         self.verdicts_of: dict[Case, dict[tuple[int, Brokers], _Verdict]] = {}
         """Of each case by MinISR and the target of the reassignment: alike changes are judged once."""
+        self.known: dict[tuple[Any, ...], tuple[_Verdict, Brokers]] = {}
+        """Verdicts on the changes read last, with the target of the reassignment from then on: nearly all changes of a
+        long log repeat one, and need no small numbers."""
         self.target_of: dict[tuple[str, int], Brokers] = {}
         self.broken: dict[tuple[str, int], frozenset[str]] = {}
         self.audit = Audit(not_by=Counter(dict.fromkeys(self.releases, 0)))
@@ -129,13 +133,14 @@ class ChangeJudge:
             self._states(change, key, _broken(change.after, least, bool(change.unclean), self.target_of[key]))
             return
         self.audit.changes += 1
-        numbers = _Numbers(change.before, change.after, self.target_of[key])
-        case = self._case(change, change.before, numbers)
-        verdicts = self.verdicts_of.setdefault(case, {})
-        about = least, numbers.all_of(self.target_of[key])
-        if about not in verdicts:
-            verdicts[about] = self._verdict(change, change.before, case, numbers, *about)
-        verdict = verdicts[about]
+        target = self.target_of[key]
+        same = _sameness(change, change.before, target)
+        known = self.known.get(same)
+        if known is None:
+            if len(self.known) >= MOST_KNOWN:
+                self.known.clear()
+            known = self.known[same] = self._of_case(change, change.before, least, target)
+        verdict, asked = known
         if len(verdict.by) < len(self.releases):
             self.audit.not_by.update(release for release in self.releases if release not in verdict.by)
         if not verdict.by:
@@ -145,11 +150,23 @@ class ChangeJudge:
             self._add(change, "rule", f"{self.release} does not make this change; {would} would")
         if verdict.cause is not None:
             self.audit.causes[verdict.cause] += 1
-        if verdict.target != about[1]:
-            self.target_of[key] = numbers.own(verdict.target)
+        self.target_of[key] = asked
         for name in verdict.broken_by_step:
             self._add(change, "promise", name)
         self._states(change, key, verdict.broken)
+
+    def _of_case(
+        self, change: PartitionChange, before: Partition, least: int, target: Brokers
+    ) -> tuple[_Verdict, Brokers]:
+        """The verdict on a change, and the target of the reassignment from then on, as the log numbers its brokers."""
+        numbers = _Numbers(before, change.after, target)
+        case = self._case(change, before, numbers)
+        verdicts = self.verdicts_of.setdefault(case, {})
+        about = least, numbers.all_of(target)
+        if about not in verdicts:
+            verdicts[about] = self._verdict(change, before, case, numbers, *about)
+        verdict = verdicts[about]
+        return verdict, target if verdict.target == about[1] else numbers.own(verdict.target)
 
     def _verdict(
         self, change: PartitionChange, start: Partition, case: Case, numbers: _Numbers, least: int, target: Brokers
@@ -214,11 +231,14 @@ class _Numbers:
     """
 
     def __init__(self, before: Partition, after: Partition, target: Brokers) -> None:
-        named = _brokers_of(before) | _brokers_of(after)
-        self.small: dict[Any, Broker] = {number: _small(i) for i, number in enumerate(sorted(named), 1)}
-        self.named = frozenset(named)
-        for number in sorted(target - named):
-            self.small[number] = _small(len(self.small) + 1)
+        named = _brokers_of(before, after)
+        self.small: dict[Any, Broker] = dict(zip(sorted(named), SMALL, strict=False))
+        self.named = named
+        if len(self.small) < len(named):
+            self.small = {number: Broker(i) for i, number in enumerate(sorted(named), 1)}
+        if not target <= named:
+            for number in sorted(target - named):
+                self.small[number] = Broker(len(self.small) + 1)
 
     def all_of(self, brokers: Brokers) -> Brokers:
         """A set of brokers that have small numbers."""
@@ -249,12 +269,29 @@ class _Numbers:
         return Partition(*self.shape(p, start))
 
 
-def _brokers_of(p: Partition) -> set[int]:
-    named: set[int] = {*p.replicas, *p.isr, *p.elr, *p.adding, *p.removing}
-    return named | {broker for broker in (p.leader, p.last_known_leader) if broker is not None}
+def _sameness(change: PartitionChange, old: Partition, target: Brokers) -> tuple[Any, ...]:
+    """All that the verdict on a change depends on: epochs count from those before it."""
+    new, events = change.after, change.events
+    return (
+        old.replicas, old.isr, old.elr, old.adding, old.removing, old.leader, old.recovering, old.last_known_leader,
+        old.last_known_is_nobody,
+        new.replicas, new.isr, new.elr, new.adding, new.removing, new.leader, new.recovering, new.last_known_leader,
+        new.last_known_is_nobody,
+        new.leader_epoch - old.leader_epoch, new.partition_epoch - old.partition_epoch, target,
+        change.registered, change.active, events.leaving, events.restarted, events.coming, change.min_isr,
+        change.replicas_of_zero, change.unclean, change.elr, change.metadata_version, change.directories,
+    )  # fmt: skip
 
 
-_small = cache(Broker)
+def _brokers_of(p: Partition, q: Partition) -> frozenset[int]:
+    """The brokers that two partitions name."""
+    single = p.leader, p.last_known_leader, q.leader, q.last_known_leader
+    sets = p.isr, p.elr, p.adding, p.removing, q.isr, q.elr, q.adding, q.removing
+    return frozenset(p.replicas).union(q.replicas, *sets, single) - {None}
+
+
+SMALL = tuple(map(Broker, range(1, 33)))
+"""The first numbers of brokers: made once."""
 
 
 def _broken(p: Partition, least: int, unclean: bool, target: Brokers) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import re
 from collections.abc import Iterator
@@ -24,7 +25,12 @@ LONGEST = 1 << 31
 NAMED = "00000000000000000040-0000000001.checkpoint"
 INDEXES = (".index", ".timeindex", ".snapshot", ".txnindex")
 """Files beside a segment, which `kafka-dump-log` prints too."""
-FILES = re.compile(r"^Dumping ([^\r\n]+?)[ \t\r]*$", re.MULTILINE)
+DUMPING = b"Dumping "
+FILES = re.compile(rb"Dumping ([^\r\n]+?)[ \t\r]*$", re.MULTILINE)
+"""The line with which `kafka-dump-log` begins a file."""
+BLOCK = 1 << 20
+"""Bytes of a dump of which the lines are made at once. One of a million records takes 600 MB: it is never text as a
+whole."""
 SEGMENT, SNAPSHOT = re.compile(r"^(\d{20})\.log$"), re.compile(r"^(\d{20})-\d{10}\.checkpoint$")
 
 
@@ -83,21 +89,19 @@ def files_of(paths: list[Path]) -> list[Path]:
 class LogPart:
     """The content of one file of a log: a file itself, or what a dump has of it.
 
-    path: for messages. name: of the file of the log. text: of a dump, which has this part between two places; None of
-    the file itself, which has `data`.
+    path: for messages. name: of the file of the log. data: of the file itself, or of the whole dump, in UTF-8.
+    dumped: the places between which a dump has this part; None of the file itself.
     """
 
     path: str
     name: str
-    data: bytes = b""
-    text: str | None = None
-    first: int = 0
-    last: int = 0
+    data: bytes
+    dumped: tuple[int, int] | None = None
 
     @property
     def words(self) -> str:
         """The file, for people."""
-        return self.path if self.text is None else f"{self.name} in {self.path}"
+        return self.path if self.dumped is None else f"{self.name} in {self.path}"
 
     @property
     def snapshot(self) -> int | None:
@@ -107,11 +111,10 @@ class LogPart:
 
     def records(self, order: BatchOrder, share: PartitionShare) -> Iterator[MetadataRecord]:
         """The records. Raises `MalformedRecord`."""
-        if self.text is None:
+        if self.dumped is None:
             return read_segment(self.data, order, share)
-        return read_dump(
-            _lines(self.text, self.first, self.last), order, self.text.count("\n", 0, self.first) + 1, share
-        )
+        first, last = self.dumped
+        return read_dump(_lines(self.data, first, last), order, self.data.count(b"\n", 0, first) + 1, share)
 
 
 def changes_in(files: list[LogFile], read: LogRead) -> Iterator[PartitionChange]:
@@ -148,7 +151,7 @@ def _changes_in(part: LogPart, read: LogRead) -> Iterator[PartitionChange]:
         if not order.has_footer:
             raise MalformedRecord("a snapshot without its footer: the file is cut, or was still being written")
         read.order = BatchOrder(next=part.snapshot, covered=part.snapshot)
-    elif order.torn is not None and part.text is not None:
+    elif order.torn is not None and part.dumped is not None:
         read.torn.append(f"{part.words} ends within the batch of line {order.torn}, which was not read")
     elif order.torn is not None:
         left = len(part.data) - order.torn
@@ -171,29 +174,45 @@ def _parts(file: LogFile) -> Iterator[LogPart]:
     if data[:1] == b"\0":
         yield LogPart(file.path, name, data)
         return
-    text = _text(data, file.path)
-    del data  # a dump of a million records is long
-    begins = [found.start() for found in FILES.finditer(text)]
-    for begin, end in itertools.pairwise(dict.fromkeys([0, *begins, len(text)])):
-        found = FILES.match(text, begin)
-        of_file = name if found is None else Path(found[1]).name
+    data = _utf_8(data, file.path)
+    for begin, end in itertools.pairwise(dict.fromkeys([0, *_begins(data), len(data)])):
+        found = FILES.match(data, begin)
+        of_file = name if found is None else Path(found[1].decode()).name
         if found is None or not of_file.endswith(INDEXES):
-            yield LogPart(file.path, of_file, text=text, first=begin, last=end)
+            yield LogPart(file.path, of_file, data, (begin, end))
 
 
-def _lines(text: str, at: int, end: int) -> Iterator[str]:
-    """The lines of a part of a text, without their ends, one after the other: a value may have other breaks."""
+def _begins(data: bytes) -> Iterator[int]:
+    """The places where the parts of a dump begin."""
+    at = data.find(DUMPING)
+    while at >= 0:
+        if (at == 0 or data[at - 1 : at] == b"\n") and FILES.match(data, at):
+            yield at
+        at = data.find(DUMPING, at + 1)
+
+
+def _lines(data: bytes, at: int, end: int) -> Iterator[str]:
+    """The lines of a part of a text, without their ends: a value may have other breaks than \\n."""
     while at < end:
-        stop = text.find("\n", at, end)
+        stop = data.find(b"\n", min(at + BLOCK, end), end)
         stop = end if stop < 0 else stop
-        yield text[at:stop].rstrip("\r")
+        block = data[at:stop].decode()
+        yield from [line.rstrip("\r") for line in block.split("\n")] if "\r" in block else block.split("\n")
         at = stop + 1
 
 
-def _text(data: bytes, path: str) -> str:
+def _utf_8(data: bytes, path: str) -> bytes:
+    """A dump in UTF-8, without a mark of its encoding; `Failure` if it is no text."""
     try:
-        return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-    except UnicodeDecodeError:
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return data.decode("utf-16").encode()
+        data = data.removeprefix(codecs.BOM_UTF8)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        for at in range(0, 0 if data.isascii() else len(data), BLOCK):
+            decoder.decode(data[at : at + BLOCK])
+        decoder.decode(b"", final=True)
+        return data
+    except UnicodeError:
         raise Failure(
             Exit.USAGE, f"{path} is neither a segment nor what kafka-dump-log --print-data-log prints of one"
         ) from None

@@ -73,9 +73,12 @@ OTHER_KINDS = {
 KINDS = {schema.name: key for key, schema in SCHEMAS.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class MetadataRecord:
-    """One record of the log. kind: the name of its schema; "" of one that tells nothing of partitions or brokers."""
+    """One record of the log. kind: the name of its schema; "" of one that tells nothing of partitions or brokers.
+
+    Nothing changes one. It is not frozen: a million are made, and a frozen one takes three times as long to make.
+    """
 
     offset: int
     timestamp: int

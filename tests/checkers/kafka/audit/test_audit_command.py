@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from reassure.checkers.kafka.audit.audit_log import AuditTask, audit_share, together
+from reassure.checkers.kafka.audit import judge, log_files
+from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask, Refused, audit_share, together
 from reassure.checkers.kafka.audit.log_files import LogFile
 from reassure.checkers.kafka.audit.share import PartitionShare
 from tests.helpers.command import reported, said
@@ -264,6 +267,47 @@ def test_processes_change_nothing(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert "78 findings" in out and "and 38 more (--json FILE has all)" in out
     assert said(capsys, "audit", path, "--jobs=2", f"--json={tmp_path / '2'}") == (code, out, "")
     assert (tmp_path / "1").read_text() == (tmp_path / "2").read_text()
+
+
+def test_a_pipe_is_read_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path, pipe = many_partitions(tmp_path), tmp_path / "pipe"
+    answers = []
+    for jobs in ([], ["--jobs=2"]):
+        pipe.unlink(missing_ok=True)
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_bytes, args=(Path(path).read_bytes(),), daemon=True)
+        writer.start()
+        answers.append(said(capsys, "audit", str(pipe), *jobs)[:2])
+        writer.join(10)
+    code, out, _ = said(capsys, "audit", path)
+    assert code == 12
+    assert [(code, text.replace(str(pipe), path).replace(" --jobs=2", "")) for code, text in answers] == [(12, out)] * 2
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_are_made_of_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    """A block ends where a line ends, also where a name has letters of several bytes or other breaks of lines."""
+    text = Path(many_partitions(tmp_path)).read_text().replace('"name": "t"', '"name": "t\u00e9\u2028"')
+    path = tmp_path / "blocks.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", end).encode())
+    task = AuditTask((LogFile(str(path)),), None, 1)
+    whole = audit_share(task, PartitionShare())
+    assert isinstance(whole, AuditReport)
+    assert (len(whole.audit.findings), whole.audit.findings[0].topic) == (79, "t\u00e9\u2028")
+    for size in (1, 100, 1000):
+        monkeypatch.setattr(log_files, "BLOCK", size)
+        assert audit_share(task, PartitionShare()) == whole
+    monkeypatch.setattr(log_files, "BLOCK", 7)
+    path.write_bytes(path.read_bytes() + b"\xff")
+    refused = audit_share(task, PartitionShare())
+    assert isinstance(refused, Refused) and refused.code.value == 64 and "is neither a segment nor" in refused.text
+
+
+def test_verdicts_that_are_kept_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = AuditTask((LogFile(many_partitions(tmp_path)),), None, 1)
+    kept = audit_share(task, PartitionShare())
+    monkeypatch.setattr(judge, "MOST_KNOWN", 1)
+    assert audit_share(task, PartitionShare()) == kept
 
 
 def test_a_log_that_is_refused_in_another_process(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
