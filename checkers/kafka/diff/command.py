@@ -258,7 +258,9 @@ def _compared(
     drivers = (pools[BASE][0], pools[HEAD][0])
     diffs: list[BuildDiff] = []
     for search in searches:
-        left = None if args.budget is None else max(0.0, args.budget - (time.monotonic() - began))
+        left = args.budget
+        if diffs and left is not None:
+            left = max(0.0, left - (time.monotonic() - began))
         limits = SharedLimits(search.depth, left)
         if local:
             graphs = _explored_here(pools, search.scope, limits, progress)

@@ -35,10 +35,11 @@ or its request has an old epoch: as one of the models' that was made earlier and
 Kafka does otherwise in one case. In the models a broker that comes back fetches once it is registered anew. A broker of
 Kafka that is started again within its session is not registered until the session ends, and fetches anyway: with
 epoch -1, which its leader puts into the request, and for which neither leader nor controller compares registrations.
-So it can join the ISR by the registration of the process before; and if it loses its log and registers anew while such
-a request is on its way, the request is accepted anyway, which loses acknowledged records though unclean election
-is off. In that scenario the session is 20 s, the request is held back and the log removed by the command. The models
-have no request with epoch -1: their answers do not cover it.
+So it can join the ISR by the registration of the process before; and if it loses anything of its log, as at a loss of
+power, and registers anew while such a request is on its way, the request is accepted anyway, which loses acknowledged
+records though unclean election is off. In that scenario the session is 20 s, the request is held back and the log removed by the command. The models
+have no request with epoch -1: their answers do not cover it. The controller alone is searched with such requests by
+`reassure kafka explore --events unverified-proposals` and `reassure kafka diff`.
 """
 
 
