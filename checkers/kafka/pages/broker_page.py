@@ -37,9 +37,9 @@ Kafka that is started again within its session is not registered until the sessi
 epoch -1, which its leader puts into the request, and for which neither leader nor controller compares registrations.
 So it can join the ISR by the registration of the process before; and if it loses anything of its log, as at a loss of
 power, and registers anew while such a request is on its way, the request is accepted anyway, which loses acknowledged
-records though unclean election is off. In that scenario the session is 20 s, the request is held back and the log removed by the command. The models
-have no request with epoch -1: their answers do not cover it. The controller alone is searched with such requests by
-`reassure kafka explore --events unverified-proposals` and `reassure kafka diff`.
+records though unclean election is off. In that scenario the session is 20 s, the request is held back and the log
+removed by the command. The models have no request with epoch -1: their answers do not cover it. The controller alone is
+searched with such requests by `reassure kafka explore --events unverified-proposals` and `reassure kafka diff`.
 """
 
 
