@@ -167,7 +167,7 @@ def _tell_code_hosts(
 
 
 @dataclass(frozen=True)
-class Search:
+class BoundedSearch:
     """Bounds of an exploration of both builds. depth: levels; None: no limit."""
 
     scope: Scope
@@ -179,15 +179,15 @@ class Search:
         return self.scope.text + (f", depth {self.depth}" if self.depth else "")
 
 
-def _searches(args: argparse.Namespace) -> list[Search]:
+def _searches(args: argparse.Namespace) -> list[BoundedSearch]:
     """What is explored: within the options; where these name no bound, more brokers too, within a depth."""
     several = args.brokers is None and args.depth is None and vars(args)["from"] is None
     given = args.brokers
     if vars(args)["from"] is None:
         args.brokers = given or FEWEST_BROKERS
-    searches = [Search(_scope(args), args.depth)]
+    searches = [BoundedSearch(_scope(args), args.depth)]
     if several:
-        searches.append(Search(fitting(replace(searches[0].scope, brokers=MORE_BROKERS)), MORE_DEPTH))
+        searches.append(BoundedSearch(fitting(replace(searches[0].scope, brokers=MORE_BROKERS)), MORE_DEPTH))
     return searches
 
 
@@ -245,7 +245,7 @@ def _config(args: argparse.Namespace, scope: Scope) -> dict[str, Any]:
 
 def _compared(
     args: argparse.Namespace,
-    searches: list[Search],
+    searches: list[BoundedSearch],
     paths: tuple[ClassPath, ClassPath],
     progress: Progress,
     stack: ExitStack,
@@ -258,7 +258,9 @@ def _compared(
     drivers = (pools[BASE][0], pools[HEAD][0])
     diffs: list[BuildDiff] = []
     for search in searches:
-        left = None if args.budget is None else max(0.0, args.budget - (time.monotonic() - began))
+        left = args.budget
+        if diffs and left is not None:
+            left = max(0.0, left - (time.monotonic() - began))
         limits = SharedLimits(search.depth, left)
         if local:
             graphs = _explored_here(pools, search.scope, limits, progress)

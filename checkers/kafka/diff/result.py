@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import ControllerExploration
-from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES, BuildComparison
+from reassure.checkers.kafka.controller.words import UNVERIFIED_PROPOSALS, Kind
+from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES, BuildComparison, BuildDifference
 from reassure.checkers.kafka.diff.promises import PromiseComparison, compare_promises
 from reassure.checkers.kafka.diff.runs import RunOfBoth, run_of_both
 from reassure.checkers.machine.exit_codes import Exit
@@ -78,6 +79,12 @@ def verdict_of_all(diffs: Sequence[BuildDiff], bounds: Sequence[str]) -> str:
     return "; ".join([*texts, *(f"not searched: {text}" for text in bounds[len(diffs) :])])
 
 
+def of_their_own(differences: Sequence[BuildDifference]) -> list[BuildDifference]:
+    """Without those of unverified proposals that proposals with epochs show as well: the same fields, as many steps."""
+    usual = {(d.fields, d.count) for d in differences if d.kind is Kind.PROPOSE}
+    return [d for d in differences if d.kind not in UNVERIFIED_PROPOSALS or (d.fields, d.count) not in usual]
+
+
 def compare_builds(
     graphs: tuple[ControllerExploration, ControllerExploration],
     drivers: tuple[Driver, Driver],
@@ -88,6 +95,7 @@ def compare_builds(
     progress = progress or Progress(quiet=True)
     progress.proof("comparing the steps")
     comparison = BuildComparison(graphs[BASE], graphs[HEAD])
-    runs = tuple(run_of_both(comparison, difference, drivers) for difference in comparison.differences())
+    differences = of_their_own(comparison.differences())
+    runs = tuple(run_of_both(comparison, difference, drivers) for difference in differences)
     progress.proof(f"{len(runs)} differences; judging the promises")
     return BuildDiff(comparison, runs, compare_promises(comparison, patterns, drivers))

@@ -40,7 +40,9 @@ anew while such a request, or the fetch that leads to it, is on its way, the req
 acknowledged records though unclean election is off. In that scenario the session is 20 s, the request is held back and
 the log removed by the command. [`unregistered_fetch`](../../models/kraft/unregistered_fetch.md) is a model of this
 case alone: it finds the loss in 15 steps, by a fetch that waits in the leader, and shows that each of three fixes
-excludes it. The other models have no request with epoch -1: their answers do not cover it.
+excludes it. The other models have no request with epoch -1: their answers do not cover it. The
+controller alone is searched with such requests by `reassure kafka explore --events unverified-proposals` and
+`reassure kafka diff`.
 """
 
 

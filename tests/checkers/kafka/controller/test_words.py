@@ -72,7 +72,7 @@ def test_different_states_have_different_words(one: ControllerState, other: Cont
 
 
 def test_kinds_of_commands_are_the_drivers() -> None:
-    declared = dict(re.findall(r"static final int ([A-Z_]+) = (\d+);", java_source().split("class Command")[1]))
+    declared = dict(re.findall(r"static final int ([A-Z_0-9]+) = (\d+);", java_source().split("class Command")[1]))
     assert {kind.name: str(kind.value) for kind in Kind}.items() <= declared.items()
 
 

@@ -38,6 +38,7 @@ from reassure.checkers.kafka.diff.explore_both import SharedLimits, explore_both
 from reassure.checkers.kafka.diff.prices import prices
 from reassure.checkers.kafka.diff.promises import PromiseComparison, compare_promises
 from reassure.checkers.kafka.diff.report import differing_words
+from reassure.checkers.kafka.diff.result import of_their_own
 from reassure.checkers.kafka.diff.runs import run_of_both
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.progress import Progress
@@ -417,6 +418,14 @@ def test_no_difference_says_what_is_not_executed(capsys: pytest.CaptureFixture[s
     out = " ".join(capsys.readouterr().out.split())
     assert "not executed here: controlled-shutdown, directories, unregister (--events) no command executes: " in out
     assert "deletion of topics" in out and "log directories that fail" in out
+
+
+def test_an_unverified_proposal_that_differs_as_the_usual_one_does_is_not_told_again() -> None:
+    first = comparison("4.2.0", "4.3.0").differences()[0]
+    usual = replace(first, kind=Kind.PROPOSE, fields=("ISR",), count=4)
+    same, other = (replace(usual, kind=Kind.PROPOSE_VERSION_2, count=count) for count in (4, 5))
+    assert of_their_own([first, usual, same, other]) == [first, usual, other]
+    assert of_their_own([same]) == [same]
 
 
 def test_unverified_proposals_are_accepted_and_compared() -> None:
