@@ -6,8 +6,9 @@ A broker that is being added and has no known fault is assumed to catch up; no o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from reassure.checkers.kafka.audit.waiting import OFFLINE, OUT_OF_SYNC, named_brokers, waits_for
 from reassure.checkers.kafka.plan.present import PresentState, brokers
@@ -119,7 +120,8 @@ def _classic(move: _Move, wanted: tuple[Broker, ...]) -> str:
 
 def _batching(move: _Move, wanted: tuple[Broker, ...], rules: PlanRules) -> str:
     """The next step of KIP-435's batching, repaired."""
-    repaired, moves_leader = function(CALCULATION)[0], function(MOVES_LEADER)[0]
+    repaired: Callable[..., Any] = function(CALCULATION)[0]
+    moves_leader: Callable[..., Any] = function(MOVES_LEADER)[0]
     goal = repaired(wanted, move.have, move.isr, move.alive, rules.limits.replicas, rules.min_isr)
     if goal == move.have:
         move.waits = frozenset(b for b in wanted if b not in move.alive or (b in move.have and b not in move.isr))
