@@ -15,6 +15,7 @@ from typing import Any
 from reassure.checkers.pictures.bands import Band, Bands, bands_of
 from reassure.checkers.pictures.lifelines import Json, picture
 from reassure.checkers.traces.render import filled
+from reassure.checkers.traces.without_model import ForeignTrace
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
@@ -25,6 +26,8 @@ TEXT_LETTER = 6.7
 """Mean width of a letter of the other text."""
 HEAD_LETTER = 8.0
 """Most of what a letter of a head takes, which is bold."""
+STORY_LETTERS = 100
+"""Most letters of a line of a story without lifelines."""
 GUTTER = 34
 """Letters of a line of the story, left of the lifelines."""
 LEFT, INDENT, PAD = 18.0, 24.0, 10.0
@@ -66,6 +69,40 @@ def svg(trace: Trace, bound: BoundModel) -> str:
         if len(text.encode()) <= MOST_BYTES or kept <= 2:
             return text
         kept = max(2, kept * 3 // 4)
+
+
+def foreign_svg(trace: ForeignTrace) -> str:
+    """The story of another tool's trace as a picture, without a model: lines of text alone, of 60 kB at most."""
+    title, *lines = [piece for line in trace.lines() for piece in _wrapped(line, STORY_LETTERS)]
+    most = len(lines)
+    while True:
+        kept = _kept(len(lines), most)
+        shown = [title, *(lines[number] for number in kept)]
+        if most < len(lines):
+            shown.insert(1 + most // 3, f"  ({len(lines) - most:,} lines are left out)")
+        width, height = 2 * LEFT + max(map(len, shown)) * LETTER, 2 * PAD + len(shown) * LINE
+        rows = [
+            f'<text x="{_n(LEFT)}" y="{_n(PAD + LINE * n)}">{_safe(line)}</text>' for n, line in enumerate(shown, 1)
+        ]
+        text = _file(title, width, height, rows)
+        if len(text.encode()) <= MOST_BYTES or most <= 2:
+            return text
+        most = max(2, most * 3 // 4)
+
+
+def _file(title: str, width: float, height: float, parts: list[str]) -> str:
+    """The whole file."""
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}"',
+            f' viewBox="0 0 {_n(width)} {_n(height)}" style="max-width:100%;height:auto" role="img">',
+            f"<title>{_safe(title)}</title>",
+            f"<style>{STYLE}</style>",
+            f'<rect class="g" width="{_n(width)}" height="{_n(height)}"/>',
+            *parts,
+            "</svg>\n",
+        ]
+    )
 
 
 def _kept(number: int, most: int) -> list[int]:
@@ -121,19 +158,7 @@ class _Sheet:
             self._row(row)
         self._loop(rows, bottom)
         y = self._foot(width, self._end(width, bottom + 12))
-        title = _safe(self.data["title"])
-        return "\n".join(
-            [
-                f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(y)}"',
-                f' viewBox="0 0 {_n(width)} {_n(y)}" style="max-width:100%;height:auto" role="img">',
-                f"<title>{title}</title>",
-                f"<style>{STYLE}</style>",
-                f'<rect class="g" width="{_n(width)}" height="{_n(y)}"/>',
-                *behind,
-                *self.parts,
-                "</svg>\n",
-            ]
-        )
+        return _file(self.data["title"], width, y, [*behind, *self.parts])
 
     # -- columns
 

@@ -133,6 +133,8 @@ def _text(data: Any) -> str:
         ((kind, inner),) = data.items()
         if kind == "#bigint" and isinstance(inner, str) and re.fullmatch(r"-?\d+", inner):
             return str(int(inner))
+        if kind == "#unserializable" and isinstance(inner, str):  # such as Nat, of which Apalache has no list
+            return _text(inner)
         if kind == "#tup" and isinstance(inner, list):
             return _text(inner)
         if kind == "#set" and isinstance(inner, list):

@@ -15,11 +15,12 @@ from reassure.checkers.machine.terminal import Console
 from reassure.checkers.pictures.html_page import foreign_page, html_page
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.pictures.mermaid import mermaid
-from reassure.checkers.pictures.svg import svg
+from reassure.checkers.pictures.svg import foreign_svg, svg
 from reassure.checkers.request.shared_options import OF_TRACE, OUT, TRACE, Option
 from reassure.checkers.traces import render
 from reassure.checkers.traces.format_value import values_along
 from reassure.checkers.traces.replay import replay_trace, to_steps
+from reassure.checkers.traces.without_model import ForeignTrace
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, to_itf
 
@@ -32,6 +33,8 @@ FORMATS: dict[str, Callable[[Trace, BoundModel], str]] = {
     "steps": to_steps,
 }
 """The formats that are written as they are; `text` is printed with colours."""
+FOREIGN: dict[str, Callable[[ForeignTrace], str]] = {"html": foreign_page, "svg": foreign_svg}
+"""Those of a trace of another tool, of which there is no model."""
 
 
 OPTIONS = (
@@ -61,12 +64,12 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.value and args.format != "text":
         raise Failure(Exit.USAGE, f"--value is for --format text, not {args.format}")
     if args.model is None and (foreign := itf_without_model(args.trace)) is not None:
-        if args.format not in ("text", "html") or args.value:
+        if args.format not in ("text", *FOREIGN) or args.value:
             raise Failure(
-                Exit.USAGE, f"{args.trace} does not name its model; give --model, or --format text or html alone"
+                Exit.USAGE, f"{args.trace} does not name its model; give --model, or --format text, html or svg alone"
             )
-        if args.format == "html":
-            _write(args, foreign_page(foreign), console)
+        if args.format in FOREIGN:
+            _write(args, FOREIGN[args.format](foreign), console)
             return Exit.OK
         for line in foreign.lines():
             console.print(line)

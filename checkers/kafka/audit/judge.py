@@ -285,9 +285,9 @@ def _sameness(change: PartitionChange, old: Partition, target: Brokers) -> tuple
 
 def _brokers_of(p: Partition, q: Partition) -> frozenset[int]:
     """The brokers that two partitions name."""
-    single = p.leader, p.last_known_leader, q.leader, q.last_known_leader
+    single = [b for b in (p.leader, p.last_known_leader, q.leader, q.last_known_leader) if b is not None]
     sets = p.isr, p.elr, p.adding, p.removing, q.isr, q.elr, q.adding, q.removing
-    return frozenset(p.replicas).union(q.replicas, *sets, single) - {None}
+    return frozenset(p.replicas).union(q.replicas, *sets, single)
 
 
 SMALL = tuple(map(Broker, range(1, 33)))

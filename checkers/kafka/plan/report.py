@@ -26,8 +26,8 @@ EXAMPLES = 3
 
 COVERED = (
     "every replica set that each partition passes through",
-    "the present state of each partition, as far as --current or --cluster has it, and where Kafka's controller leads "
-    "the move from there (--protocol kraft)",
+    "the present state of each partition, as far as --current or --cluster has it, and where the protocol leads the "
+    "move from there",
     "the failure of each single broker and of each single rack at each of them; only replicas certainly in sync count",
     "the limits of batches, and how much each broker receives and sends in each batch",
     "brokers whose log directories are all cordoned, as far as the cluster's file names them (KIP-1066)",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from reassure.checkers.kafka.plan.cluster_file import ClusterFile
 from reassure.checkers.kafka.plan.courses import Course, MoveRules
 from reassure.checkers.kafka.plan.kafka_json import Assignment, Partition
+from reassure.checkers.kafka.plan.older_courses import course, missing_rule
 from reassure.checkers.kafka.plan.present import Present, PresentState
 from reassure.checkers.kafka.plan.stages import PROTOCOLS, Path, PlanLimits, PlanRules, Stage
 
@@ -43,11 +44,18 @@ class Ways:
         """Every way that the releases and settings take which the input leaves open; at least one."""
         cluster, before = self.cluster, self.current[p]
         state = self.present.state_of(p, before, cluster.faults)
-        usual = PROTOCOLS[self.protocol](before, target, PlanRules(self.limits, cluster.enough(p[0]), cluster.racks))
+        rules = PlanRules(self.limits, cluster.enough(p[0]), cluster.racks)
+        usual = PROTOCOLS[self.protocol](before, target, rules)
         faulty = [b for b in target if b in cluster.faults]
         if self.protocol != "kraft":
-            why = "" if state.healthy and not faulty else "from a state that is not all in sync only kraft is judged"
-            return [Way(usual, open=why)]
+            if state.healthy and not faulty:
+                return [Way(usual)]
+            moves = self.running.get(p, target) != target
+            missing = missing_rule(self.protocol, state, moves, cluster.allows_unclean(p[0]))
+            if not missing and self.protocol == "batching" and cluster.least(p[0]) is None:
+                missing = "its MinISR is in no file (--min-isr N), which the steps of batching go by"
+            path, blocked = (usual, "") if missing else course(self.protocol, state, target, cluster.faults, rules)
+            return [Way(path, blocked, open=missing)]
         if state.observers:
             some = ", ".join(map(str, sorted(state.observers)))
             return [Way(usual, open=f"it has observers ({some}), of which the rules are not known")]

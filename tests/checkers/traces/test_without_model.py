@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -78,6 +81,29 @@ def test_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     looped.write_text(QUINT)
     assert said(capsys, "explore", str(looped), f"--out={other}")[0] == 0
     assert "<code>back to state 1</code>" in other.read_text() and "repeats for ever</strong>" in other.read_text()
+
+
+def test_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same lines as the story, in a file that XML readers take; of a long trace the middle is left out."""
+    path, out = tmp_path / "bank.itf.json", tmp_path / "bank.svg"
+    path.write_text(QUINT)
+    assert said(capsys, "show", str(path), "--format=svg", f"--out={out}")[0] == 0
+    root = ElementTree.parse(out).getroot()
+    lines = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert len(str(path)) < 90 and lines == STORY.format(path).splitlines()
+    states = [{"x": number, "y": "y" * 60 + str(number)} for number in range(2000)]
+    path.write_text(json.dumps({"vars": ["x", "y"], "states": states}))
+    text = said(capsys, "show", str(path), "--format=svg")[1]
+    (left,) = re.findall(r"\(([\d,]+) lines are left out\)", text)
+    assert len(text.encode()) <= 60_000 and text.count("<text ") + int(left.replace(",", "")) == 8_002
+    assert "x = 0<" in text and "x: 1998 -&gt; 1999<" in text and "x: 998 -&gt; 999<" not in text
+
+
+def test_what_apalache_cannot_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ITF has a set that is not finite as its expression."""
+    path = tmp_path / "x.itf.json"
+    path.write_text('{"vars": ["x"], "states": [{"x": {"#unserializable": "Nat"}}, {"x": {"#unserializable": "a b"}}]}')
+    assert '       x: Nat -> "a b"\n' in said(capsys, "show", str(path))[1]
 
 
 def test_a_trace_that_names_its_model_is_explored_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
