@@ -117,6 +117,7 @@ def bounds_under(node: Node, facts: set[Node]) -> tuple[int, int]:
             if test.op not in ("lt", "eq") or node not in test.args or not isinstance(test.args[0].type, IntType):
                 continue
             first, other = node is test.args[0], test.args[1] if node is test.args[0] else test.args[0]
+            assert isinstance(other.type, IntType)
             least, greatest = other.type.low, other.type.high
             if test.op == "eq" and holds:
                 low, high = max(low, least), min(high, greatest)
