@@ -221,6 +221,8 @@ def _subscript(context: Context, node: ast.Subscript) -> Value:
     if index.op == "neg":
         back = index.parts[0]
         place = length if back == atom("1") else infix("-", length, infix("-", back, atom("1")))
+    elif index.op == "infix" and index.names == ("-",) and index.parts[1] == atom("1"):
+        place = index.parts[0]
     else:
         place = infix("+", index, atom("1"))
     return Value(Term("index", (base.term, place)), item_of(base.kind))

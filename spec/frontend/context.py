@@ -33,7 +33,7 @@ from reassure.spec.frontend.lowered_model import Check, Formula, Guard, Telling,
 from reassure.spec.frontend.symbolic_values import Mismatch, Sym, of_type, refuse_inner_bags
 from reassure.spec.frontend.symbols import Symbols
 from reassure.spec.language.annotations import AnyNumber, record_type, resolve
-from reassure.spec.language.types import Type
+from reassure.spec.language.types import IntType, Type
 from reassure.spec.language.values import Id
 from reassure.spec.language.vocabulary import Initial
 from reassure.spec.semantics.interpreter import BoundModel
@@ -99,6 +99,35 @@ def exclude(g: Graph, *conditions: Node) -> bool:
     except Contradiction:
         return True
     return False
+
+
+def bounds_under(node: Node, facts: set[Node]) -> tuple[int, int]:
+    """The least and the greatest value that an int may have where facts hold, as far as is seen."""
+    assert isinstance(node.type, IntType)
+    low, high = node.type.low, node.type.high
+    if node.op in ("add", "sub", "min", "max"):
+        (a, b), (c, d) = (bounds_under(arg, facts) for arg in node.args)
+        low = max(low, {"add": a + c, "sub": a - d, "min": min(a, c), "max": max(a, c)}[node.op])
+        high = min(high, {"add": b + d, "sub": b - c, "min": min(b, d), "max": max(b, d)}[node.op])
+    before = None
+    while before != (low, high):  # what is not a bound excludes another number once the bound is there
+        before = low, high
+        for fact in facts:
+            holds, test = (False, fact.args[0]) if fact.op == "not" else (True, fact)
+            if test.op not in ("lt", "eq") or node not in test.args or not isinstance(test.args[0].type, IntType):
+                continue
+            first, other = node is test.args[0], test.args[1] if node is test.args[0] else test.args[0]
+            assert isinstance(other.type, IntType)
+            least, greatest = other.type.low, other.type.high
+            if test.op == "eq" and holds:
+                low, high = max(low, least), min(high, greatest)
+            elif test.op == "eq" and least == greatest:  # another value than a constant
+                low, high = low + (low == least), high - (high == greatest)
+            elif test.op == "lt" and first == holds:  # below it; or not below, and it is the second
+                high = min(high, greatest - 1 if holds else greatest)
+            elif test.op == "lt":
+                low = max(low, least + 1 if holds else least)
+    return low, high
 
 
 LowerExpression = Callable[["Context", Any], Sym]
@@ -308,6 +337,13 @@ class Context:
             yield
         finally:
             frame.not_none = before
+
+    def bounds(self, node: Node) -> tuple[int, int]:
+        """The least and the greatest value that an int may have here."""
+        try:
+            return bounds_under(node, facts_of(self.graph, self.path, self.assured))
+        except Contradiction:  # nothing gets here
+            return 0, 0
 
     # -- checks ---------------------------------------------------------------------------------------
 

@@ -302,25 +302,26 @@ def statements_refused(model: Model) -> list[Refusal]:
     refusals: dict[Refusal, None] = {}
     steps: list[Action | Initial] = [*model.initials, *model.actions]
     functions = [f for step in steps for f in functions_of_step(step)]
-    functions += [d.function for d in (*model.properties, *model.terminals) if isinstance(d.function, FunctionType)]
+    claims = [*(p.function for p in model.properties), *(t.function for t in model.terminals)]
+    functions += [function for function in claims if isinstance(function, FunctionType)]
     for function in dict.fromkeys(g for f in functions for g in reached_from(f, {})):
         try:
             tree, file, lines = find_source(function)
         except OSError:
             continue
         for node in ast.walk(ast.Module([tree] if isinstance(tree, ast.FunctionDef) else [], [])):
-            known = statements.UNSUPPORTED if isinstance(node, ast.stmt) else EXPRESSIONS_REFUSED
-            if node is not tree and type(node) in known:
+            refused = REFUSED_ANYWHERE.get(type(node)) if node is not tree else None
+            if refused is not None:
                 line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-                refusals[Refusal(file, line, column, *known[type(node)], lines[line - 1].rstrip())] = None
+                refusals[Refusal(file, line, column, *refused, lines[line - 1].rstrip())] = None
     return sorted(refusals, key=lambda r: (r.file, r.line, r.column))
 
 
-EXPRESSIONS_REFUSED = {
-    kind: UNSUPPORTED[kind]
-    for kind in (ast.NamedExpr, ast.JoinedStr, ast.ListComp, ast.Await, ast.Yield, ast.YieldFrom)
+REFUSED_ANYWHERE: dict[type[ast.AST], tuple[str, str]] = {
+    **statements.UNSUPPORTED,
+    **{kind: UNSUPPORTED[kind] for kind in (ast.NamedExpr, ast.JoinedStr, ast.ListComp, ast.Await, ast.Yield)},
 }
-"""Expressions that are refused wherever they stand."""
+"""What is refused wherever it stands, with what to write instead."""
 
 
 def _terminal_formulas(scope: ModelScope) -> tuple[Formula, ...]:

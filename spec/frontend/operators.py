@@ -453,9 +453,18 @@ def _slice(context: Context, node: ast.Subscript, part: ast.Slice, sequence: Nod
 
 def _slice_bound(context: Context, node: ast.expr) -> Node:
     bound = lower_scalar(context, node, IntType)
-    if interval(bound).low < 0:
-        raise context.refuse(node, "a slice bound that may be negative", "count from the front")
-    return bound
+    return _not_negative(context, node, bound, "a slice bound that may be negative")
+
+
+def _not_negative(context: Context, node: ast.expr, place: Node, what: str) -> Node:
+    """A place that what is known here keeps from being negative; refused if it does not."""
+    if interval(place).low >= 0:
+        return place
+    if context.bounds(place)[0] < 0:
+        text = ast.unparse(node)
+        remedy = f"test `{text} >= 0` before, write `max({text}, 0)`, or count from the front, or with a constant"
+        raise context.refuse(node, what, remedy)
+    return context.graph.arith("max", place, context.graph.num(0))
 
 
 def _item(context: Context, node: ast.Subscript, sequence: Node, kind: SeqType) -> Sym:
@@ -464,8 +473,8 @@ def _item(context: Context, node: ast.Subscript, sequence: Node, kind: SeqType) 
     index = lower_scalar(context, node.slice, IntType)
     if index.op == "const" and index.data < 0:
         index = g.arith("add", length, index)
-    elif interval(index).low < 0:
-        raise context.refuse(node, "an index that may be negative", "index from the front, or with a constant")
+    else:
+        index = _not_negative(context, node.slice, index, "an index that may be negative")
     context.check("error", node, g.and_(g.lt(index, length), g.le(g.num(0), index)))
     return Scalar(g.op("seq_get", kind.item, (sequence, index)))
 

@@ -77,6 +77,22 @@ REFUSED = [
     ("return replace(s, leader=next((n for n in s.alive), None))", "a set has no order", "sorted"),
     ("return replace(s, order=tuple(Node(1) for n in s.order))", "a tuple of changed members", "as they are"),
     ("return replace(s, leader=s.order[s.number])", "an index that may be negative", "front"),
+    (
+        "require(s.number > -1)\n    return replace(s, leader=s.order[s.number - 1])",
+        "that may be negative",
+        "`s.number - 1 >= 0`",
+    ),
+    (
+        "require(s.number != 0)\n    return replace(s, leader=s.order[s.number])",
+        "that may be negative",
+        "max(s.number, 0)",
+    ),
+    (
+        "return replace(s, leader=s.order[s.number] if s.number < 1 else None)",
+        "that may be negative",
+        "with a constant",
+    ),
+    ("return replace(s, order=s.order[: s.number])", "a slice bound that may be negative", "max(s.number, 0)"),
     ("return replace(s, order=s.order[::2])", "a slice with a step", "[a:b]"),
     ("return replace(s, score=Map({n: Colour.RED for n in s.alive}))", "a map that is not total", "every"),
     ("return replace(s, alive=s.alive.union(s.alive))", "a method `.union`", "a | b"),

@@ -195,10 +195,7 @@ WRONG = [
     ("base.MODEL.guarded(base.stop, base.few)", "a condition is a function or a lambda"),
     ("base.MODEL.fair(counts='weak')", "has no action 'counts'"),
     ("base.MODEL.fair(count='very')", "not 'very'"),
-    (
-        "base.MODEL.replacing(lowest)",
-        "no action calls a function 'lowest', and it is not declared: write the decorator",
-    ),
+    ("base.MODEL.replacing(lowest)", "write its decorator; nor does an action call a function of its name"),
     ("base.MODEL.replacing(limits)", "did you mean limit?"),
     ("base.MODEL.replacing(below)", "below takes (s), and that of the model (s, by)"),
 ]
