@@ -7,8 +7,8 @@ import functools
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import networkx as nx
 import pytest
@@ -95,26 +95,41 @@ def modules(*folders: str) -> list[Path]:
     return [p for p in found if not any(parent.is_symlink() for parent in p.parents)]
 
 
+class Module(NamedTuple):
+    """What the tests look for in a module, which is parsed once."""
+
+    imports: tuple[str, ...]
+    """The dotted names that it imports, wherever in it."""
+    at_once: tuple[str, ...]
+    """Those that it imports when it is itself imported: not those for types, nor in functions."""
+    public_classes: tuple[str, ...]
+    is_told: bool
+    """Whether it has a docstring, or nothing at all."""
+
+
 @functools.cache
-def imports(path: Path) -> tuple[str, ...]:
-    """The dotted names that a module imports, wherever in it."""
-    found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def parsed(path: Path) -> Module:
+    imported: list[str] = []
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += (alias.name for alias in node.names)
+            imported += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: a relative import"
-            found += (node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names))
-    return tuple(found)
-
-
-def imported_at_once(path: Path) -> Iterator[str]:
-    """The dotted names that a module imports when it is itself imported: not those for types, nor in functions."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            imported += (node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names))
+    at_once: list[str] = []
+    for node in tree.body:
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            at_once += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            at_once += (f"{node.module}.{alias.name}" for alias in node.names)
+    classes = (node.name for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_"))
+    return Module(tuple(imported), tuple(at_once), tuple(classes), not tree.body or bool(ast.get_docstring(tree)))
+
+
+def imports(path: Path) -> tuple[str, ...]:
+    """The dotted names that a module imports, wherever in it."""
+    return parsed(path).imports
 
 
 def libraries(start: str) -> set[str]:
@@ -123,7 +138,7 @@ def libraries(start: str) -> set[str]:
     while left:
         path = ROOT / "/".join(left.pop().split(".")[1:])
         path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        for name in imported_at_once(path):
+        for name in parsed(path).at_once:
             parent = name.rpartition(".")[0]
             if name.split(".")[0] != "reassure":
                 found.add(name.split(".")[0])
@@ -334,9 +349,8 @@ def test_no_public_class_name_stands_in_two_modules() -> None:
     """Whoever reads a name must not have to look up which of two classes it is."""
     modules_of: dict[str, list[str]] = {}
     for path in modules("checkers"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                modules_of.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+        for name in parsed(path).public_classes:
+            modules_of.setdefault(name, []).append(str(path.relative_to(ROOT)))
     shared = {name: files for name, files in modules_of.items() if len(files) > 1}
     assert shared == {}
 
@@ -350,8 +364,7 @@ def test_modules_are_short() -> None:
 
 def test_every_module_says_what_it_holds() -> None:
     for path in modules(*FOLDERS, "tests"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        assert not tree.body or ast.get_docstring(tree), f"{path.relative_to(ROOT)} has no docstring"
+        assert parsed(path).is_told, f"{path.relative_to(ROOT)} has no docstring"
 
 
 def test_names_of_models_are_unique() -> None:

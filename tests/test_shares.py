@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.shares import LONGEST_FIRST, order_of, share_of
+from tests.helpers.shares import ALSO_BY_SPARK, LONGEST_FIRST, order_of, share_of
 
 SPARK = [f"tests/checkers/engines/spark/test_{name}.py::test" for name in ("datasets", "faults", "search")]
 KAFKA = [f"tests/checkers/kafka/controller/test_{name}.py::test[a/b::c]" for name in ("answers", "explore", "junit")]
@@ -24,12 +24,13 @@ def test_shares() -> None:
     ]
     assert share_of("tests/conformance/test_engines.py::t") == "conformance/test_engines.py"
     assert share_of("tests/conformance/test_liveness.py::t") == "conformance"
+    assert {share_of(f"tests/{name}::t") for name in ALSO_BY_SPARK} == {"checkers/engines/spark"}
     assert share_of("tests/checkers/sparkling/test_a.py::t") == "checkers/sparkling/test_a.py"
 
 
 def test_the_longest_come_first() -> None:
     assert sorted([TRACE[0], KAFKA[0], SPARK[0]], key=order_of) == [SPARK[0], KAFKA[0], TRACE[0]]
-    assert [name for name in LONGEST_FIRST if not (Path(__file__).parent / name).exists()] == []
+    assert [name for name in (*LONGEST_FIRST, *ALSO_BY_SPARK) if not (Path(__file__).parent / name).exists()] == []
 
 
 class Process:

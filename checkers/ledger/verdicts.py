@@ -8,13 +8,14 @@ from enum import Enum, StrEnum
 from functools import cache
 from pathlib import Path
 
-from reassure.checkers.ledger.ledger import NOT_REACHED, REACHED, Ledger, Record, RecordedResult
+from reassure.checkers.ledger.ledger import NOT_REACHED, REACHED, Ledger, Record, RecordedResult, read
 from reassure.checkers.ledger.subjects import RunSpec, Subjects
 from reassure.checkers.ledger.trace_store import TraceKey, is_sealed, paths, trace_files
 from reassure.checkers.machine.exit_codes import Exit, Failure, worst
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.result import PropertyStatus
 from reassure.checkers.request.run_identity import ENGINE_VERSION
+from reassure.spec import claims
 from reassure.spec.claims import ANY_NUMBER, PROOFS, Claim, Quantifier, Reading, judges
 from reassure.spec.kafka.shared_properties import PROMISES as PROMISES
 from reassure.spec.language.vocabulary import TEMPORAL
@@ -228,6 +229,15 @@ def entries(chosen: list[Claim], ledger: Ledger) -> list[Entry]:
         raise Failure(Exit.USAGE, "\n".join(wrong))
     files = _Files.of(ledger)
     return [Entry(c, [_answer(r, c, ledger, files, subjects) for r in c.readings]) for c in chosen]
+
+
+@cache
+def of_project() -> list[Entry]:
+    """`entries` of the project's own claims and ledger, as they were when this process first asked; not to be changed.
+
+    All models are loaded for it, which takes seconds.
+    """
+    return entries(claims.read(), read())
 
 
 @dataclass

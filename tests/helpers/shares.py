@@ -23,10 +23,19 @@ LONGEST_FIRST = (
 )
 """Folders and files below `tests/` whose tests take longest. Those of a folder share a Spark session, JVMs or jars."""
 
+ALSO_BY_SPARK = (
+    "checkers/cli/test_runs_beyond_bounds.py",
+    "checkers/kafka/audit/test_by_spark.py",
+    "conformance/test_second_opinion.py",
+)
+"""Files of other folders with a test by Spark: they belong to the share of its folder, which has a JVM already."""
+
 
 def share_of(test: str) -> str:
     """What goes to one process: a folder or file of `LONGEST_FIRST`, or the file of the test."""
     place = test.partition("::")[0].removeprefix("tests/")
+    if place in ALSO_BY_SPARK:
+        return LONGEST_FIRST[0]
     return next((name for name in LONGEST_FIRST if place == name or place.startswith(f"{name}/")), place)
 
 

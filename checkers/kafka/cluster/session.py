@@ -24,9 +24,8 @@ from reassure.checkers.kafka.controller.replay import controller_trace
 from reassure.checkers.kafka.pages import findings
 from reassure.checkers.kafka.pages.findings import Case
 from reassure.checkers.kafka.pages.measurements import MeasuredRun, Measurement
-from reassure.checkers.ledger import ledger, verdicts
+from reassure.checkers.ledger import verdicts
 from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure
-from reassure.spec import claims
 
 WAITS = Waits()
 
@@ -134,8 +133,7 @@ def _executed(executor: Executor, topic: str, run: ClusterRun, load: Workload) -
 
 def cases_of(kafka: Release) -> list[Case]:
     """The findings that a release has by the rules that it goes by; `Failure` if it has none."""
-    entries = verdicts.entries(claims.read(), ledger.read())
-    cases = [case for case in findings.cases(entries) if case.release == kafka.rules and case.counts]
+    cases = [case for case in findings.cases(verdicts.of_project()) if case.release == kafka.rules and case.counts]
     if not cases:
         raise UsageFailure(f"no finding is known of Kafka {kafka.version}")
     return cases

@@ -22,11 +22,10 @@ from reassure.checkers.kafka.controller.reproduction import reproduction, run_pr
 from reassure.checkers.kafka.pages import finding_tests, findings
 from reassure.checkers.kafka.pages.finding_tests import FindingTest, RunWithFixes
 from reassure.checkers.kafka.pages.findings import Case, FindingsRecord
-from reassure.checkers.ledger import ledger, verdicts
+from reassure.checkers.ledger import verdicts
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure, worst
 from reassure.checkers.machine.terminal import Console
-from reassure.spec import claims
 from reassure.spec.kafka.releases import minor
 
 PART, WHOLE = "`ReplicationControlManager`", "the whole `QuorumController`"
@@ -91,7 +90,7 @@ def _recorded_before(path: Path) -> FindingsRecord:
 
 
 def _cases() -> list[Case]:
-    return findings.cases(verdicts.entries(claims.read(), ledger.read()))
+    return findings.cases(verdicts.of_project())
 
 
 def _steps_of(case: Case) -> int:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.ledger import ledger, verdicts
 from reassure.checkers.ledger import pages as ledger_page
+from reassure.checkers.ledger import verdicts
 from reassure.checkers.ledger.html_page import html_page
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.publish.model_pages import ACROSS, PROTOCOLS
@@ -31,7 +31,7 @@ NAMED, BECAUSE = 54, 16
 
 @pytest.fixture(scope="module")
 def found() -> list[verdicts.Entry]:
-    return verdicts.entries(claims.read(), ledger.read())
+    return verdicts.of_project()
 
 
 def test_every_claim_is_there(found: list[verdicts.Entry]) -> None:

@@ -169,7 +169,9 @@ def test_a_lemma_of_any_name_is_proved(names: list[str], tmp_path: Path, capsys:
     the checker itself calls something. The command refuses names that do not say it. SECURITY.md, 6."""
     path, model = tmp_path / "c.json", tmp_path / "late.py"
     model.write_text(LATE)
-    assert said(capsys, "check", str(model), "--quiet")[0] == 12
+    honest = names == ["not alarm"]
+    if honest:  # once: the model is the same
+        assert said(capsys, "check", str(model), "--quiet")[0] == 12
     prepared = prepare(str(model), [])
     scripts = [QUIET, *["(assert true)"] * (len(names) - 1)]
     lemmas = [{"text": name, "smt": script} for name, script in zip(names, scripts, strict=True)]
@@ -177,7 +179,6 @@ def test_a_lemma_of_any_name_is_proved(names: list[str], tmp_path: Path, capsys:
     made.write(path)
     assert any(f"after ring: not {names[0]}" in line for line in certificate.verify(made, prepared.lowered))
     code, out, _ = said(capsys, "verify", str(path), f"--model={model}")
-    honest = names == ["not alarm"]
     assert (code, "after ring: not not alarm" in out) == (15 if honest else 64, honest), out
 
 

@@ -9,9 +9,8 @@ from reassure.checkers.kafka.pages.bug_reports import FIXES, bug_reports
 from reassure.checkers.kafka.pages.findings import Case
 from reassure.checkers.kafka.pages.headlines import HEADLINES
 from reassure.checkers.kafka.pages.measurements import MeasuredRun, Measurement, measured
-from reassure.checkers.ledger import ledger, verdicts
+from reassure.checkers.ledger import verdicts
 from reassure.checkers.ledger.ledger import PATHS
-from reassure.spec import claims
 
 LOSS = MeasuredRun(True, True, 100, 60, "60 of 100 acknowledged records are lost", 34)
 OTHERWISE = MeasuredRun(True, False, 100, 10, "10 of 100 acknowledged records are lost", 34)
@@ -25,7 +24,7 @@ MEASURED = [
 
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
-    return findings.cases(verdicts.entries(claims.read(), ledger.read()))
+    return findings.cases(verdicts.of_project())
 
 
 def test_every_finding_has_a_report_and_a_fix(cases: list[Case]) -> None:
