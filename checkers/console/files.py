@@ -16,7 +16,6 @@ import difflib
 import json
 import re
 import shlex
-import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -32,7 +31,6 @@ from reassure.checkers.request.model_loader import home, names
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.shared_options import Option
 from reassure.checkers.traces.properties_here import of_each_configuration
-from reassure.checkers.traces.replay import replay_trace
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceError, from_itf, read_itf
 
@@ -117,6 +115,8 @@ def _must_be_writable(path: Path, option: Option, made: list[Path]) -> None:
             if not part.exists():
                 part.mkdir(exist_ok=True)
                 made.append(part)
+        import tempfile
+
         with tempfile.TemporaryFile(dir=folder):
             pass
         if not is_folder and path.is_dir():
@@ -259,6 +259,8 @@ class ReplayedFile:
 
 def replayed_file(path: Path, name: str, model: str | None, models: PreparedModels) -> ReplayedFile:
     """Executes the trace of a file under each configuration that it is a run of. models: those prepared before."""
+    from reassure.checkers.traces.replay import replay_trace
+
     began, stale, code, problem = time.monotonic(), False, Exit.OK, ""
     try:
         for trace, bound, changed in read_traces(path, model, models):
