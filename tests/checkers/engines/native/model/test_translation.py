@@ -51,10 +51,15 @@ MODEL = Model.of(__name__, state=State, config=Config, deadlock=False)
 """Steps leave a bound, and a claim is the constant true."""
 
 
+MADE_BY = translation.MADE_BY
+"""As it is outside of tests, where translations are kept."""
+
+
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+    with mock.patch.object(translation, "MADE_BY", MADE_BY):
+        yield tmp_path / "cache"
 
 
 @pytest.fixture
@@ -182,7 +187,7 @@ def test_the_key_is_of_all_that_a_translation_is_made_from(tmp_path: Path, monke
         key(traces=False, depth=3),
     ]
     assert len(set(others)) == 4 and others[4] == others[0]
-    with mock.patch.object(translation, "MADE_BY", translation.MADE_BY[1:]):
+    with mock.patch.object(translation, "MADE_BY", MADE_BY[1:]):
         assert key() != others[0]
     with mock.patch.object(translation, "MADE_BY", ("nothing_like_that",)):
         assert look_up(prepare("core", []), SearchOptions()) is None
