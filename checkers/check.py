@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from reassure.checkers.engines.reference import search as reference
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.engine_results import EngineResult
@@ -81,6 +80,8 @@ Engine = Callable[[Prepared, CheckRequest, Progress], EngineResult]
 
 
 def _reference(prepared: Prepared, request: CheckRequest, progress: Progress) -> EngineResult:
+    from reassure.checkers.engines.reference import search as reference
+
     return reference.check(prepared, request.options, progress)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from reassure.checkers.engines.native.kernels import kernel_shape
+from reassure.checkers.engines.native.model import translation
 from tests.helpers import shares, tiers
 from tests.helpers.processor_time import Meter
 
@@ -51,6 +53,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return shares.scheduler(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_is_kept() -> Iterator[None]:
+    """Translations are not kept by this process: a test may put a fault into what makes them."""
+    with mock.patch.object(translation, "MADE_BY", ("no folder of the program",)):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ MOST = {"fmt: skip": 172, "monkeypatch.setattr": 252, "dict[str, Any]": 434}
 """Lines that have a text, in `checkers/`, `spec/` and `tests/`."""
 SMALL, MOST_SMALL = 25, 24
 """Lines of code that a module should have, and modules that have fewer; a model is one module, however small."""
-MOST_LOADED = {"core": 113, "kraft": 134}
-"""Modules of this project that `check` of a model loads, the model's own among them."""
+MOST_LOADED = {"core": 92, "kraft": 113}
+"""Modules of this project that `check` of a model loads which was checked before, the model's own among them."""
 LOADED = """
 import sys
 from reassure.checkers.cli.main import main
@@ -88,8 +88,9 @@ def test_small_modules() -> None:
 @pytest.mark.parametrize(("model", "most"), MOST_LOADED.items())
 def test_modules_that_a_check_loads(model: str, most: int) -> None:
     words = [sys.executable, "-c", LOADED, model]
-    ran = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
-    assert 90 < int(ran.stdout.splitlines()[-1]) <= most, ran.stderr
+    for _ in ("the first keeps the translation", "the second takes it"):
+        ran = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert 80 < int(ran.stdout.splitlines()[-1]) <= most, ran.stderr
 
 
 def test_lines_of_code() -> None:

@@ -20,7 +20,6 @@ from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.own_process import SIGNALS, Interrupts
 from reassure.checkers.machine.terminal import PIPE, Console
-from reassure.checkers.request.run_identity import error_record
 from reassure.checkers.request.shared_options import QUIET
 
 
@@ -97,6 +96,8 @@ def _failed(code: Exit, message: str, args: argparse.Namespace, words: list[str]
     terminal.print_error(f"reassure: {terminal.message(message)}")
     path = getattr(args, "json", None)
     if isinstance(path, Path):
+        from reassure.checkers.request.run_identity import error_record  # of what few commands need
+
         record = error_record(code, message, getattr(args, "model", None) or "", shlex.join(["reassure", *words]))
         try:
             write_record(path, record)

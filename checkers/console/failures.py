@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.machine.own_process import ENDED
-from reassure.checkers.machine.stop import Interrupted
-from reassure.checkers.traces.reconstruct import Disagreement
-from reassure.spec.language.types import DomainError
-from reassure.spec.language.vocabulary import LanguageError
-from reassure.spec.semantics.interpreter import ConfigError, ModelError
 
 SHOWN = "`reassure check` shows how"
 
 
 def as_failure(error: BaseException) -> Failure:
     """Translates an exception; one that is not known is a bug of this program."""
+    from reassure.checkers.machine.own_process import ENDED
+    from reassure.checkers.machine.stop import Interrupted
+    from reassure.checkers.traces.reconstruct import Disagreement
+    from reassure.spec.language.types import DomainError
+    from reassure.spec.language.vocabulary import LanguageError
+    from reassure.spec.semantics.interpreter import ConfigError, ModelError
+
     match error:
         case Failure():
             return error

@@ -16,7 +16,6 @@ import difflib
 import json
 import re
 import shlex
-import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,10 +28,7 @@ from reassure.checkers.machine.atomic_files import did_you_mean
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.model_loader import home, names
-from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.shared_options import Option
-from reassure.checkers.traces.properties_here import of_each_configuration
-from reassure.checkers.traces.replay import replay_trace
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceError, from_itf, read_itf
 
@@ -117,6 +113,8 @@ def _must_be_writable(path: Path, option: Option, made: list[Path]) -> None:
             if not part.exists():
                 part.mkdir(exist_ok=True)
                 made.append(part)
+        import tempfile
+
         with tempfile.TemporaryFile(dir=folder):
             pass
         if not is_folder and path.is_dir():
@@ -175,6 +173,9 @@ def read_traces(path: Path, model: str | None, prepared: PreparedModels | None =
 
     prepared: models are looked up there first, and noted there.
     """
+    from reassure.checkers.request import prepare  # few commands read a trace
+    from reassure.checkers.traces.properties_here import of_each_configuration
+
     path = trace_file(path)
     try:
         data = read_itf(path)
@@ -188,7 +189,7 @@ def read_traces(path: Path, model: str | None, prepared: PreparedModels | None =
     for about in metas:
         pairs = [f"{k}={v}" for k, v in about.get("config", {}).items()]
         if (name, *pairs) not in models:
-            models[name, *pairs] = plain(name, pairs)
+            models[name, *pairs] = prepare.plain(name, pairs)
         bound, sha = models[name, *pairs]
         try:
             trace = from_itf({**data, "#meta": about}, bound)
@@ -259,6 +260,8 @@ class ReplayedFile:
 
 def replayed_file(path: Path, name: str, model: str | None, models: PreparedModels) -> ReplayedFile:
     """Executes the trace of a file under each configuration that it is a run of. models: those prepared before."""
+    from reassure.checkers.traces.replay import replay_trace
+
     began, stale, code, problem = time.monotonic(), False, Exit.OK, ""
     try:
         for trace, bound, changed in read_traces(path, model, models):

@@ -6,7 +6,6 @@ import difflib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,8 @@ def _replace(path: Path, text: str) -> None:
         mode = path.stat().st_mode & 0o755
     except FileNotFoundError:
         mode = 0o644
+    import tempfile  # which takes longer than a small file
+
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as out:

@@ -14,6 +14,8 @@ from reassure.checkers.machine.stop import Interrupted, StopReason
 MEBIBYTE = 1 << 20
 MOST_RESERVED = 1 << 30
 """Bytes that stay free on a large machine; on a small one an eighth of its memory does."""
+SMALL_PART = 2
+"""Times that a limit is as large as what the process has already, if that is to count."""
 MEMINFO, PROCESSES = Path("/proc/meminfo"), Path("/proc")
 CONTROL_GROUPS = (
     ("memory.max", "memory.current", "inactive_file"),
@@ -81,10 +83,12 @@ class OutOfMemory(Interrupted):
 
 @dataclass(frozen=True)
 class MemoryLimit:
-    """Bytes that a run may take. asked: whether the user gave the limit."""
+    """Bytes that a run may take. asked: whether the user gave the limit. held: bytes that the process had before, if
+    they count."""
 
     bytes: int
     asked: bool
+    held: int = 0
 
     @classmethod
     def of(cls, asked: int | None) -> MemoryLimit:
@@ -94,11 +98,18 @@ class MemoryLimit:
         reserved = min(MOST_RESERVED, memory_of_machine() // 8)
         return cls(max(0, free_memory() - reserved) // _runs_at_once, False)
 
+    def less(self, held: int) -> MemoryLimit:
+        """The limit of what a process takes beside the bytes that it has.
+
+        These count where a limit that the user gave is more than twice as large; what is free is free beside them.
+        """
+        return MemoryLimit(self.bytes - held, True, held) if self.asked and held * SMALL_PART < self.bytes else self
+
     def allow(self, needed: int) -> None:
         """Raises `OutOfMemory` if a run that holds so many bytes would pass the limit."""
         if needed > self.bytes:
             raise OutOfMemory(f"{self} would be passed")
 
     def __str__(self) -> str:
-        amount = f"{self.bytes / MEBIBYTE:,.0f} MiB"
+        amount = f"{(self.bytes + self.held) / MEBIBYTE:,.0f} MiB"
         return f"the memory limit of {amount}" if self.asked else f"the {amount} of memory that were free at the start"

@@ -14,7 +14,6 @@ import pytest
 from reassure.checkers import publish as evidence
 from reassure.checkers.cli.commands.replay import wheres_of
 from reassure.checkers.cli.main import main
-from reassure.checkers.console import files
 from reassure.checkers.console.overview import COMMANDS
 from reassure.checkers.gate import gate_file
 from reassure.checkers.gate.judge import judge
@@ -24,9 +23,9 @@ from reassure.checkers.ledger.trace_store import TraceStore
 from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.publish import commands_page, sessions, trace_pictures
 from reassure.checkers.publish.model_pages import GateRun, check_row, gate_runs, pages_of_claims, protocol_of
+from reassure.checkers.request import prepare
 from reassure.checkers.request.digest import digest
 from reassure.checkers.request.model_loader import load
-from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.result import PropertyStatus
 from reassure.checkers.traces.properties_here import of_each_configuration
 from reassure.spec.language.vocabulary import TEMPORAL
@@ -143,9 +142,10 @@ def test_there_are_counterexamples() -> None:
 @pytest.fixture(scope="module")
 def loaded_once() -> Iterator[None]:
     """Traces of one model and configuration are replayed on the same one."""
+    plain = prepare.plain
     kept = functools.cache(lambda model, pairs: plain(model, list(pairs)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "plain", lambda model, pairs: kept(model, tuple(pairs)))
+        patch.setattr(prepare, "plain", lambda model, pairs: kept(model, tuple(pairs)))
         yield
 
 

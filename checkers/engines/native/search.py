@@ -29,7 +29,7 @@ from reassure.checkers.engines.native.translator.language import Words, wrap
 from reassure.checkers.engines.native.translator.native_function import native, prepare
 from reassure.checkers.engines.native.translator.word_rows import WordRows, zeros
 from reassure.checkers.machine import polled_interrupts
-from reassure.checkers.machine.memory import MemoryLimit, OutOfMemory
+from reassure.checkers.machine.memory import MemoryLimit, OutOfMemory, process_memory
 from reassure.checkers.machine.stop import budget_ended
 
 if TYPE_CHECKING:
@@ -160,8 +160,9 @@ class Search:
     def __init__(
         self, kernel: Kernel, workers: int, memory_limit: int | None = None, sizes: SearchSizes = SIZES
     ) -> None:
-        """workers: threads. memory_limit: bytes for table, levels and buffers together; None: what is free now."""
-        self.kernel, self.limit, self.sizes = kernel, MemoryLimit.of(memory_limit), sizes
+        """workers: threads. memory_limit: bytes for table, levels and buffers together, and what the process
+        has already (`MemoryLimit.less`); None: what is free now."""
+        self.kernel, self.limit, self.sizes = kernel, MemoryLimit.of(memory_limit).less(process_memory()), sizes
         self.table = GrowingTable(kernel.words, self.limit.bytes, sizes.table)
         self.workers = [Worker(kernel) for _ in range(workers)]
         self.found = Levels()

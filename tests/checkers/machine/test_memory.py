@@ -83,6 +83,7 @@ def test_the_limit_is_what_is_free_but_for_a_reserve(monkeypatch: pytest.MonkeyP
     ("limit", "text"),
     [
         (MemoryLimit(2 * MIB, True), "the memory limit of 2 MiB would be passed"),
+        (MemoryLimit(2 * MIB, True, 3 * MIB), "the memory limit of 5 MiB would be passed"),
         (MemoryLimit(2 * MIB, False), "the 2 MiB of memory that were free at the start would be passed"),
     ],
 )
@@ -91,6 +92,19 @@ def test_a_limit_is_passed_by_more(limit: MemoryLimit, text: str) -> None:
     with pytest.raises(OutOfMemory) as refused:
         limit.allow(2 * MIB + 1)
     assert (refused.value.stop.reason, refused.value.stop.text) == (StopReason.MEMORY, text)
+
+
+@pytest.mark.parametrize(
+    ("limit", "held", "left"),
+    [
+        (MemoryLimit(600, True), 100, MemoryLimit(500, True, 100)),
+        (MemoryLimit(201, True), 100, MemoryLimit(101, True, 100)),
+        (MemoryLimit(200, True), 100, MemoryLimit(200, True)),  # a small limit is of the search alone
+        (MemoryLimit(600, False), 100, MemoryLimit(600, False)),  # what is free is free beside it
+    ],
+)
+def test_what_the_process_has_counts(limit: MemoryLimit, held: int, left: MemoryLimit) -> None:
+    assert limit.less(held) == left
 
 
 def test_the_memory_of_this_process() -> None:

@@ -13,7 +13,7 @@ from reassure.checkers.engines.native.kernels.model_code import action_of
 from reassure.checkers.engines.native.kernels.region_edges import (
     FALLS,
     UNCHANGED,
-    Judge,
+    JudgeText,
     RegionArguments,
     label_of,
     rank_move,
@@ -28,7 +28,7 @@ MOST_BITS = 62
 class SurveyArguments:
     """A region, and what is found of its buckets."""
 
-    judge: Judge
+    judge: JudgeText
     stays: int
     """A state whose verdict has none of these bits is in the region."""
     bucket_of: Words

@@ -28,7 +28,7 @@ MOST_LABELS = (1 << LABEL_BITS) - 1
 CLIPPED = 1 << LABEL_BITS - 1
 """Of a label of a step to the outside: not a constraint, but an action of which a step left a bound."""
 
-Judge = Callable[[Words, Words, int], int]
+JudgeText = Callable[[Words, Words, int], int]
 """(state, tally, row number) -> what holds of a state, by bit."""
 
 AHEAD = 32
@@ -46,7 +46,7 @@ _MIX = -7046029254386353131
 class JudgeArguments:
     """States, and the function that judges them."""
 
-    judge: Judge
+    judge: JudgeText
     rows: Words
     count: int
     verdicts: Words

@@ -29,7 +29,7 @@ from reassure.checkers.machine.own_files import locked, own_folder, read_own
 
 MAGIC = b"reassure object 1\n"
 SUFFIX = ".object"
-KEEP = 400
+KEEP = 600
 """Files kept; the ones longest unused are removed."""
 LOCK_DIGITS = 2
 """Of a key: what keys of one lock have in common."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -50,14 +51,19 @@ MODEL = Model.of(__name__, state=State, config=Config, deadlock=False)
 """Steps leave a bound, and a claim is the constant true."""
 
 
+MADE_BY = translation.MADE_BY
+"""As it is outside of tests, where translations are kept."""
+
+
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+    with mock.patch.object(translation, "MADE_BY", MADE_BY):
+        yield tmp_path / "cache"
 
 
 @pytest.fixture
-def lowerings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def lowerings() -> Iterator[list[str]]:
     """The names of the models that are translated."""
     names, lower = list[str](), lowering.lower_model
 
@@ -65,8 +71,8 @@ def lowerings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(bound.model.name)
         return lower(bound, *rest)
 
-    monkeypatch.setattr(lowering, "lower_model", counted)
-    return names
+    with mock.patch.object(lowering, "lower_model", counted):
+        yield names
 
 
 MODELS = [
@@ -83,7 +89,7 @@ MODELS = [
 
 @pytest.mark.parametrize(("model", "pairs", "options"), MODELS)
 def test_the_next_check_gives_the_same_without_translating(
-    model: str, pairs: list[str], options: dict[str, Any], lowerings: list[str]
+    model: str, pairs: list[str], options: Mapping[str, Any], lowerings: list[str]
 ) -> None:
     first, _ = checked(model, pairs, "native", **options)
     assert lowerings == [model]
@@ -181,7 +187,7 @@ def test_the_key_is_of_all_that_a_translation_is_made_from(tmp_path: Path, monke
         key(traces=False, depth=3),
     ]
     assert len(set(others)) == 4 and others[4] == others[0]
-    monkeypatch.setattr(translation, "MADE_BY", translation.MADE_BY[1:])
-    assert key() != others[0]
-    monkeypatch.setattr(translation, "MADE_BY", ("nothing_like_that",))
-    assert look_up(prepare("core", []), SearchOptions()) is None
+    with mock.patch.object(translation, "MADE_BY", MADE_BY[1:]):
+        assert key() != others[0]
+    with mock.patch.object(translation, "MADE_BY", ("nothing_like_that",)):
+        assert look_up(prepare("core", []), SearchOptions()) is None
