@@ -45,7 +45,7 @@ class RunWithFixes:
     def words(self) -> str:
         """What came of it, where nothing is wrong."""
         if self.release_step:
-            return f"it is none of Kafka {self.build}, which takes step {self.release_step} otherwise"
+            return f"it does not occur in Kafka {self.build}: its step {self.release_step} has another result"
         return "the fixes keep the promise"
 
     def wrong(self, reason: str) -> str:

@@ -193,29 +193,32 @@ def tests_of(several: list[Case], record: FindingsRecord) -> list[tuple[str, lis
 HEAD = """# Findings in released Kafka
 
 {by} from the claims' ledger, its traces, and the records of
-`reassure kafka findings` and `reassure kafka cluster --findings`. Each run is about partition 0 of a topic. Kafka's
-classes execute the controller's part; the model adds the brokers' logs: a broker deletes its log when it leaves the
-replicas, and as a new replica it begins with an empty one. A live broker does (it renames the log to `-delete`; added
-again before the log is gone it makes a new one). It does not if it sees removal and addition as one change of the
-metadata, because it lags behind or was down during both.
+`reassure kafka findings` and `reassure kafka cluster --findings`. A finding has a number, and the number of its claim,
+such as K21: a promise of Kafka's documents, with its verdicts ([which is which](findings/README.md)).
+
+Each run is about partition 0 of a topic. Kafka's classes execute the controller's part, and the model adds the brokers'
+logs: a broker deletes its log when it leaves the replicas, and begins with an empty log when it becomes a replica. A
+live broker does so (it renames the log to `-delete`; if it is added again before that log is gone, it makes a new one).
+A broker keeps its log if it sees removal and addition as one change of the metadata, because it lags behind or was down
+during both.
 
 In the table:
 
 - *ELR*: whether the finding needs eligible leader replicas (KIP-966), and whether a new cluster in production has them.
-  With ELR switched off the test of a finding that needs them passes, and the test of any other still fails.
-- *Steps*: of a shortest run that begins with every replica in sync. An exhaustive search found it; each section names
-  the bounds, and shows the run that a cluster comes to most easily. "none": no run within these bounds. In the model
-  `kraft_kafka_racks` with `racks=1` every target has as many replicas as the partition had.
-- *Test*: a method of Kafka's own `ReplicationControlManagerTest`, which asserts requests, answers and the promise. It
-  was run on the releases named, as a Java program where Kafka published no jars of its tests. "fails": by the assertion
-  of the promise, or by the exception that makes the controller resign.
+  With ELR switched off, the test of a finding that needs them passes; the tests of the others still fail.
+- *Steps*: the length of a shortest run that begins with every replica in sync. An exhaustive search found it; each
+  section names the bounds, and shows the run that a cluster reaches most easily. "none": no run within these bounds. In
+  the model `kraft_kafka_racks` with `racks=1` every target has as many replicas as the partition had.
+- *Test*: a method of Kafka's own `ReplicationControlManagerTest`, which asserts requests, answers and the promise. We
+  ran it on the releases named, as a Java program where Kafka published no jars of its tests. "fails": the assertion of
+  the promise fails, or the controller throws the exception that makes it resign.
 - *With the fixes*: the outcome of the same method on a release with the project's fixes; "-": it was not run. The
   models have the rules of the fixes too: `reassure check kraft_kafka --set release=fixed`.
 
-New here are findings 2 to 6, every release by itself, and runs that Kafka's own classes execute. The public formal
-model of KIP-966 (Vanlightly's TLA+) trims the ELR as the KIP says. It has no cancellation, no request while another
-goes on, no change of min.insync.replicas, and by default no reassignment. Of Kafka's own tests of a change of a
-partition some have a reassignment and some have eligible replicas, and none has both. {newest_code}
+Findings 2 to 6 are new, and so are the verdicts for each release and the runs on Kafka's own classes. The public TLA+
+model of KIP-966 (by Vanlightly) trims the ELR as the KIP says. It has no cancellation, no request during a
+reassignment, no change of min.insync.replicas, and by default no reassignment. Among Kafka's own tests of changes of a
+partition, some have a reassignment and some have eligible replicas; none has both. {newest_code}
 {unreported}
 """
 COLUMNS = ("finding", "rules of", "ELR", "steps", "test", "with the fixes", "promise")
@@ -346,7 +349,7 @@ def _section(number: int, several: list[Case], folder: Path, record: FindingsRec
     tests = [f"[{_span([c.release for c in cases])}](findings/{name})" for name, cases in tests_of(several, record)]
     lines.append(
         f"[Claim {headline.claim}]({back}{CLAIM_PAGE}#{headline.claim.lower()}), property `{headline.property}`. "
-        "`reassure show` prints a run, `reassure kafka replay` executes it on a release"
+        "`reassure show` prints a run, and `reassure kafka replay` executes it on a release"
         + (f". The tests, by release: {', '.join(tests)}." if tests else ".")
     )
     return "\n\n".join(lines)
@@ -382,7 +385,7 @@ def _searched(several: list[Case]) -> str:
                 (case.release, f"{verdict} ({states:,} states)")
             )
     parts = [f"{run}: {'; '.join(_spans(cells))}." for run, cells in by_bounds.items()]
-    visited = "All states within these bounds were visited; the shortest runs there have as many steps."
+    visited = "All states within these bounds were visited; the numbers of steps are those of the shortest runs."
     if open_ones:
         visited = f"Not decided for {', '.join(dict.fromkeys(open_ones))}."
     return f"{visited} {' '.join(parts)}"
@@ -447,7 +450,9 @@ def _with_fixes(runs: list[list[Case]], record: FindingsRecord) -> str:
             continue
         start = f"The run of {_span([c.release for c in cases])}"
         if run.release_step:
-            sentences.append(f"{start} is none of Kafka {run.build}, which takes step {run.release_step} otherwise.")
+            sentences.append(
+                f"{start} does not occur in Kafka {run.build}: its step {run.release_step} has another result."
+            )
             continue
         kept = "breaks" if run.release_test else "keeps"
         changes = ", ".join(f"{name} {two or 'none'} instead of {one or 'none'}" for name, one, two in run.differs)

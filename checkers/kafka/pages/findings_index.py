@@ -22,21 +22,23 @@ SHORT = {
 """A name of three or four words, by the claim of the finding."""
 HEAD = f"""# Findings: which is which
 
-{BY}. A finding has a number, a short name and the number of its claim. A K-number, such as K21, is a claim
+{BY}. A finding has a number, a short name and the number of its claim. A K-number, such as K21, names a claim
 about KRaft's reassignment: one promise of Kafka's documents with its verdicts ([all
-claims](../../models/kraft/claims/README.md)).
+claims](../../models/kraft/claims/README.md)). On the command line `finding-1` and `K21` name the run.
 
-*Steps*: of the shortest run that begins with every replica in sync, by release. *ELR*: whether the finding
-needs eligible leader replicas (KIP-966): not production-ready in 3.9, off by default in 4.0, on by default in
-later releases. 4.1.1 and 4.1.2 behave like 4.2.
+*Steps*: the length of the shortest run that begins with every replica in sync, by release. *ELR*: whether the finding
+needs eligible leader replicas (KIP-966), which are not production-ready in 3.9, off by default in 4.0, and on by
+default in later releases. 4.1.1 and 4.1.2 behave like 4.2.
 """
-TAIL = """Each run was executed by that release's `ReplicationControlManager`; `reassure kafka replay` repeats it. The
-tests are methods of Kafka's own `ReplicationControlManagerTest`. One assumption is ours: a removed broker
-deletes its log. [Findings](../findings.md) explains the causes and has [the measurements on real
+TAIL = """The `ReplicationControlManager` of each release executed the run; `reassure kafka replay` repeats that. The
+tests are methods of Kafka's own `ReplicationControlManagerTest`. The models add one assumption: a removed broker
+deletes its log.
+
+[Findings](../findings.md) explains the causes and has [the measurements on real
 brokers](../findings.md#measured-on-real-brokers); [claims by release](../claims-by-release.md) lists every
-other promise and its verdict. Searching Kafka's classes directly, with no model, found [five
-more](../how-to/kafka.md#runs-found-in-the-classes-themselves). `reassure kafka cluster` with a run [repeats it
-on real brokers](../how-to/kafka-cluster.md) in two minutes.
+other promise and its verdict. `reassure kafka cluster finding-1` [repeats a run on real
+brokers](../how-to/kafka-cluster.md) in two minutes. A search of Kafka's classes without a model found [five more
+runs](../how-to/kafka.md#runs-found-in-the-classes-themselves).
 """
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NEWEST_CODE = "The code of August 2026 (trunk, read and not executed) does all of it too."
-SEARCHED = "(GitHub and public pages were searched; Apache's Jira could not be)"
-UNREPORTED = f"No public report of any is known {SEARCHED}."
+NEWEST_CODE = "The trunk of August 2026 (read, not executed) has all six."
+SEARCHED = "we searched GitHub and public pages, but could not search Apache's Jira"
+UNREPORTED = f"We know of no public report of any: {SEARCHED}."
 KIP_966 = "[KIP-966](https://cwiki.apache.org/confluence/pages/viewpage.action?pageId=263426970)"
 ELR = {
     "3.9": "",
@@ -56,14 +56,14 @@ HEADLINES = (
         "K21",
         ("every replica in sync at first, targets of two replicas", "every replica in sync at first"),
         "nothing_lost_by_a_completion",
-        "Unclean leader election is off, and acknowledged records are gone: a broker that a reassignment removed is "
-        "added again, and a clean election makes it the leader while its log is empty. The other replicas truncate. "
-        "From 4.3 on it happens to moves that keep the number of replicas, while a broker is down; before, only to a "
-        "partition that goes to one replica, whose broker fails. Going from two replicas to one and back loses "
-        "nothing while the one is alive: MinISR is limited to one replica there, and the ELR is cleared. A broker that "
-        "stays in the ELR without being a replica can also keep a partition offline: where every replica was killed "
-        "and registers anew, the last known leader is elected only if the ELR is empty. Random runs on a cluster of "
-        "4.4.0 came to such partitions.",
+        "Acknowledged records are gone although unclean leader election is off. A reassignment removes a broker, which "
+        "deletes its log; then the broker is added again, and a clean election makes it the leader while its log is "
+        "empty. The other replicas truncate theirs. From 4.3 on this happens to moves that keep the number of "
+        "replicas, while a broker is down; before 4.3, only to a partition that goes to one replica, whose broker then "
+        "fails. Going from two replicas to one and back loses nothing while the remaining one is alive: MinISR is "
+        "limited to one replica there, and the ELR is cleared. A broker that stays in the ELR without being a replica "
+        "can also keep a partition offline: if every replica was killed and registers anew, Kafka elects the last "
+        "known leader only if the ELR is empty. Random runs on a cluster of 4.4.0 reached such partitions.",
         "`PartitionChangeBuilder.maybePopulateTargetElr` puts a broker that leaves an ISR below MinISR into the ELR, "
         "even if the broker also leaves the replicas. From 4.3 on (KAFKA-19975) completion needs fewer in-sync "
         "replicas.",
@@ -82,10 +82,10 @@ HEADLINES = (
             "every replica in sync at first, targets of two replicas, four brokers",
         ),
         "nothing_lost_by_a_cancellation",
-        "Unclean leader election is off, and acknowledged records are gone: a reassignment is cancelled after an added "
-        "broker has joined the ISR, and then the broker is added again. It deleted its log in between, and is still in "
-        "the ELR. Up to 4.2 three brokers suffice; from 4.3 on, where the reassignment would have completed, it takes "
-        "a move of two replicas and four brokers.",
+        "Unclean leader election is off, and acknowledged records are gone: an added broker joins the ISR, the "
+        "administrator cancels the reassignment, and then the broker is added again. It has deleted its log in "
+        "between, and is still in the ELR. Up to 4.2 three brokers suffice. From 4.3 on that reassignment would have "
+        "completed, so the run needs a move of two replicas and four brokers.",
         "`PartitionReassignmentRevert` removes the broker from replicas and ISR; the ELR that the change builder then "
         "computes contains it. A cancellation is refused only if none of the original replicas is in sync.",
         promise="The AlterPartitionReassignments will not change the ELR. [...] upon completion, the ELR only contains "
@@ -101,9 +101,9 @@ HEADLINES = (
         "K23",
         ("every replica in sync at first, targets of two replicas",),
         "rolling_back_ends",
-        "A running reassignment is taken back by asking for replicas that the partition had before and that are in "
-        "sync, such as the assignment that the reassignment tool prints for a rollback: [1, 2] to [1, 3] and back to "
-        "[1, 2]. The reassignment is listed for ever, also with every replica in sync.",
+        "The administrator takes a running reassignment back by asking for replicas that the partition had before and "
+        "that are in sync, such as the assignment that the reassignment tool prints for a rollback: [1, 2] to [1, 3] "
+        "and back to [1, 2]. Kafka lists the reassignment for ever, even with every replica in sync.",
         "A request that adds no replica leaves the old `adding` in place, and these replicas become `removing` too. "
         "Since 4.3 (KAFKA-19975) completion waits until the ISR without `removing` contains all of `adding`.",
         promise="if there are no new replicas, wait until we have an ISR that contains at least one replica that we "
@@ -119,13 +119,13 @@ HEADLINES = (
         "K24",
         ("one replica, two requests, two failures", "three requests, three failures"),
         "broker_events_are_carried_out",
-        "The controller throws while it registers a broker, and gives up its leadership; the next controller does the "
-        "same when the broker tries again. The broker cannot come back while the other broker is alive. Where there "
-        "is one controller, it resigns about once a second, and nothing else goes on in the cluster. On clusters "
-        "of 4.0.2 it resigned once: the next one fenced the broker once more, which emptied the ISR, and registered "
-        "it; the partition had no leader although its only replica was alive and unclean election was on.",
-        "After a cancellation the last known leader is a broker that is no longer a replica. The test whether it may "
-        "be elected looks up its directory; `PartitionRegistration.directory` throws.",
+        "The controller throws an exception while it registers a broker, and resigns; the next controller does the "
+        "same when the broker tries again. The broker cannot come back while the other broker is alive. A single "
+        "controller resigns about once a second, and the cluster makes no other progress. On clusters of 4.0.2 the "
+        "controller resigned once: the next one fenced the broker once more, which emptied the ISR, and registered "
+        "it; then the partition had no leader although its only replica was alive and unclean election was on.",
+        "After a cancellation the last known leader is a broker that is no longer a replica. To decide whether it may "
+        "be elected, the controller looks up its directory, and `PartitionRegistration.directory` throws.",
         promise="none is needed: an exception in an event of a broker is a fault of the controller",
         introduced="the election of the last known leader, which 3.9.0 has already; PR 20629 (4.2, and 4.1.1) keeps "
         "that leader longer, so that 4 steps suffice instead of 6.",
@@ -152,17 +152,19 @@ HEADLINES = (
         "K18",
         ("somebody may still lead, every replica in sync at first",),
         "changed_min_isr_leaves_who_may_lead",
-        "Every replica is down; those that were in sync last are in the ELR. Then min.insync.replicas of the topic is "
-        "changed, perhaps lowered to make the partition available. A broker comes back with every committed record, "
-        "and may not become leader, although every broker of the partition may be alive. That the ELR is cleared is "
-        "documented since 4.0; that the partition stays offline is not. An ELR is to be forgotten if records can be "
-        "committed without its members: where the ISR is empty none can, however low the new MinISR is.",
+        "Every replica is down, and those that were in sync last are in the ELR. Then the administrator changes "
+        "min.insync.replicas of the topic, perhaps to a lower value, to make the partition available. A broker comes "
+        "back with every committed record and cannot become leader, even if every broker of the partition is alive. "
+        "Kafka documents since 4.0 that the ELR is cleared, but not that the partition stays offline. The ELR may be "
+        "cleared once records can be committed without its members; with an empty ISR none can, however low the new "
+        "MinISR is.",
         "From 4.0 on a change of min.insync.replicas comes with a ClearElrRecord for the topic, "
         "which empties the ELR even if the ISR is empty.",
         promise="if the new min ISR <= current ISR, the ELR will be removed",
         source=KIP_966,
         introduced="PR 18148 (KAFKA-16540, 4.0); documented by PR 18898 and PR 20237.",
-        helps="ElectLeaders with UNCLEAN, by hand, elects the broker, and loses nothing if it has every record.",
+        helps="An unclean election by hand (ElectLeaders with UNCLEAN) elects the broker, and loses nothing if it has "
+        "every record.",
         needs_elr=True,
     ),
 )

@@ -155,7 +155,7 @@ def markdown_text(report: CommitterReport, measured: list[Measurement]) -> str:
         "## Test",
         *_test_words(report),
         "## Trunk, and earlier reports",
-        f"{TRUNK} No public report of it is known {SEARCHED}.",
+        f"{TRUNK} We know of no public report of it: {SEARCHED}.",
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -194,7 +194,7 @@ def test_what_is_wrong_with_a_run_on_both_builds(run: RunWithFixes, wrong: str) 
 
 def test_a_run_that_the_release_does_not_take_is_not_called_kept() -> None:
     assert FIXED_RUN.words == "the fixes keep the promise"
-    assert replace(FIXED_RUN, release_step=1).words == "it is none of Kafka 4.3.1, which takes step 1 otherwise"
+    assert replace(FIXED_RUN, release_step=1).words == "it does not occur in Kafka 4.3.1: its step 1 has another result"
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_the_page_tells_the_run_on_both_builds(entries: list[verdicts.Entry], ru
     assert f"**With the fixes.** The run of 4.3: {line}" in text
     other = FindingsRecord({}, {}, {digest: replace(run, release_step=1)})
     text = findings.markdown(entries, Path("docs"), other, (ROLLBACK,))
-    assert "**With the fixes.** The run of 4.3 is none of Kafka 4.3.1, which takes step 1 otherwise.\n" in text
+    assert "**With the fixes.** The run of 4.3 does not occur in Kafka 4.3.1: its step 1 has another result.\n" in text
 
 
 def test_the_record_is_read(tmp_path: Path) -> None:
