@@ -265,7 +265,7 @@ WORDS = re.compile(r"(?<![a-z])(kafka|kraft|isr)(?![a-z])", re.IGNORECASE)
 SAYS_KAFKA = {
     "checkers/cli/commands/completion.py": 1,
     "checkers/cli/commands/replay.py": 1,
-    "checkers/console/commands.py": 5,
+    "checkers/console/commands.py": 6,
     "checkers/console/overview.py": 6,
     "checkers/gate/gate_file.py": 1,
     "checkers/gate/kinds.py": 2,

@@ -121,10 +121,12 @@ def _space(graph: StateGraph, loaded: Loaded, progress: Progress) -> dict[str, A
         steps.append(following)
         if graph.count <= MOST_EXPLAINED:
             attempts = loaded.explaining.attempts_by_action(graph.state(n))
-            explained.append([
-                [guards.number(json.dumps(guard_json(guard, name))) for guard in attempts[name].guards]
-                for name in numbers
-            ])  # fmt: skip
+            explained.append(
+                [
+                    [guards.number(json.dumps(guard_json(guard, name))) for guard in attempts[name].guards]
+                    for name in numbers
+                ]
+            )
     flags = list(graph.kernel.state_flags[:-1])
     return {
         "fields": fields.entries, "values": values.entries, "calls": calls.entries, "states": states, "steps": steps,

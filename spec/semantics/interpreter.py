@@ -14,7 +14,6 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import product
 from math import prod
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from reassure.spec.language.annotations import FieldErrors, record_type, resolve
@@ -460,14 +459,10 @@ def _truth(name: str, function: Callable[[Any], Any], state: Any) -> bool:
 
 
 def _where(error: BaseException) -> str:
-    trace: TracebackType | None = error.__traceback__
-    last = None
-    while trace is not None:
-        last = trace
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    if last is None:
-        return ""
-    return f"({Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno})"
+    return "" if trace is None else f"({Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno})"
 
 
 def _bases(cls: type) -> tuple[type, ...]:

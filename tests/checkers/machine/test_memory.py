@@ -67,15 +67,20 @@ def test_a_control_group_without_a_limit(machine: Path) -> None:
     assert free_memory() == 1000 * MIB
 
 
+def leave(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+    """Makes so many bytes of the machine free."""
+    monkeypatch.setattr(memory, "free_memory", lambda: free)
+
+
 def test_the_limit_is_what_is_free_but_for_a_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "free_memory", lambda: 3000 * MIB)
+    leave(monkeypatch, 3000 * MIB)
     for size, reserve in ((4096 * MIB, 512 * MIB), (64 << 30, 1 << 30)):
         monkeypatch.setattr(memory, "memory_of_machine", lambda size=size: size)
         assert MemoryLimit.of(None) == MemoryLimit(3000 * MIB - reserve, False)
     assert MemoryLimit.of(5) == MemoryLimit(5, True)
     monkeypatch.setattr(memory, "_runs_at_once", 2)
     assert MemoryLimit.of(None).bytes == (3000 * MIB - (1 << 30)) // 2
-    monkeypatch.setattr(memory, "free_memory", lambda: 1 * MIB)
+    leave(monkeypatch, 1 * MIB)
     assert MemoryLimit.of(None).bytes == 0
 
 
@@ -130,7 +135,7 @@ def test_the_memory_of_this_process() -> None:
 def test_without_an_option_a_run_ends_before_the_machine_swaps(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(memory, "free_memory", lambda: memory.MOST_RESERVED + MIB)
+    leave(monkeypatch, memory.MOST_RESERVED + MIB)
     assert main(command) == 5
     said = capsys.readouterr()
     assert "memory that were free at the start would be passed" in said.out + said.err
@@ -144,6 +149,6 @@ def test_the_plain_engine_counts_what_its_process_takes(
 ) -> None:
     taken = itertools.count(100 * MIB, 3 * MIB)
     monkeypatch.setattr(search, "process_memory", lambda: next(taken))
-    monkeypatch.setattr(memory, "free_memory", lambda: memory.MOST_RESERVED + 10 * MIB)
+    leave(monkeypatch, memory.MOST_RESERVED + 10 * MIB)
     assert main(["check", "core", "--engine=reference", *options]) == 5
     assert limit in capsys.readouterr().out

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -289,13 +290,18 @@ def test_what_is_missing_is_said_in_one_line(
     assert "--jar is for --second-opinion" in err
 
 
+def run_by(monkeypatch: pytest.MonkeyPatch, run: Callable[..., TlcRun]) -> None:
+    """Has TLC run by another function."""
+    monkeypatch.setattr(second_opinion, "run_tlc", run)
+
+
 def test_an_interruption_keeps_our_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*_: object) -> TlcRun:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(second_opinion, "run_tlc", interrupted)
+    run_by(monkeypatch, interrupted)
     code, out, _ = checked(tmp_path, monkeypatch, capsys)
     assert code == 12
     assert out.splitlines()[-4] == "no second opinion: interrupted"
@@ -315,7 +321,7 @@ def test_a_budget_is_for_all_runs_together(
         passed[0] += 61
         return right(tlc, folder, module, budget, *more)
 
-    monkeypatch.setattr(second_opinion, "run_tlc", run)
+    run_by(monkeypatch, run)
     monkeypatch.setattr(second_opinion, "time", SimpleNamespace(monotonic=lambda: passed[0]))
     words = ("check", "two_phase_commit", "--second-opinion", "tlc", "--budget")
     code, out, _ = said(capsys, *words, "60s")
@@ -352,7 +358,7 @@ def test_runs_after_the_search_share_a_limit_of_processor(tmp_path: Path, monkey
         limits.append(tlc.processor)
         return replace(right(tlc, *more), processor=50)
 
-    monkeypatch.setattr(second_opinion, "run_tlc", run)
+    run_by(monkeypatch, run)
     result, bound = checked_model("die_hard", [], "native")
     for processor, expected in ((120, [120, 120, 70]), (50, [50, 50])):
         limits.clear()
@@ -385,7 +391,7 @@ def test_where_a_run_may_end_is_no_deadlock(
         texts.append((folder / f"{module}.tla").read_text())
         return TlcRun(0, False)
 
-    monkeypatch.setattr(second_opinion, "run_tlc", run)
+    run_by(monkeypatch, run)
     result: Any = None
     tlc = TlcInstallation("java", tmp_path)
     asked = second_opinion.Asked(result, bound, SearchOptions(), tlc, export(bound), tmp_path)

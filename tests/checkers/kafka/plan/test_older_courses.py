@@ -53,7 +53,7 @@ def test_from_a_state_that_is_all_in_sync_it_is_the_usual_path(protocol: str) ->
             "",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_replica_out_of_sync(
     protocol: str, target: tuple[int, ...], faults: dict[int, str], lists: list[tuple[int, ...]], blocked: str
 ) -> None:
