@@ -172,7 +172,7 @@ def diff_record(
     rows = [_property(name, "violated", shown, traces) for name, shown in violated.items()]
     rows += [_property(name, "holds", None, traces) for name in first.promises.kept if name not in violated]
     rows += [_property(name, "unknown", None, traces) for name in first.promises.undecided if name not in violated]
-    second = {"second_search": _search_record(diff, traces) for diff in more}
+    second = {"second_search": _search_record(more[0], traces)} if more else {}
     return {
         "properties": rows,
         "not_applicable": first.promises.not_applicable,
