@@ -52,9 +52,10 @@ def test_what_was_measured_is_of_the_runs_of_the_page(entries: list[Entry]) -> N
 
 
 def test_nothing_is_published_of_a_ledger_that_is_stale(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    entries: list[Entry], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The pages would say "holds", or that no release does it, of what nobody has decided."""
+    monkeypatch.setattr(publish.verdicts, "entries", lambda *_: entries)
     monkeypatch.setattr(publish.verdicts, "exit_code", lambda found: Exit.EXPECTATION)
     monkeypatch.setattr("reassure.checkers.publish.__main__.session_pages", dict)
     with pytest.raises(Failure, match="the ledger is stale or has other verdicts than expected"):

@@ -30,5 +30,5 @@ if __name__ == "__main__":
 
     import reassure.checkers.engines.spark.tasks  # noqa: F401 (for the workers)
 
-    gc.freeze()
+    gc.freeze()  # PySpark's daemon collects garbage after each task: not among all that is imported here
     manager()

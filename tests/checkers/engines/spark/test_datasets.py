@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import shutil
@@ -61,6 +62,7 @@ def test_states_and_edges(model: str, pairs: list[str], options: dict[str, Any],
     bound, _ = bind(made, settings(made, pairs))
     layout = state_layout(bound)
 
+    @functools.cache
     def id_of(state: Any) -> str:
         return str(ids(np.array([layout.encode(state)], np.uint64).view(np.int64))[0])
 

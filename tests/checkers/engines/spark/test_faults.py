@@ -246,7 +246,7 @@ def test_a_master_that_does_not_answer() -> None:
     assert done.stderr == f"reassure: no Spark master answers at {master}\n"
 
 
-def test_failure_is_no_verdict(tmp_path: Path) -> None:
+def test_failure_is_no_verdict(tmp_path: Path, context: Any) -> None:
     with pytest.raises(Failure) as refused:
         checked("core", [], far(out=str(tmp_path), resume=True))
     assert refused.value.code is Exit.USAGE

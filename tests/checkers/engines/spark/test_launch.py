@@ -148,6 +148,7 @@ def test_the_line_that_the_documents_give_to_spark_submit() -> None:
         line = line.replace(old, new)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    python |= {"SPARK_SUBMIT_OPTS": launch.JAVA_OPTIONS}  # for a JVM that lasts a few seconds
     ran = subprocess.run(
         ["bash", "-c", line], env={**os.environ, **python, "PATH": path}, capture_output=True, text=True
     )

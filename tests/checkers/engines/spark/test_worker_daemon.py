@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -49,6 +50,17 @@ def test_workers_are_forked_from_the_daemon(context: Any) -> None:
 
     (found,) = context.parallelize([1], 1).map(parent).collect()
     assert found.split("\0")[2] == launch.WORKER_DAEMON
+
+
+@needs_spark
+def test_what_is_imported_is_no_garbage_to_be_looked_through(context: Any) -> None:
+    """PySpark's daemon collects garbage after each task; among all modules that takes longer than a small task."""
+
+    def left_out(_: int) -> int:
+        return gc.get_freeze_count()
+
+    (objects,) = context.parallelize([1], 1).map(left_out).collect()
+    assert objects > 50_000
 
 
 @needs_spark

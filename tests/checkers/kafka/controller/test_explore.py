@@ -169,7 +169,7 @@ def test_proposals_with_old_epochs_and_of_a_follower_are_refused_and_change_noth
 def test_what_is_cut_short_holds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     class_path("4.4.0")
     record = tmp_path / "record.json"
-    options = ["--release", "4.4.0", "--brokers", "2", "--quiet", "--json", str(record)]
+    options = ["--release", "4.4.0", "--brokers", "2", "--jvms", "1", "--quiet", "--json", str(record)]
     assert main(["kafka", "explore", *options, "--depth", "2", "--unclean", "off"]) == Exit.SAFETY.value
     said = capsys.readouterr().out
     assert "holds" not in said and "not violated so far" in said and "depth 2 was reached" in said
@@ -180,7 +180,7 @@ def test_what_is_cut_short_holds_nothing(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_the_command_writes_runs_that_kafka_replays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     class_path("4.4.0")
-    options = ["--release", "4.4.0", "--brokers", "2", "--trace-dir", str(tmp_path)]
+    options = ["--release", "4.4.0", "--brokers", "2", "--jvms", "1", "--trace-dir", str(tmp_path)]
     assert main(["kafka", "explore", *options]) == Exit.SAFETY.value == 12
     said = capsys.readouterr().out
     assert "1,588 states" in said and "IllegalArgumentException: Replica 2 is not assigned" in said
