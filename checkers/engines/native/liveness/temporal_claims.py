@@ -14,7 +14,7 @@ import numpy as np
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTIONS_AT
 from reassure.checkers.engines.native.kernels.region_edges import JudgeArguments, judge_rows, keep_staying
-from reassure.checkers.engines.native.model.kernel_numbers import RAISES_AT, Judge
+from reassure.checkers.engines.native.model.kernel_numbers import RAISES_AT, JudgeText
 from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.translator import llvm
@@ -61,7 +61,7 @@ class TemporalClaim:
 class TemporalClaims:
     """The properties about whole runs of a model, compiled."""
 
-    def __init__(self, judge: Judge, words: int) -> None:
+    def __init__(self, judge: JudgeText, words: int) -> None:
         """words: of a state."""
         self.words, self.may_raise = words, judge.may_raise
         address = llvm.compiled_functions(llvm.digest(judge.text), lambda: judge.text, ("judge",))["judge"]

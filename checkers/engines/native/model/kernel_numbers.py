@@ -25,7 +25,7 @@ RAISES_AT = 2 * MOST_TEMPORAL
 """The bit of a verdict on a state for what raises in it."""
 
 
-class Judge(NamedTuple):
+class JudgeText(NamedTuple):
     """The properties about whole runs as a function in LLVM IR, `judge`, that gives their verdicts on a state.
 
     claims: names and kinds, in the order of the verdict's bits. may_raise: whether one raises in some state, perhaps an

@@ -26,7 +26,7 @@ from reassure.checkers.engines.native.model.ir_text import DECLARATIONS, Functio
 from reassure.checkers.engines.native.model.kernel_numbers import (
     MOST_TEMPORAL,
     RAISES_AT,
-    Judge,
+    JudgeText,
     ModelKernel,
     parameter_codes,
 )
@@ -155,7 +155,7 @@ def _terminal(model: LoweredModel) -> tuple[Node, Node]:
     return ended, raises if model.bound.model.deadlock else g.false
 
 
-def judge_of(model: LoweredModel, layout: Layout) -> Judge:
+def judge_of(model: LoweredModel, layout: Layout) -> JudgeText:
     """The properties about whole runs of a lowered model.
 
     i64 @judge(ptr %row, ptr %tally, i64 %where)    two bits for each property: what it is of, and its goal; one more:
@@ -181,4 +181,4 @@ def judge_of(model: LoweredModel, layout: Layout) -> Judge:
             result = f.either(result, f.left(values.number(formula.goal), 2 * number + 1))
     f.do(f"ret i64 {result}")
     claims = tuple((formula.name, formula.claim.kind) for formula in formulas if formula.claim is not None)
-    return Judge("\n".join([DECLARATIONS, f.text(), *helpers.values()]), claims, any(f.checks for f in formulas))
+    return JudgeText("\n".join([DECLARATIONS, f.text(), *helpers.values()]), claims, any(f.checks for f in formulas))

@@ -19,7 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import reassure
 from reassure.checkers.encoding.state_layout import Layout, placed
-from reassure.checkers.engines.native.model.kernel_numbers import Judge, KernelParameter, ModelKernel, parameter_codes
+from reassure.checkers.engines.native.model.kernel_numbers import (
+    JudgeText,
+    KernelParameter,
+    ModelKernel,
+    parameter_codes,
+)
 from reassure.checkers.engines.native.translator import llvm
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import Prepared
@@ -105,11 +110,11 @@ class Translation:
         return frozenset(constantly_true(self.lowered))
 
     @cached_property
-    def judge(self) -> Judge:
+    def judge(self) -> JudgeText:
         """The properties about whole runs. Raises `LanguageError` if there are too many."""
         if self.facts is not None:
             text, claims, may_raise = self.facts["judge"]
-            return Judge(text, tuple((name, kind) for name, kind in claims), may_raise)
+            return JudgeText(text, tuple((name, kind) for name, kind in claims), may_raise)
         from reassure.checkers.engines.native.model.model_kernel import judge_of
 
         return judge_of(self.lowered, self.layout)
