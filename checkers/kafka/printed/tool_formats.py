@@ -25,7 +25,7 @@ class ToolFormat:
         return f"{self.tool} {self.output}".strip()
 
 
-RELEASES = "3.9, 4.3"
+RELEASES = "3.9, 4.3, 4.4"
 """Of Kafka, whose tools' output the tests read; other releases print the same words, as far as is known."""
 DESCRIBE = "kafka-topics --describe"
 FORMATS = (
