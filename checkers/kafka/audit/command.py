@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from reassure.checkers.console.parser import note, spark_settings
 from reassure.checkers.console.processes import in_processes
+from reassure.checkers.kafka.printed.tool_formats import called, cleaned
 from reassure.checkers.machine.atomic_files import write_atomically, write_record
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
@@ -21,8 +22,11 @@ from reassure.spec.kafka.releases import rules_of
 
 if TYPE_CHECKING:
     from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask
+    from reassure.checkers.kafka.audit.log_files import LogFile
 
 CORES = os.cpu_count() or 1
+MOST_NAMED = 1 << 20
+"""Bytes of a file in which the name of another format is looked for."""
 SHARE_BYTES = 4 << 20
 """Bytes of a log for which another process pays."""
 
@@ -68,7 +72,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     audit = _by_spark(args, task) if args.engine == "spark" else _locally(args, task)
     names = [file.path for file in files]
     if not audit.records:
-        raise Failure(Exit.NOTHING, f"{', '.join(names)}: no metadata record")
+        what = called(_beginning(files[0])) if len(files) == 1 else ""
+        text = f"it is {what}; kafka-dump-log prints a log: no metadata record" if what else "no metadata record"
+        raise Failure(Exit.NOTHING, f"{', '.join(names)}: {text}")
     answer = record(audit, task)
     if args.json:
         write_record(args.json, answer)
@@ -78,6 +84,12 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     for line in audit.torn:
         note(f"note: {line}")
     return audit.exit()
+
+
+def _beginning(file: LogFile) -> str:
+    """The beginning of a file, or all of a short one, as text."""
+    path = Path(file.path)
+    return cleaned(path.read_bytes()[:MOST_NAMED].decode(errors="replace")) if path.is_file() else ""
 
 
 def _locally(args: argparse.Namespace, task: AuditTask) -> AuditReport:

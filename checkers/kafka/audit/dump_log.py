@@ -157,7 +157,7 @@ def _record(
     return MetadataRecord(offset, time, batch, kind, version, fields)
 
 
-@lru_cache(1 << 15)
+@lru_cache(1 << 14)
 def _decoded(text: str) -> tuple[str, int, Fields]:
     """Kind, version and fields of a payload. Changes of partitions name no epochs: many have the same text."""
     payload = json.loads(text)

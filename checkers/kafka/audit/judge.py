@@ -26,8 +26,6 @@ RULES = "kraft.log_rules"
 NO_RELEASE = "no release makes this change"
 REQUESTED = ("a reassignment", "a cancellation")
 NO_LIMIT = 64
-MOST_KNOWN = 1 << 16
-"""Verdicts that are kept by the brokers' own numbers: of about 1 KB each."""
 EITHER = (False, True)
 
 STATE_PROMISES: tuple[Property, ...] = (
@@ -111,9 +109,6 @@ class ChangeJudge:
         self.explanations_of: dict[Case, Any] = {}
         self.verdicts_of: dict[Case, dict[tuple[int, Brokers], _Verdict]] = {}
         """Of each case by MinISR and the target of the reassignment: alike changes are judged once."""
-        self.known: dict[tuple[Any, ...], tuple[_Verdict, Brokers]] = {}
-        """Verdicts on the changes read last, with the target of the reassignment from then on: nearly all changes of a
-        long log repeat one, and need no small numbers."""
         self.target_of: dict[tuple[str, int], Brokers] = {}
         self.broken: dict[tuple[str, int], frozenset[str]] = {}
         self.audit = Audit(not_by=Counter(dict.fromkeys(self.releases, 0)))
@@ -134,13 +129,13 @@ class ChangeJudge:
             return
         self.audit.changes += 1
         target = self.target_of[key]
-        same = _sameness(change, change.before, target)
-        known = self.known.get(same)
-        if known is None:
-            if len(self.known) >= MOST_KNOWN:
-                self.known.clear()
-            known = self.known[same] = self._of_case(change, change.before, least, target)
-        verdict, asked = known
+        numbers = _Numbers(change.before, change.after, target)
+        case = self._case(change, change.before, numbers)
+        verdicts = self.verdicts_of.setdefault(case, {})
+        about = least, numbers.all_of(target)
+        if about not in verdicts:
+            verdicts[about] = self._verdict(change, change.before, case, numbers, *about)
+        verdict = verdicts[about]
         if len(verdict.by) < len(self.releases):
             self.audit.not_by.update(release for release in self.releases if release not in verdict.by)
         if not verdict.by:
@@ -150,23 +145,11 @@ class ChangeJudge:
             self._add(change, "rule", f"{self.release} does not make this change; {would} would")
         if verdict.cause is not None:
             self.audit.causes[verdict.cause] += 1
-        self.target_of[key] = asked
+        if verdict.target != about[1]:
+            self.target_of[key] = numbers.own(verdict.target)
         for name in verdict.broken_by_step:
             self._add(change, "promise", name)
         self._states(change, key, verdict.broken)
-
-    def _of_case(
-        self, change: PartitionChange, before: Partition, least: int, target: Brokers
-    ) -> tuple[_Verdict, Brokers]:
-        """The verdict on a change, and the target of the reassignment from then on, as the log numbers its brokers."""
-        numbers = _Numbers(before, change.after, target)
-        case = self._case(change, before, numbers)
-        verdicts = self.verdicts_of.setdefault(case, {})
-        about = least, numbers.all_of(target)
-        if about not in verdicts:
-            verdicts[about] = self._verdict(change, before, case, numbers, *about)
-        verdict = verdicts[about]
-        return verdict, target if verdict.target == about[1] else numbers.own(verdict.target)
 
     def _verdict(
         self, change: PartitionChange, start: Partition, case: Case, numbers: _Numbers, least: int, target: Brokers
@@ -267,20 +250,6 @@ class _Numbers:
     def partition(self, p: Partition, start: Partition) -> Partition:
         """A partition with small numbers of brokers, and epochs counted from those of another."""
         return Partition(*self.shape(p, start))
-
-
-def _sameness(change: PartitionChange, old: Partition, target: Brokers) -> tuple[Any, ...]:
-    """All that the verdict on a change depends on: epochs count from those before it."""
-    new, events = change.after, change.events
-    return (
-        old.replicas, old.isr, old.elr, old.adding, old.removing, old.leader, old.recovering, old.last_known_leader,
-        old.last_known_is_nobody,
-        new.replicas, new.isr, new.elr, new.adding, new.removing, new.leader, new.recovering, new.last_known_leader,
-        new.last_known_is_nobody,
-        new.leader_epoch - old.leader_epoch, new.partition_epoch - old.partition_epoch, target,
-        change.registered, change.active, events.leaving, events.restarted, events.coming, change.min_isr,
-        change.replicas_of_zero, change.unclean, change.elr, change.metadata_version, change.directories,
-    )  # fmt: skip
 
 
 def _brokers_of(p: Partition, q: Partition) -> frozenset[int]:

@@ -28,6 +28,7 @@ INDEXES = (".index", ".timeindex", ".snapshot", ".txnindex")
 DUMPING = b"Dumping "
 FILES = re.compile(rb"Dumping ([^\r\n]+?)[ \t\r]*$", re.MULTILINE)
 """The line with which `kafka-dump-log` begins a file."""
+INDENTED = re.compile(rb"^([ \t]+)(?:Dumping|baseOffset:) ", re.MULTILINE)
 BLOCK = 1 << 20
 """Bytes of a dump of which the lines are made at once. One of a million records takes 600 MB: it is never text as a
 whole."""
@@ -174,12 +175,20 @@ def _parts(file: LogFile) -> Iterator[LogPart]:
     if data[:1] == b"\0":
         yield LogPart(file.path, name, data)
         return
-    data = _utf_8(data, file.path)
+    data = _unindented(_utf_8(data, file.path))
     for begin, end in itertools.pairwise(dict.fromkeys([0, *_begins(data), len(data)])):
         found = FILES.match(data, begin)
         of_file = name if found is None else Path(found[1].decode()).name
         if found is None or not of_file.endswith(INDEXES):
             yield LogPart(file.path, of_file, data, (begin, end))
+
+
+def _unindented(data: bytes) -> bytes:
+    """A dump without the blanks before each line, as a message or a ticket has it."""
+    begun = INDENTED.search(data, 0, BLOCK)
+    if begun is None:
+        return data
+    return re.sub(rb"^" + re.escape(begun[1]), b"", data, flags=re.MULTILINE)
 
 
 def _begins(data: bytes) -> Iterator[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ class ToolFormat:
         return f"{self.tool} {self.output}".strip()
 
 
-RELEASES = "3.9, 4.3"
+RELEASES = "3.9, 4.3, 4.4"
 """Of Kafka, whose tools' output the tests read; other releases print the same words, as far as is known."""
 DESCRIBE = "kafka-topics --describe"
 FORMATS = (
@@ -131,6 +132,18 @@ def other_json(data: object) -> JsonFormat | None:
     if not isinstance(data, dict):
         return None
     return next((one for one in OTHER_JSON if one.keys <= data.keys()), None)
+
+
+def called(text: str) -> str:
+    """The output that a text is, in words, where it is known; "" where not."""
+    if (tool := format_of(text)) is not None:
+        return f"output of {tool.name}"
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    other = other_json(data)
+    return f"JSON of {other.tool}" if other is not None else "JSON"
 
 
 def what_is_read() -> str:

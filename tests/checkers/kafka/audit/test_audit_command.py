@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.kafka.audit import judge, log_files
+from reassure.checkers.kafka.audit import log_files
 from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask, Refused, audit_share, together
 from reassure.checkers.kafka.audit.log_files import LogFile
 from reassure.checkers.kafka.audit.share import PartitionShare
@@ -301,13 +301,6 @@ def test_lines_are_made_of_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     path.write_bytes(path.read_bytes() + b"\xff")
     refused = audit_share(task, PartitionShare())
     assert isinstance(refused, Refused) and refused.code.value == 64 and "is neither a segment nor" in refused.text
-
-
-def test_verdicts_that_are_kept_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = AuditTask((LogFile(many_partitions(tmp_path)),), None, 1)
-    kept = audit_share(task, PartitionShare())
-    monkeypatch.setattr(judge, "MOST_KNOWN", 1)
-    assert audit_share(task, PartitionShare()) == kept
 
 
 def test_a_log_that_is_refused_in_another_process(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

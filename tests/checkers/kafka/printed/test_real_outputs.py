@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,40 @@ def test_the_dump_is_a_cluster_of_a_plan(folder: Path, tmp_path: Path, capsys: p
         capsys, "plan", f"--cluster={dump}", f"--current={dump}", f"--proposed={proposed}", "--min-isr=1"
     )
     assert (code, "waits for broker 2 (fenced)" in out) == (13, True), out
+
+
+@EACH
+def test_a_dump_that_is_indented_and_texts_that_are_no_dump(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump, other = (folder / "dump.txt").read_text(), tmp_path / "other.txt"
+    code, out, _ = said(capsys, "audit", str(folder / "dump.txt"))
+    for blank in ("  ", "\t"):
+        other.write_text("in a ticket:\n" + "".join(blank + line for line in dump.splitlines(keepends=True)))
+        answer = said(capsys, "audit", str(other))
+        assert (
+            (code, out.split("again:")[0]) == (answer[0], answer[1].split("again:")[0]) == (0, out.split("again:")[0])
+        )
+    log = "kafka-dump-log prints a log: "
+    texts = {
+        (folder / "describe.txt").read_text(): "it is output of kafka-topics --describe; " + log,
+        '{"brokers": [], "topics": [], "originating_broker": {}}': "it is JSON of kcat -L -J; " + log,
+        "junk": "",
+    }
+    for text, what in texts.items():
+        other.write_text(text)
+        assert said(capsys, "audit", str(other))[::2] == (6, f"reassure: {other}: {what}no metadata record\n")
+
+
+def test_a_plan_takes_no_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It reads its files several times, and a second reading of a pipe has nothing."""
+    os.mkfifo(pipe := tmp_path / "pipe")
+    for name in ("cluster", "current", "proposed"):
+        files = {
+            "cluster": KEPT / "4.3.1" / "describe.txt",
+            "current": KEPT / "4.3.1" / "describe.txt",
+            "proposed": pipe,
+        }
+        words = [f"--{option}={path}" for option, path in {**files, name: pipe}.items()]
+        code, _, err = said(capsys, "plan", *words)
+        assert (code, "pipe is a pipe, which can be read only once" in err) == (64, True)
