@@ -440,9 +440,10 @@ def _slice(context: Context, node: ast.Subscript, part: ast.Slice, sequence: Nod
     if part.step is not None:
         raise context.refuse(node, "a slice with a step", "write `seq[a:b]`")
     result = sequence
-    first = None if part.lower is None else _slice_bound(context, part.lower)
+    length = seq_len(g, sequence)
+    first = None if part.lower is None else _slice_bound(context, part.lower, length)
     if part.upper is not None:
-        end = _slice_bound(context, part.upper)
+        end = _slice_bound(context, part.upper, length)
         kind = SeqType(kind.item, max(1, min(kind.length, interval(end).high)))
         result = g.op("seq_take", kind, (result, end))
     if first is not None:
@@ -451,20 +452,25 @@ def _slice(context: Context, node: ast.Subscript, part: ast.Slice, sequence: Nod
     return Scalar(result)
 
 
-def _slice_bound(context: Context, node: ast.expr) -> Node:
+def _slice_bound(context: Context, node: ast.expr, length: Node) -> Node:
+    g = context.graph
     bound = lower_scalar(context, node, IntType)
-    return _not_negative(context, node, bound, "a slice bound that may be negative")
+    place = _not_negative(context, node, bound, length, "a slice bound that may be negative")
+    return place if interval(place).low >= 0 else g.arith("max", place, g.num(0))
 
 
-def _not_negative(context: Context, node: ast.expr, place: Node, what: str) -> Node:
-    """A place that what is known here keeps from being negative; refused if it does not."""
+def _not_negative(context: Context, node: ast.expr, place: Node, length: Node, what: str) -> Node:
+    """A place that what is known here keeps from being negative, else it is refused; with switches it may be."""
     if interval(place).low >= 0:
         return place
+    g = context.graph
+    if context.scope.guards is not None:  # each may be switched off: from the end, as in Python
+        return g.ite(g.lt(place, g.num(0)), g.arith("add", length, place), place)
     if context.bounds(place)[0] < 0:
         text = ast.unparse(node)
         remedy = f"test `{text} >= 0` before, write `max({text}, 0)`, or count from the front, or with a constant"
         raise context.refuse(node, what, remedy)
-    return context.graph.arith("max", place, context.graph.num(0))
+    return g.arith("max", place, g.num(0))
 
 
 def _item(context: Context, node: ast.Subscript, sequence: Node, kind: SeqType) -> Sym:
@@ -474,7 +480,7 @@ def _item(context: Context, node: ast.Subscript, sequence: Node, kind: SeqType) 
     if index.op == "const" and index.data < 0:
         index = g.arith("add", length, index)
     else:
-        index = _not_negative(context, node.slice, index, "an index that may be negative")
+        index = _not_negative(context, node.slice, index, length, "an index that may be negative")
     context.check("error", node, g.and_(g.lt(index, length), g.le(g.num(0), index)))
     return Scalar(g.op("seq_get", kind.item, (sequence, index)))
 

@@ -37,6 +37,7 @@ SMALL = {
     "kraft_ordered": ["admin_requests=1", "disturbances=0", "shutdowns=0"],
     "kraft_reconfigured": ["admin_requests=1", "disturbances=0", "shutdowns=0"],
     "kraft_removed_logs": ["disturbances=0", "shutdowns=0"],
+    "unregistered_fetch": ["late=no"],
     "kraft_racks": ["admin_requests=1", "shutdowns=0", "unclean=on"],
     "kraft_several": ["requests=1"],
     "kraft_target_order": ["admin_requests=1", "disturbances=0", "shutdowns=0"],

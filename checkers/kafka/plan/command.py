@@ -153,7 +153,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if (args.size is None) != (args.throttle is None):
         raise Failure(Exit.USAGE, "--size and --throttle go together")
     for path in (args.cluster, args.current, args.proposed, args.running):
-        if isinstance(path, Path) and path.exists() and not path.is_file() and not path.is_dir():
+        if isinstance(path, Path) and path.is_fifo():
             raise Failure(Exit.USAGE, f"{path} is a pipe, which can be read only once: write it to a file first")
     cluster = _cluster(args)
     current = read_assignment(args.current, cluster, "current")

@@ -187,7 +187,7 @@ def test_a_model_that_nests_too_deeply(lease: str, capsys: pytest.CaptureFixture
     ("old", "new", "line"),
     [
         ("s.given <= 2", "s.givn <= 2", "lease.py:33:12: `.givn` is "),
-        ('size="clients"', 'size="nobody"', "lease.py:12:1: State.holder: "),
+        ('size="clients"', 'size="nobody"', "lease.py:14:1: State.holder: "),
         ("MODEL =", "OTHER =", "lease.py:1:1: lease.py is "),
         ("from dataclasses", "from dataclass", "lease.py:2:1: lease.py cannot be imported: "),
     ],

@@ -29,5 +29,5 @@ def test_a_request_of_before_the_registration_is_accepted(version: str) -> None:
 
 def test_the_fix_refuses_it(tmp_path: Path) -> None:
     class_path("4.3.1", tests=True)
-    make_build([FINDINGS / "fix-no-join-without-epoch.patch"], release("4.3.1"), tmp_path / "fixed")
+    make_build([FINDINGS / "no-join-without-epoch.patch"], release("4.3.1"), tmp_path / "fixed")
     assert outcome("4.3.1", tmp_path / "fixed") == MethodOutcome(True, "")
