@@ -275,13 +275,13 @@ def test_a_build_that_changes_while_it_is_copied_is_not_kept(
     (resources := other / "metadata/build/resources/main").mkdir(parents=True, exist_ok=True)
     (resources / "own.properties").write_text("of=this_test")
     kafka = release(str(other))
-    compiles = module.compiled
+    compiles = module.compile_java
 
     def compiled_meanwhile(*arguments: Any) -> None:
         compiles(*arguments)
         file.unlink()
 
-    monkeypatch.setattr(module, "compiled", compiled_meanwhile)
+    monkeypatch.setattr(module, "compile_java", compiled_meanwhile)
     with pytest.raises(Failure, match=r"copy has changed since this command began: start it again$"):
         fetch(kafka)
     assert fetched(kafka) is None
