@@ -85,7 +85,10 @@ def test_every_test_was_run_as_it_is_printed(entries: list[Entry]) -> None:
 
 def test_the_files_of_the_tests_are_those_that_were_run(entries: list[Entry]) -> None:
     record, folder = findings.recorded(), publish.FINDINGS.parent / "findings"
-    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.java")}
+    files = [
+        path for path in folder.glob("*.java") if not path.name.startswith("K25")
+    ]  # `test_unregistered.py` runs it
+    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     by_claim: dict[str, list[findings.Case]] = {}
     for case in findings.cases(entries):
         by_claim.setdefault(case.headline.claim, []).append(case)
