@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from reassure.checkers.cli.main import main as command
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.import_file import forget_files
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -133,7 +134,13 @@ def _rerun(text: str, printed: Callable[[str, str], str]) -> str:
 
 
 def _printed(line: str, below: str) -> str:
-    return output(shlex.split(line)[1:]) if line.startswith("reassure ") else below
+    """What a line prints now; `Failure` if that is nothing and was something, as where a machine has no memory left."""
+    if not line.startswith("reassure "):
+        return below
+    text = output(shlex.split(line)[1:])
+    if below.strip() and not text.strip():
+        raise Failure(Exit.SYSTEM, f"`{line}` prints nothing where the page shows what it prints: run it by itself")
+    return text
 
 
 def _told(line: str, below: str) -> str:

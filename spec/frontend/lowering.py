@@ -318,7 +318,7 @@ def statements_refused(model: Model) -> list[Refusal]:
 
 
 REFUSED_ANYWHERE: dict[type[ast.AST], tuple[str, str]] = {
-    **dict(statements.UNSUPPORTED.items()),
+    **statements.UNSUPPORTED,
     **{kind: UNSUPPORTED[kind] for kind in (ast.NamedExpr, ast.JoinedStr, ast.ListComp, ast.Await, ast.Yield)},
 }
 """What is refused wherever it stands, with what to write instead."""

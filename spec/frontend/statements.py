@@ -249,7 +249,7 @@ STATEMENTS: dict[type[ast.stmt], Callable[[Context, Any, list[Returned]], bool]]
     ast.AugAssign: _augmented_assignment,
     ast.Expr: _expression,
 }
-UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
+UNSUPPORTED: dict[type[ast.AST], tuple[str, str]] = {
     ast.For: ("a for loop", "use a comprehension with any, all, sum, min, max, next, tuple or frozenset"),
     ast.While: ("a while loop", "a step is finite; write several actions"),
     ast.With: ("with", "a model has no resources"),

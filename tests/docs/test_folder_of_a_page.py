@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.publish import sessions
 
 PAGE = """
@@ -40,3 +41,11 @@ def test_a_model_that_a_page_writes_is_its_own_too(tmp_path: Path, monkeypatch: 
     with sessions.folder("```console\n$ reassure new lease\n```\n", tmp_path):
         assert "lease" not in sys.modules
     assert sys.modules["lease"] is other
+
+
+def test_a_session_does_not_become_empty(tmp_path: Path) -> None:
+    """A command that ends with a message alone, as where no memory is left, takes no text from a page."""
+    page = "```console\n$ reassure check no_such_model\n{}```\n"
+    assert sessions.renewed(page.format(""), tmp_path) == page.format("")
+    with pytest.raises(Failure, match=r"^`reassure check no_such_model` prints nothing where the page shows what"):
+        sessions.renewed(page.format("pass (exit code 0)\n"), tmp_path)

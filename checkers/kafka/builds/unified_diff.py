@@ -98,13 +98,17 @@ def _hunk(header: str, lines: Iterator[tuple[int, str]], where: str) -> DiffHunk
     return hunk
 
 
+class OfAnotherText(SystemFailure):
+    """A diff of lines that the release does not have."""
+
+
 def patched(original: str, diff: FileDiff) -> str:
-    """The text after the diff; `SystemFailure` where the old lines of a hunk stand nowhere."""
+    """The text after the diff; `OfAnotherText` where the old lines of a hunk stand nowhere."""
     lines, edited, at, moved = original.splitlines(), list[str](), 0, 0
     for hunk in diff.hunks:
         start = _place(lines, hunk, at, hunk.line - 1 + moved)
         if start is None:
-            raise SystemFailure(
+            raise OfAnotherText(
                 f"{diff.path}, line {hunk.line}: the lines that the diff replaces are not in the release's text: "
                 "the diff is of another release"
             )

@@ -71,7 +71,7 @@ def named_finding(name: str) -> tuple[int, list[Case]]:
     if (finding := by_name.get(name.upper()) or by_number.get(name)) is not None:
         return finding
     near = get_close_matches(name.upper(), by_name, n=3, cutoff=0.5) or list(by_name)
-    raise UsageFailure(f"{name!r} is not a finding; did you mean {', '.join(near)}?")
+    raise UsageFailure(f"{name!r} is not a finding that this command reports; did you mean {', '.join(near)}?")
 
 
 def _executed(report: CommitterReport, console: Console) -> Exit:

@@ -14,6 +14,7 @@ from itertools import groupby
 from pathlib import Path
 
 from reassure.checkers.kafka.builds.patched_build import UnpublishedSources, sources
+from reassure.checkers.kafka.builds.unified_diff import OfAnotherText
 from reassure.checkers.kafka.controller.junit import junit_method, method_name
 from reassure.checkers.kafka.controller.kafka_tests import kafkas_test, with_tests
 from reassure.checkers.kafka.controller.model_view import ModelView
@@ -33,7 +34,7 @@ from reassure.checkers.kafka.pages.measurements import Measurement
 from reassure.checkers.kafka.reports.filing import FILINGS, hand_script
 from reassure.checkers.kafka.reports.fix_diff import ReleaseFix, diff_of_test, fix_for
 from reassure.checkers.ledger.verdicts import trace_of
-from reassure.checkers.machine.exit_codes import SystemFailure, UsageFailure
+from reassure.checkers.machine.exit_codes import UsageFailure
 
 WIDTH = 100
 """Of plain text, in characters."""
@@ -90,9 +91,7 @@ def committer_report(number: int, several: Sequence[Case], kafka: Release) -> Co
         report.diff = report.fix.diff
     except UnpublishedSources:
         report.missing.append(f"Kafka {kafka.version} is published without its sources: there is no diff of the fix.")
-    except SystemFailure as failure:
-        if "not in the release's text" not in str(failure):
-            raise
+    except OfAnotherText as failure:
         report.missing.append(f"The fix is not written for the text of Kafka {kafka.version}: {failure}.")
     if kafka.tested:
         report.diff += diff_of_test(kafkas_test(with_tests(kafka)), report.method)

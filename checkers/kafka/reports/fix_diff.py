@@ -43,7 +43,7 @@ class ReleaseFix:
 
 
 def fix_for(path: Path, release_sources: ReleaseSources) -> ReleaseFix:
-    """The fix of a file for a release; `SystemFailure` where its lines are not in the release's text."""
+    """The fix of a file for a release; `OfAnotherText` where its lines are not in the release's text."""
     if release_sources.release.version == NEWEST_WITH_SOURCES:
         patch = read_patch(path, release_sources)
     else:

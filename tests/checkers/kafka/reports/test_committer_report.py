@@ -111,9 +111,13 @@ def test_a_fix_is_placed_where_its_lines_stand_in_another_release() -> None:
 @pytest.mark.parametrize(
     ("name", "release", "message"),
     [
-        ("K22", "4.3.1", "'K22' is not a finding; did you mean K"),
-        ("lost", "4.3.1", "'lost' is not a finding; did you mean K21, K20, K23, K24, K14, K18?"),
-        ("7", "4.3.1", "'7' is not a finding; did you mean K21"),
+        ("K22", "4.3.1", "'K22' is not a finding that this command reports; did you mean K"),
+        (
+            "lost",
+            "4.3.1",
+            "'lost' is not a finding that this command reports; did you mean K21, K20, K23, K24, K14, K18?",
+        ),
+        ("7", "4.3.1", "'7' is not a finding that this command reports; did you mean K21"),
         ("K23", "4.2.0", "Kafka 4.2.0 does not have finding K23; releases with the rules of 4.3, 4.4 do"),
         (
             "K21",
