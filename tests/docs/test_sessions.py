@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib.metadata
 import re
 import shlex
 from collections.abc import Iterator
@@ -148,8 +149,11 @@ def test_an_example_in_python_runs(page: Path, capsys: pytest.CaptureFixture[str
 
 def test_a_wrong_session_is_noticed() -> None:
     """What the tests of this module rest on."""
-    page = "```console\n$ reassure models nosuch\nall is well\n```\n"
-    assert sessions.renewed(page, ROOT) != page
+    page = "```console\n$ reassure --version\nall is well\n```\n"
+    version = importlib.metadata.version("reassure")
+    assert sessions.renewed(page, ROOT) == f"```console\n$ reassure --version\nreassure {version}\n```\n"
+    with pytest.raises(Failure, match="`reassure models nosuch` prints nothing where the page shows what it prints"):
+        sessions.renewed(page.replace("--version", "models nosuch"), ROOT)
     assert sessions.agrees("one\n...\nfour 4 ...\n", "one\ntwo\nthree\nfour 4 5\n")
     assert not sessions.agrees("one\n...\nfive\n", "one\ntwo\nthree\nfour\n")
     assert not sessions.agrees("one\n", "one\ntwo\n")
