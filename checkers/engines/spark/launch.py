@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import fcntl
 import functools
+import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.machine.own_files import make_folder
+from reassure.checkers.machine.own_files import make_folder, own_folder
 from reassure.checkers.request.options import SparkOptions
 
 JAVA = 17
@@ -21,6 +25,11 @@ JAVA = 17
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=128m"
 """For short jobs in one process: the quick compiler and the collector without threads start sooner; room for the
 classes, which are loaded in the first seconds, so that they cause no full collections then."""
+ARCHIVED = "-XX:+VerifySharedSpaces -XX:SharedArchiveFile={}"
+ARCHIVING = "-XX:ArchiveClassesAtExit={}"
+OPTIONS = "spark.driver.extraJavaOptions"
+MOST_ARCHIVES = 3
+"""Archives of classes that the cache keeps: each has 60 MB."""
 WORKER_DAEMON = "reassure.checkers.engines.spark.worker_daemon"
 SOCKET_FOLDER = 60
 """Bytes of the path of a folder of sockets, at most: Spark adds 43, and a socket's path has at most 103."""
@@ -80,7 +89,7 @@ def settings(cluster: SparkOptions) -> dict[str, str]:
     """Spark's settings for a master; the user's own override them."""
     defaults = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
     if cluster.master.startswith("local"):
-        defaults["spark.driver.extraJavaOptions"] = JAVA_OPTIONS
+        defaults[OPTIONS] = JAVA_OPTIONS
     if on_this_machine(cluster.master) and "PYSPARK_GATEWAY_PORT" not in os.environ:
         defaults["spark.python.daemon.module"] = WORKER_DAEMON
         if len(os.fsencode(process_folder())) <= SOCKET_FOLDER:
@@ -92,6 +101,65 @@ def settings(cluster: SparkOptions) -> dict[str, str]:
 def log() -> Path:
     """The file with the output of the JVM that this process started."""
     return process_folder() / "log"
+
+
+def _archive_folder() -> Path:
+    """The folder of the archives of classes: below REASSURE_CACHE, or the user's cache folder."""
+    cache = os.environ.get("REASSURE_CACHE")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return (Path(cache) if cache else base / "reassure") / "jvm"
+
+
+def _archive_name() -> str:
+    """Another for another Java, Spark, or set of options."""
+    import pyspark
+
+    java = Path(shutil.which(f"{os.environ.get('JAVA_HOME')}/bin/java") or shutil.which("java") or "").resolve()
+    jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+    known = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in (java, *jars)]
+    return hashlib.sha256("\n".join([JAVA_OPTIONS, *known]).encode()).hexdigest()[:32]
+
+
+@contextlib.contextmanager
+def class_archive() -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Options of a JVM for the archive of Spark's classes, and descriptors that the JVM inherits.
+
+    To load and verify 10,000 classes is half of what a short job costs. Java takes them from an archive that an
+    earlier JVM wrote at its end, after the command (JEP 350). It checks the archive, and goes on without one that does
+    not fit. The descriptor is that of a lock, which the JVM holds until it has ended: only then is the archive whole.
+    No options where the cache cannot be used, or while another JVM writes the archive.
+    """
+    with contextlib.ExitStack() as stack:
+        options: str = ""
+        inherited: tuple[int, ...] = ()
+        with contextlib.suppress(OSError):
+            folder = _archive_folder()
+            archive = folder / f"{_archive_name()}.jsa"
+            if own_folder(folder.parent) and own_folder(folder) and not re.search(r"[\s\"'\\\\]", str(archive)):
+                flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+                lock = os.open(archive.with_suffix(".lock"), flags, 0o600)
+                stack.callback(os.close, lock)
+                options, inherited = _of_archive(archive, lock)
+        yield options, inherited
+
+
+def _of_archive(archive: Path, lock: int) -> tuple[str, tuple[int, ...]]:
+    written = archive.with_suffix(".part")
+    if not archive.exists():
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return "", ()
+        if not written.exists() or not any(written.open("rb").read(4)):  # a JVM writes the first bytes last
+            written.unlink(missing_ok=True)
+            return ARCHIVING.format(written), (lock,)
+        written.replace(archive)
+        kept = sorted(archive.parent.glob("*.jsa"), key=lambda path: path.stat().st_mtime)
+        for old in kept[:-MOST_ARCHIVES]:
+            old.unlink(missing_ok=True)
+            old.with_suffix(".lock").unlink(missing_ok=True)
+    os.utime(archive)
+    return ARCHIVED.format(archive), ()
 
 
 def gateway(cluster: SparkOptions) -> Any:
@@ -108,8 +176,12 @@ def gateway(cluster: SparkOptions) -> Any:
         if not key.startswith("spark.python."):  # a later session with another master would have it as its default
             conf.set(key, value)
     before, tempfile.tempdir = tempfile.tempdir, str(process_folder())  # PySpark leaves a folder if it is killed here
+    own = is_local(cluster.master) and OPTIONS not in cluster.conf
     try:
-        with log().open("wb") as output:
-            return launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
+        with log().open("wb") as output, class_archive() if own else contextlib.nullcontext(("", ())) as archive:
+            if archive[0]:
+                conf.set(OPTIONS, f"{JAVA_OPTIONS} {archive[0]}")
+            streams = {"stdout": output, "stderr": output, "pass_fds": archive[1]}
+            return launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
     finally:
         tempfile.tempdir = before
