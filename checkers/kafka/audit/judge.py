@@ -27,6 +27,8 @@ NO_RELEASE = "no release makes this change"
 REQUESTED = ("a reassignment", "a cancellation")
 NO_LIMIT = 64
 EITHER = (False, True)
+MOST_JUDGED = 1 << 17
+"""Changes of which the judge keeps the verdict as the log has them: 200 MB at most."""
 
 STATE_PROMISES: tuple[Property, ...] = (
     properties.leader_is_in_sync,
@@ -109,6 +111,8 @@ class ChangeJudge:
         self.explanations_of: dict[Case, Any] = {}
         self.verdicts_of: dict[Case, dict[tuple[int, Brokers], _Verdict]] = {}
         """Of each case by MinISR and the target of the reassignment: alike changes are judged once."""
+        self.judged: dict[tuple[Any, ...], tuple[_Verdict, Brokers]] = {}
+        """Of changes as the log has them: most of those of a partition repeat."""
         self.target_of: dict[tuple[str, int], Brokers] = {}
         self.broken: dict[tuple[str, int], frozenset[str]] = {}
         self.audit = Audit(not_by=Counter(dict.fromkeys(self.releases, 0)))
@@ -129,13 +133,14 @@ class ChangeJudge:
             return
         self.audit.changes += 1
         target = self.target_of[key]
-        numbers = _Numbers(change.before, change.after, target)
-        case = self._case(change, change.before, numbers)
-        verdicts = self.verdicts_of.setdefault(case, {})
-        about = least, numbers.all_of(target)
-        if about not in verdicts:
-            verdicts[about] = self._verdict(change, change.before, case, numbers, *about)
-        verdict = verdicts[about]
+        same = _literally(change, change.before, least, target)
+        known = self.judged.get(same)
+        if known is None:
+            known = self._numbered(change, change.before, least, target)
+            if len(self.judged) >= MOST_JUDGED:
+                self.judged.clear()
+            self.judged[same] = known
+        verdict, self.target_of[key] = known
         if len(verdict.by) < len(self.releases):
             self.audit.not_by.update(release for release in self.releases if release not in verdict.by)
         if not verdict.by:
@@ -145,11 +150,22 @@ class ChangeJudge:
             self._add(change, "rule", f"{self.release} does not make this change; {would} would")
         if verdict.cause is not None:
             self.audit.causes[verdict.cause] += 1
-        if verdict.target != about[1]:
-            self.target_of[key] = numbers.own(verdict.target)
         for name in verdict.broken_by_step:
             self._add(change, "promise", name)
         self._states(change, key, verdict.broken)
+
+    def _numbered(
+        self, change: PartitionChange, before: Partition, least: int, target: Brokers
+    ) -> tuple[_Verdict, Brokers]:
+        """The verdict on a change by its small numbers, and the target from then on in the log's own."""
+        numbers = _Numbers(before, change.after, target)
+        case = self._case(change, before, numbers)
+        verdicts = self.verdicts_of.setdefault(case, {})
+        about = least, numbers.all_of(target)
+        if about not in verdicts:
+            verdicts[about] = self._verdict(change, before, case, numbers, *about)
+        verdict = verdicts[about]
+        return verdict, target if verdict.target == about[1] else numbers.own(verdict.target)
 
     def _verdict(
         self, change: PartitionChange, start: Partition, case: Case, numbers: _Numbers, least: int, target: Brokers
@@ -250,6 +266,19 @@ class _Numbers:
     def partition(self, p: Partition, start: Partition) -> Partition:
         """A partition with small numbers of brokers, and epochs counted from those of another."""
         return Partition(*self.shape(p, start))
+
+
+def _literally(change: PartitionChange, p: Partition, least: int, target: Brokers) -> tuple[Any, ...]:
+    """All that a verdict depends on, as the log has it. p: the partition before the change."""
+    q, events = change.after, change.events
+    return (
+        p.replicas, p.isr, p.elr, p.adding, p.removing, p.leader, p.recovering, p.last_known_leader,
+        p.last_known_is_nobody, q.replicas, q.isr, q.elr, q.adding, q.removing, q.leader, q.recovering,
+        q.last_known_leader, q.last_known_is_nobody, q.leader_epoch - p.leader_epoch,
+        q.partition_epoch - p.partition_epoch, least, target, change.registered, change.active, events.leaving,
+        events.restarted, events.coming, change.min_isr, change.replicas_of_zero, change.unclean, change.elr,
+        change.metadata_version, change.directories,
+    )  # fmt: skip
 
 
 def _brokers_of(p: Partition, q: Partition) -> frozenset[int]:
