@@ -1,7 +1,7 @@
 """What Kafka's own shell tools print about a cluster of real brokers, for the tests of what reads it.
 
 `python -m tests.helpers.tool_outputs RELEASE ...` starts brokers of each release from the jars that Maven Central has,
-and writes the outputs below `kept_outputs/RELEASE`. It takes some minutes a release.
+and writes the outputs to `kept_outputs/RELEASE.txt`. It takes some minutes a release.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Tools:
         coordinates = [f"org.apache.kafka:{name}:{version}" for name in ("kafka_2.13", "kafka-tools")]
         jars = resolved(tool("mvn"), [*coordinates, "org.slf4j:slf4j-nop:1.7.36"], MAVEN_SECONDS)
         self.begin = [tool("java"), *QUICK, "-cp", os.pathsep.join(map(str, jars))]
-        self.cluster, self.folder = cluster, KEPT / version
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.cluster = cluster
+        self.kept: dict[str, str] = {}
 
     def say(self, name: str, main: str, *arguments: str) -> str:
         """What a tool prints, which is kept by this name unless it is empty."""
@@ -48,7 +48,7 @@ class Tools:
             raise SystemExit(f"{main} {arguments}: {ran.stdout}{ran.stderr}")
         text = FOLDERS.sub("/kafka/", ran.stdout)
         if name:
-            (self.folder / f"{name}.txt").write_text(text or ran.stderr, encoding="utf-8")
+            self.kept[name] = text or ran.stderr
         return ran.stdout
 
     def topics(self, name: str, *arguments: str) -> str:
@@ -105,6 +105,15 @@ def write_outputs(version: str) -> None:
         dump = "kafka.tools.DumpLogSegments" if version.startswith("3.") else "org.apache.kafka.tools.DumpLogSegments"
         tools.say("dump", dump, *decoded)
         tools.say("dump-without-metadata", dump, *decoded, "--skip-record-metadata")
+    text = "".join(f"==> {name} <==\n{tools.kept[name]}" for name in sorted(tools.kept))
+    (KEPT / f"{version}.txt").write_text(text, encoding="utf-8")
+
+
+def unpacked(version: str, folder: Path) -> None:
+    """Writes each kept output of a release to a file of its name."""
+    _, *parts = re.split(r"^==> ([\w-]+) <==\n", (KEPT / f"{version}.txt").read_text(encoding="utf-8"), flags=re.M)
+    for name, text in zip(parts[::2], parts[1::2], strict=True):
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

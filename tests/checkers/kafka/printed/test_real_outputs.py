@@ -16,19 +16,25 @@ from reassure.checkers.kafka.printed.shell_output import described
 from reassure.checkers.kafka.printed.tool_formats import RELEASES, format_of
 from reassure.spec.kafka.releases import minor
 from tests.helpers.command import said
-from tests.helpers.tool_outputs import KEPT
+from tests.helpers.tool_outputs import KEPT, unpacked
 
-OF_RELEASES = sorted(path for path in KEPT.iterdir() if path.is_dir())
-EACH = pytest.mark.parametrize("folder", OF_RELEASES, ids=[path.name for path in OF_RELEASES])
+OF_RELEASES = sorted(path.stem for path in KEPT.glob("*.txt"))
 FOUR = ClusterFile(dict.fromkeys((1, 2, 3, 4)))
 TARGET = {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [4, 2, 3]}]}
 
 
+@pytest.fixture(scope="module", params=OF_RELEASES)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The outputs of a release, a file each."""
+    made = tmp_path_factory.mktemp(request.param)
+    unpacked(request.param, made)
+    return made
+
+
 def test_the_table_names_the_releases_of_these_outputs() -> None:
-    assert ", ".join(minor(path.name) for path in OF_RELEASES) == RELEASES
+    assert ", ".join(map(minor, OF_RELEASES)) == RELEASES
 
 
-@EACH
 def test_every_output_has_its_format(folder: Path) -> None:
     names = {"describe": "kafka-topics --describe", "dump": "kafka-dump-log --cluster-metadata-decoder"}
     for path in sorted(folder.glob("*.txt")):
@@ -37,7 +43,6 @@ def test_every_output_has_its_format(folder: Path) -> None:
         assert found is not None and found.name == names.get(tool, f"kafka-reassign-partitions --{tool}"), path
 
 
-@EACH
 def test_assignments(folder: Path) -> None:
     orders = {("orders", 0): (1, 2, 3), ("orders", 1): (2, 3, 1)}
     assert read_assignment(folder / "generate.txt", FOUR, "current") == orders
@@ -49,7 +54,6 @@ def test_assignments(folder: Path) -> None:
     assert read_assignment(folder / "describe-moving.txt", FOUR, "current")["orders", 0] == (2, 3, 1)
 
 
-@EACH
 def test_settings_and_states(folder: Path) -> None:
     """MinISR of brokers' files is in the line of Configs; what has no such line has no MinISR."""
     assert read_cluster(folder / "describe.txt").topics == {"orders": 2, "a-b.c_1": 2}
@@ -64,7 +68,6 @@ def test_settings_and_states(folder: Path) -> None:
     }
 
 
-@EACH
 def test_a_plan_of_partitions_that_nobody_leads(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,7 +82,6 @@ def test_a_plan_of_partitions_that_nobody_leads(
         assert ("its MinISR is in no file" in out) == (name == "describe-unavailable")
 
 
-@EACH
 def test_what_is_listed_is_the_same_as_what_is_described(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,7 +95,6 @@ def test_what_is_listed_is_the_same_as_what_is_described(
         assert (code, "never ends: broker 4 is both being added and removed; a cancellation" in out) == (13, True), more
 
 
-@EACH
 def test_dumps_with_and_without_metadata_say_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = [(folder / f"{name}.txt").read_text() for name in ("dump", "dump-without-metadata")]
     whole, bare = (list(read_dump(text.splitlines(), BatchOrder())) for text in texts)
@@ -107,7 +108,6 @@ def test_dumps_with_and_without_metadata_say_the_same(folder: Path, capsys: pyte
     assert "partitions that nobody leads at the end: 2 (orders-0, orders-1)\n" in first
 
 
-@EACH
 def test_the_dump_is_a_cluster_of_a_plan(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (proposed := tmp_path / "p.json").write_text(json.dumps(TARGET).replace("orders", "a-b.c_1").replace("2, 3", "2"))
     dump = folder / "dump.txt"
@@ -117,7 +117,6 @@ def test_the_dump_is_a_cluster_of_a_plan(folder: Path, tmp_path: Path, capsys: p
     assert (code, "waits for broker 2 (fenced)" in out) == (13, True), out
 
 
-@EACH
 def test_a_dump_that_is_indented_and_texts_that_are_no_dump(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,10 +142,11 @@ def test_a_dump_that_is_indented_and_texts_that_are_no_dump(
 def test_a_plan_takes_no_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It reads its files several times, and a second reading of a pipe has nothing."""
     os.mkfifo(pipe := tmp_path / "pipe")
+    unpacked("4.3.1", tmp_path)
     for name in ("cluster", "current", "proposed"):
         files = {
-            "cluster": KEPT / "4.3.1" / "describe.txt",
-            "current": KEPT / "4.3.1" / "describe.txt",
+            "cluster": tmp_path / "describe.txt",
+            "current": tmp_path / "describe.txt",
             "proposed": pipe,
         }
         words = [f"--{option}={path}" for option, path in {**files, name: pipe}.items()]
