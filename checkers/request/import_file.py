@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import os
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
@@ -101,8 +102,13 @@ def _import_from_text_below(root: Path) -> None:
         new |= {*_roots, root}
     _roots.update(new)
     if new:
-        for folder in [f for f in sys.path_importer_cache if not new.isdisjoint((Path(f), *Path(f).parents))]:
+        for folder in [folder for folder in sys.path_importer_cache if _is_below(folder, new)]:
             del sys.path_importer_cache[folder]
+
+
+def _is_below(place: str, roots: Iterable[Path]) -> bool:
+    """Whether a file or folder is one of these folders, or in one."""
+    return f"{place}{os.sep}".startswith(tuple(f"{root}{os.sep}".replace(2 * os.sep, os.sep) for root in roots))
 
 
 def import_file(path: Path) -> ModuleType:
@@ -145,7 +151,7 @@ def forget_files() -> None:
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if file is not None and isinstance(getattr(module, "__loader__", None), FromText):
-            if any(Path(file).is_relative_to(root) for root in own):
+            if _is_below(file, own):
                 del sys.modules[name]
 
 

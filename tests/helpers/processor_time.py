@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -30,12 +29,13 @@ def _of_running_children() -> Iterator[float]:
         return  # which is nearly always so, and /proc is slow to read
     ticks = os.sysconf("SC_CLK_TCK")
     parents, seconds = {}, {}
-    for file in Path("/proc").glob("[0-9]*/stat"):
+    for name in filter(str.isdigit, os.listdir("/proc")):
         try:
-            fields = file.read_text(encoding="utf-8", errors="replace").rpartition(") ")[2].split()
+            with open(f"/proc/{name}/stat", "rb", buffering=0) as file:
+                fields = file.read(1 << 12).rpartition(b") ")[2].split()
         except OSError:
             continue  # it has ended
-        process = int(file.parent.name)
+        process = int(name)
         parents[process] = int(fields[1])
         seconds[process] = sum(map(int, fields[11:15])) / ticks
     ours = {os.getpid()}
