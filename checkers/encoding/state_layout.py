@@ -15,6 +15,7 @@ from reassure.spec.language.types import (
     SEQUENCE_BITS,
     BagType,
     BoolType,
+    ColumnsType,
     EnumType,
     IdType,
     IntType,
@@ -78,6 +79,8 @@ def codes(kind: Type, start: int = 0) -> list[Code]:
         return _several((t for _, t in kind.fields), start)
     if isinstance(kind, MapType):
         return _several((kind.value for _ in range(kind.key.count)), start)
+    if isinstance(kind, ColumnsType):
+        return _several((kind.place for _ in range(kind.length)), start)
     if isinstance(kind, OptionType):
         if is_index(kind.inner):
             return [Code(start, kind.inner, True, _fitting(kind, kind.inner.count.bit_length()))]
@@ -110,6 +113,8 @@ def leaf_count(kind: Type) -> int:
         return sum(leaf_count(inner) for _, inner in kind.fields)
     if isinstance(kind, MapType):
         return kind.key.count * leaf_count(kind.value)
+    if isinstance(kind, ColumnsType):
+        return kind.length * leaf_count(kind.place)
     if isinstance(kind, OptionType):
         return 1 + leaf_count(kind.inner)
     return kind.size if isinstance(kind, BagType) else 1
@@ -123,6 +128,9 @@ def scalars(value: Any, kind: Type) -> Iterator[Any]:
     elif isinstance(kind, MapType):
         for key in kind.key.values():
             yield from scalars(value[key], kind.value)
+    elif isinstance(kind, ColumnsType):
+        for place in range(kind.length):
+            yield from scalars(value[place] if place < len(value) else None, kind.place)
     elif isinstance(kind, OptionType):
         yield 0 if value is None else 1
         if value is None:
@@ -198,6 +206,9 @@ def rebuild(kind: Type, stored: Iterator[int]) -> Any:
         from reassure.spec.language.values import Map
 
         return Map([(k, rebuild(kind.value, stored)) for k in kind.key.values()])
+    if isinstance(kind, ColumnsType):
+        places = [rebuild(kind.place, stored) for _ in range(kind.length)]
+        return tuple(item for item in places if item is not None)
     if isinstance(kind, OptionType):
         number = next(stored)
         if is_index(kind.inner):

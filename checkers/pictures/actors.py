@@ -11,7 +11,7 @@ from typing import Any
 
 from reassure.checkers.traces.format_value import entries, plain
 from reassure.spec.frontend.symbolic_values import scalar_leaves
-from reassure.spec.language.types import BagType, IdType, OptionType, RecordType, SeqType, SetType, Type
+from reassure.spec.language.types import BagType, ColumnsType, IdType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Id, Map
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import TraceStep
@@ -176,7 +176,7 @@ def _id_types(kind: Type) -> Iterator[IdType]:
             yield kind
         case OptionType(inner=inner):
             yield from _id_types(inner)
-        case SetType(item=item) | SeqType(item=item) | BagType(item=item):
+        case SetType(item=item) | SeqType(item=item) | ColumnsType(item=item) | BagType(item=item):
             yield from _id_types(item)
         case RecordType(fields=fields):
             for _, inner in fields:

@@ -281,10 +281,10 @@ def _tuple(context: Context, node: ast.Call) -> Value:
         kind: Any = item_of(members.kind)
         return Value(call(context.scope.helper("Sorted"), members.term), sequences_of(kind))
     if isinstance(argument, ast.GeneratorExp):
-        kept, element, name, item, _ = selected(context, argument)
-        if element != atom(name):
-            raise context.refuse(node, "a tuple of changed members")
-        return Value(kept, sequences_of(item))
+        sequence = whole_sequence(context, argument)
+        if sequence is None:
+            raise context.refuse(node, "a sequence of a set's members")
+        return sequence
     return context.translate(argument)
 
 

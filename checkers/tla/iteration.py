@@ -66,7 +66,7 @@ def whole_sequence(context: Context, node: ast.expr) -> Value | None:
     if isinstance(node, ast.GeneratorExp):
         if len(node.generators) != 1 or domain_of(context, node.generators[0].iter).sequence is None:
             return None
-        kept, element, name, kind, _ = selected(context, node)
+        kept, element, name, kind, _ = selected(context, node, "all")
         if element == atom(name):
             return Value(kept, sequences_of(kind))
         places, place = Term("prefix", (kept,), ("DOMAIN",)), context.fresh("i")
@@ -184,8 +184,13 @@ def total(context: Context, node: ast.GeneratorExp) -> Term:
     return add(node.generators)
 
 
-def selected(context: Context, node: ast.GeneratorExp) -> tuple[Term, Term, str, Kind, IterationDomain]:
-    """Of `tuple(...)` and `next(...)`: the sequence of the members that pass, the element, the bound name, its kind."""
+def selected(
+    context: Context, node: ast.GeneratorExp, op: str = "any"
+) -> tuple[Term, Term, str, Kind, IterationDomain]:
+    """Of `tuple(...)` and `next(...)`: the sequence of the members that pass, the element, the bound name, its kind.
+
+    op: "all" if every element is evaluated.
+    """
     if len(node.generators) != 1:
         raise context.refuse(node, "two `for` here")
     (generator,) = node.generators
@@ -202,5 +207,5 @@ def selected(context: Context, node: ast.GeneratorExp) -> tuple[Term, Term, str,
         out.append((kept, term, name, element.kind, domain))
         return FALSE
 
-    _in_generator(context, generator, "any", inner)
+    _in_generator(context, generator, op, inner)
     return out[0]

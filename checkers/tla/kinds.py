@@ -74,11 +74,16 @@ def sequences_of(item: Kind) -> Kind:
 
 
 def items_of_tuple(kind: Kind) -> tuple[Kind, ...] | None:
-    """The kinds of the items of a tuple that is no sequence of ids, enum members or bools; None of another kind."""
+    """The kinds of the items of a tuple that is not a sequence of values of one kind; None of another kind."""
     kinds = tuple(plain(a) for a in typing.get_args(kind)) if family(kind) is tuple else ()
-    if not kinds or Ellipsis in kinds or (len(set(kinds)) == 1 and (kinds[0] is bool or is_a(kinds[0], Id, Enum))):
+    if not kinds or Ellipsis in kinds or (len(set(kinds)) == 1 and is_item(kinds[0])):
         return None
     return kinds
+
+
+def is_item(kind: Kind) -> bool:
+    """Whether a tuple of several values of a kind is a sequence."""
+    return kind in (bool, int) or is_a(kind, Id, Enum) or is_record(kind)
 
 
 def tuple_term(terms: tuple[Term, ...], kinds: tuple[Kind, ...]) -> tuple[Term, Kind]:
@@ -178,7 +183,7 @@ class Sets:
             return conjunction((within, infix("<=", call("Cardinality", value), self.size(most))))
         if not is_optional(bare) and family(kind) is tuple:
             longest = next(n.length for n in notes if isinstance(n, MaxLen))
-            items = infix(r"\subseteq", call(self.helper("Range"), value), self.of(item_of(kind)))
+            items = infix(r"\subseteq", call(self.helper("Range"), value), self.of(typing.get_args(kind)[0]))
             return conjunction((infix("<=", call("Len", value), self.size(longest)), items))
         if not is_optional(bare) and is_record(kind):
             hints = hints_of(kind)

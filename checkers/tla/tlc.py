@@ -24,6 +24,7 @@ from reassure.checkers.machine.own_files import temporary_folder
 from reassure.spec.language.types import (
     BagType,
     BoolType,
+    ColumnsType,
     EnumType,
     IdType,
     IntType,
@@ -365,7 +366,7 @@ def _converted(data: Any, kind: Type) -> Any:
     tag, parts = data
     if isinstance(kind, SetType | BagType) and tag == "set":
         return frozenset(_of(p, kind.item) for p in parts)
-    if isinstance(kind, SeqType) and tag == "tuple":
+    if isinstance(kind, SeqType | ColumnsType) and tag == "tuple":
         return tuple(_of(p, kind.item) for p in parts)
     pairs = list(enumerate(parts, 1)) if tag == "tuple" else parts
     if isinstance(kind, MapType):

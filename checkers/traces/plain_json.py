@@ -10,6 +10,7 @@ from typing import Any
 from reassure.spec.language.types import (
     BagType,
     BoolType,
+    ColumnsType,
     EnumType,
     IdType,
     IntType,
@@ -45,7 +46,7 @@ def to_plain(value: Any, kind: Type) -> Any:
         return None if value is None else to_plain(value, kind.inner)
     if isinstance(kind, SetType | BagType):
         return [to_plain(v, kind.item) for v in sorted(value, key=kind.item.rank)]
-    if isinstance(kind, SeqType):
+    if isinstance(kind, SeqType | ColumnsType):
         return [to_plain(v, kind.item) for v in value]
     if isinstance(kind, MapType):
         return {key_text(k, kind.key): to_plain(value[k], kind.value) for k in kind.key.values()}
@@ -80,11 +81,11 @@ def _read(data: Any, kind: Type) -> Any:
         return kind.sort[data]
     if isinstance(kind, OptionType):
         return None if data is None else _read(data, kind.inner)
-    if isinstance(kind, SetType | BagType | SeqType):
+    if isinstance(kind, SetType | BagType | SeqType | ColumnsType):
         if not isinstance(data, list):
             raise TypeError
         values = tuple(_read(v, kind.item) for v in data)
-        return values if isinstance(kind, SeqType) else frozenset(values)
+        return values if isinstance(kind, SeqType | ColumnsType) else frozenset(values)
     if not isinstance(data, dict):
         raise TypeError
     if isinstance(kind, MapType):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from reassure.spec.frontend import columns
 from reassure.spec.frontend.comprehensions import (
     Selection,
     calls,
@@ -27,11 +28,13 @@ from reassure.spec.frontend.evaluation import (
 )
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.operators import has_order, is_less, lookup
+from reassure.spec.frontend.operators import has_order, is_less
 from reassure.spec.frontend.sets_and_sequences import occupied, seq_len, seq_set, seq_sorted, set_of
+from reassure.spec.frontend.sorts_and_maps import lookup
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Bag,
+    Columns,
     Empty,
     Loose,
     Poison,
@@ -42,7 +45,7 @@ from reassure.spec.frontend.symbolic_values import (
     Tuple,
     describe,
 )
-from reassure.spec.language.types import ANY, BoolType, IdType, IntType, SeqType, SetType, unbounded
+from reassure.spec.language.types import ANY, BoolType, EnumType, IdType, IntType, SeqType, SetType, unbounded
 
 
 class Default:
@@ -155,6 +158,9 @@ def length_of(context: Context, node: ast.Call) -> Sym:
     value = context.symbols.as_bag(lower_operand(context, positional(context, node, 1, 1)[0]))
     if isinstance(value, Empty):
         return Scalar(g.num(0))
+    sequence = columns.as_columns(g, value)
+    if sequence is not None:
+        return Scalar(columns.length(g, sequence))
     if isinstance(value, Scalar) and isinstance(value.type, SetType):
         return Scalar(g.card(value.node))
     if isinstance(value, Scalar) and isinstance(value.type, SeqType):
@@ -212,7 +218,8 @@ def _extreme(context: Context, node: ast.Call, name: str) -> Sym:
         source = lower_operand(context, argument)
         if isinstance(source, Poison):
             return source
-        if isinstance(source, Bag | Loose | Tuple) or (isinstance(source, Scalar) and isinstance(source.type, SeqType)):
+        packed = isinstance(source, Scalar) and isinstance(source.type, SeqType)
+        if packed or isinstance(source, Bag | Loose | Tuple | Columns):
             context.rollback(checkpoint)
             return _extreme_of_elements(context, node, name, default)
         if not isinstance(source, Scalar) or not isinstance(source.type, SetType):
@@ -427,12 +434,27 @@ def tuple_of(context: Context, node: ast.Call) -> Sym:
                 members = g.selected(selection.indices, selection.conditions)
                 return Scalar(g.op("seq_keep", sequence.type, (sequence, members)))
             return Scalar(seq_sorted(g, subset_of(context, selection)))
+        listed = _columns_of(context, argument)
+        if listed is not None:
+            return listed
         remedy = "keep members as they are: `tuple(x for x in seq if condition)`"
         raise context.refuse(node, "a tuple of changed members", remedy)
     value = lower_present(context, argument)
-    if isinstance(value, Empty) or (isinstance(value, Scalar) and isinstance(value.type, SeqType)):
+    if isinstance(value, Empty | Columns | Tuple) or (isinstance(value, Scalar) and isinstance(value.type, SeqType)):
         return value
     raise context.refuse(node, f"tuple() of {describe(value)}", "write `tuple(sorted(set))`")
+
+
+def _columns_of(context: Context, node: ast.GeneratorExp) -> Sym | None:
+    """The sequence of the elements of a comprehension; None if they are ids, enum members or bools."""
+    g, checkpoint = context.graph, context.checkpoint()
+    elements = unroll(context, node, node.elt, ordered=True)
+    if any(isinstance(value, Poison) for _, value in elements):
+        return POISON
+    if any(isinstance(value, Scalar) and isinstance(value.type, BoolType | EnumType | IdType) for _, value in elements):
+        context.rollback(checkpoint)
+        return None
+    return columns.compacted(g, context.symbols.choose, elements) if elements else Empty(True)
 
 
 def frozenset_of(context: Context, node: ast.Call) -> Sym:
@@ -451,6 +473,9 @@ def frozenset_of(context: Context, node: ast.Call) -> Sym:
         return Scalar(seq_set(g, value.node))
     if isinstance(value, Empty):
         return Empty(False)
+    sequence = columns.as_columns(g, value)
+    if sequence is not None:
+        return set_of(g, list(sequence.places))
     if isinstance(value, Bag | Loose | Poison) or (isinstance(value, Scalar) and isinstance(value.type, SetType)):
         return value
     raise context.refuse(node, f"frozenset() of {describe(value)}", "a set, a tuple or a comprehension")

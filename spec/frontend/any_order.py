@@ -29,6 +29,7 @@ from reassure.spec.frontend.sets_and_sequences import seq_len, seq_set
 from reassure.spec.language.types import (
     BagType,
     BoolType,
+    ColumnsType,
     IdType,
     MapType,
     OptionType,
@@ -83,7 +84,7 @@ def _in_records(kind: Type, sorts: Container[type[Id]], inside: bool) -> bool:
         return _in_records(kind.value, sorts, inside)
     if isinstance(kind, OptionType):
         return _in_records(kind.inner, sorts, inside)
-    if isinstance(kind, BagType):
+    if isinstance(kind, BagType | ColumnsType):
         return _in_records(kind.item, sorts, True)
     return inside and is_list(kind, sorts)
 

@@ -30,6 +30,7 @@ from reassure.spec.frontend.sets_and_sequences import occupied, seq_len, seq_set
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Bag,
+    Columns,
     Empty,
     Loose,
     Poison,
@@ -76,6 +77,8 @@ def members_of(context: Context, node: ast.expr, ordered: bool) -> tuple[list[It
         raise context.refuse(node, *of_any_number(source.type.item))
     if isinstance(source, Scalar) and isinstance(source.type, SeqType):
         return _sequence_items(g, source.node, source.type), True
+    if isinstance(source, Columns):
+        return list(source.places), True
     if isinstance(source, Tuple):
         return [(g.true, item) for item in source.items], True
     if ordered:

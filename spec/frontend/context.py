@@ -109,6 +109,8 @@ def bounds_under(node: Node, facts: set[Node]) -> tuple[int, int]:
         (a, b), (c, d) = (bounds_under(arg, facts) for arg in node.args)
         low = max(low, {"add": a + c, "sub": a - d, "min": min(a, c), "max": max(a, c)}[node.op])
         high = min(high, {"add": b + d, "sub": b - c, "min": min(b, d), "max": max(b, d)}[node.op])
+    if node.op == "ite":
+        low, high = _of_choice(node, facts)
     before = None
     while before != (low, high):  # what is not a bound excludes another number once the bound is there
         before = low, high
@@ -128,6 +130,24 @@ def bounds_under(node: Node, facts: set[Node]) -> tuple[int, int]:
             elif test.op == "lt":
                 low = max(low, least + 1 if holds else least)
     return low, high
+
+
+def _of_choice(node: Node, facts: set[Node]) -> tuple[int, int]:
+    """The bounds of the values that a choice may take where facts hold."""
+    false, bounds = {fact.args[0] for fact in facts if fact.op == "not"}, []
+    while node.op == "ite":
+        condition, *branches = node.args
+        constant = next((b for b in branches if b.op == "const"), None)
+        if condition in facts or condition in false:
+            node = branches[condition in false]
+        elif constant is not None:
+            bounds.append((constant.data, constant.data))
+            node = branches[constant is branches[0]]
+        else:
+            break
+    assert isinstance(node.type, IntType)
+    bounds.append((node.type.low, node.type.high))
+    return min(low for low, _ in bounds), max(high for _, high in bounds)
 
 
 LowerExpression = Callable[["Context", Any], Sym]

@@ -26,6 +26,7 @@ from reassure.spec.frontend.sets_and_sequences import occupied, unpack_slot
 from reassure.spec.frontend.statements import added_guard
 from reassure.spec.frontend.symbolic_values import (
     Bag,
+    Columns,
     Loose,
     MapOf,
     Mismatch,
@@ -370,6 +371,10 @@ def _nodes(value: Sym, path: tuple[str, ...]) -> Iterator[Node]:
         yield value.present
         if value.value is not None:
             yield from _nodes(value.value, path)
+    elif isinstance(value, Columns):
+        for there, item in value.places:
+            yield there
+            yield from _nodes(item, path)
     elif isinstance(value, Bag):  # a record in it is packed: a field of it changes with the whole set
         yield from value.slots
         yield from (condition for _, condition, _ in value.excess)

@@ -17,6 +17,7 @@ from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Bag,
+    Columns,
     Empty,
     Loose,
     Mismatch,
@@ -107,6 +108,8 @@ def lower_condition(context: Context, node: ast.expr) -> Node:
     remedy = "only bools are conditions"
     if isinstance(value, Scalar):
         remedy = COMPARE_WITH.get(type(value.type), remedy)
+    elif isinstance(value, Columns):
+        remedy = COMPARE_WITH[SeqType]
     elif isinstance(value, Bag | Empty | Loose):
         remedy = COMPARE_WITH[SetType]
     raise context.refuse(node, f"`{text}` is {describe(value)}, not a bool", remedy)

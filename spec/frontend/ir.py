@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any
 
-from reassure.spec.frontend.operations import BINDERS, OPERATIONS, operation
+from reassure.spec.frontend.operations import BINDERS, OPERATIONS, chooses_constants, operation
 from reassure.spec.frontend.operations import BOOL as BOOL
 from reassure.spec.frontend.operations import Node as Node
 from reassure.spec.language.types import (
@@ -149,8 +149,7 @@ class Graph:
             if a.type.high < b.type.low or b.type.high < a.type.low:
                 return self.false
         for x, y in ((a, b), (b, a)):
-            # A choice between two constants compared with a constant is the choice's condition.
-            if x.op == "const" and y.op == "ite" and all(z.op == "const" for z in y.args[1:]):
+            if x.op == "const" and chooses_constants(y):
                 return self.ite(y.args[0], self.eq(x, y.args[1]), self.eq(x, y.args[2]))
         if a.number > b.number:
             a, b = b, a
@@ -160,10 +159,11 @@ class Graph:
         if a is b:
             return self.false
         if isinstance(a.type, IntType) and isinstance(b.type, IntType):
-            if a.type.high < b.type.low:
-                return self.true
-            if a.type.low >= b.type.high:
-                return self.false
+            if a.type.high < b.type.low or a.type.low >= b.type.high:
+                return self.truth(a.type.high < b.type.low)
+        for x, y in ((a, b), (b, a)):
+            if x.op == "const" and chooses_constants(y):
+                return self.ite(y.args[0], *(self.lt(a, z) if x is a else self.lt(z, b) for z in y.args[1:]))
         return self._make("lt", BOOL, (a, b))
 
     def le(self, a: Node, b: Node) -> Node:

@@ -35,18 +35,11 @@ from reassure.spec.frontend.evaluation import UNSUPPORTED, lower, lower_present,
 from reassure.spec.frontend.functions import attribute, constant, function_call, method_call, name, with_first_argument
 from reassure.spec.frontend.introspection import Definition, Refusal, Refused, SubsetError, find_source
 from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, LoweredModel, ToldApart
-from reassure.spec.frontend.operators import (
-    binary_op,
-    bool_op,
-    compare,
-    if_expression,
-    subscript,
-    tuple_display,
-    unary_op,
-)
-from reassure.spec.frontend.sorts_and_maps import construct, replace_call
+from reassure.spec.frontend.operators import binary_op, bool_op, compare, if_expression, unary_op
+from reassure.spec.frontend.sorts_and_maps import construct, replace_call, subscript, tuple_display
 from reassure.spec.frontend.symbolic_values import (
     Bag,
+    Columns,
     Empty,
     MapOf,
     Option,
@@ -55,6 +48,7 @@ from reassure.spec.frontend.symbolic_values import (
     Scalar,
     Static,
     Sym,
+    Tuple,
     describe,
     scalar_leaves,
 )
@@ -68,7 +62,7 @@ def call(context: Context, node: ast.Call) -> Sym:
     """Any call."""
     if isinstance(node.func, ast.Attribute):
         base = peek(context, node.func.value)
-        if isinstance(base, MapOf | Scalar | Bag | Record | Empty | Option):
+        if isinstance(base, MapOf | Scalar | Bag | Columns | Tuple | Record | Empty | Option):
             return _method(context, node, node.func, base)
     callee = lower(context, node.func)
     if isinstance(callee, Poison):

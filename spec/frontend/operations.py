@@ -177,6 +177,17 @@ class Node:
         return self.data
 
 
+def chooses_constants(node: Node) -> bool:
+    """Whether a node chooses one of a few constants: compared with a constant it is what its conditions say."""
+    chosen, depth = node, 0
+    while chosen.op == "ite" and depth < 64:
+        first, second = chosen.args[1:]
+        if first.op != "const" and second.op != "const":
+            return False
+        chosen, depth = (second if first.op == "const" else first), depth + 1
+    return node.op == "ite" and chosen.op == "const"
+
+
 def arguments_first(roots: Iterable[Node], done: Container[Node] = ()) -> Iterator[Node]:
     """Every node below the roots, and they, each once and after its arguments; nothing that is done, nor below it.
 

@@ -4,14 +4,13 @@ Also here: comparisons: `is None`, `==`, `in`, `<` and their negations, also in 
 
 Also here: the order of two values: of numbers, bools, ids, sets, tuples item by item, and records of a class with
 `order=True`. A tuple is compared as Python does: where the first items differ they decide, else the rest does.
-
-Also here: tuple displays, items and slices of sequences, and `map[key]`.
 """
 
 from __future__ import annotations
 
 import ast
 
+from reassure.spec.frontend import columns
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import (
     NOTHING,
@@ -32,15 +31,14 @@ from reassure.spec.frontend.sets_and_sequences import (
     occupied,
     seq_len,
     seq_set,
-    sequence_of,
     unpack_slot,
 )
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Bag,
+    Columns,
     Empty,
     Loose,
-    MapOf,
     Mismatch,
     Option,
     Poison,
@@ -51,7 +49,6 @@ from reassure.spec.frontend.symbolic_values import (
     Tuple,
     comparable,
     describe,
-    interval,
 )
 from reassure.spec.language.types import BoolType, IdType, IntType, SeqType, SetType, unbounded
 
@@ -110,6 +107,10 @@ def binary_op(context: Context, node: ast.BinOp) -> Sym:
             return a
         a = empty_like(g, b, a.sequence) if isinstance(a, Empty) else a
         b = empty_like(g, a, b.sequence) if isinstance(b, Empty) else b
+    if isinstance(op, ast.Add):
+        one, other = columns.as_columns(g, a), columns.as_columns(g, b)
+        if one is not None and other is not None:
+            return columns.concatenated(g, context.symbols.choose, one, other)
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         combined = _scalars(context, node, a, b)
         if combined is not None:
@@ -291,6 +292,10 @@ def is_less(context: Context, node: ast.AST, a: Sym, b: Sym, strict: bool) -> No
         return _by_items(context, node, items[0], items[1], strict)
     if isinstance(a, Empty) and isinstance(b, Empty):
         return g.truth(not strict)
+    one, other = columns.as_columns(g, a), columns.as_columns(g, b)
+    if one is not None and other is not None:
+        equal = context.symbols.equal
+        return columns.columns_before(g, lambda x, y: is_less(context, node, x, y, True), equal, one, other, strict)
     a = empty_like(g, b, a.sequence) if isinstance(a, Empty) else a
     b = empty_like(g, a, b.sequence) if isinstance(b, Empty) else b
     if isinstance(a, Scalar) and isinstance(b, Scalar):
@@ -326,6 +331,8 @@ def has_order(value: Sym) -> bool:
         return ordered and all(map(has_order, value.fields.values()))
     if isinstance(value, Tuple):
         return all(map(has_order, value.items))
+    if isinstance(value, Columns):
+        return all(has_order(item) for _, item in value.places)
     return isinstance(value, Scalar) and isinstance(value.type, IntType | BoolType | IdType | SeqType)
 
 
@@ -386,6 +393,8 @@ def _within(context: Context, node: ast.Compare, value: Sym, container: Sym) -> 
         return g.false
     if isinstance(value, Record):
         return context.symbols.among(value, container)
+    if isinstance(container, Columns):
+        return columns.contains(g, context.symbols.equal, container, value)
     if isinstance(value, Scalar) and isinstance(container, Scalar):
         if isinstance(container.type, SetType) and comparable(value.type, container.type.item):
             return g.member(item_index(g, value), container.node)
@@ -393,107 +402,3 @@ def _within(context: Context, node: ast.Compare, value: Sym, container: Sym) -> 
             return g.member(item_index(g, value), seq_set(g, container.node))
     what = f"{describe(value)} in {describe(container)}"
     raise context.refuse(node, what, "the set's members are of another sort")
-
-
-def tuple_display(context: Context, node: ast.Tuple) -> Sym:
-    """`(a, b)`: a sequence, a tuple of values of several kinds, or one of Python objects."""
-    parts = [lower_present(context, e) for e in node.elts]
-    if any(isinstance(p, Poison) for p in parts):
-        raise Refused
-    return sequence_of(context.graph, parts)
-
-
-def subscript(context: Context, node: ast.Subscript) -> Sym:
-    """`map[key]`, `seq[i]`, `seq[a:b]`."""
-    base = lower_present(context, node.value)
-    if isinstance(base, Poison):
-        return base
-    if isinstance(base, MapOf):
-        key = lower_present(context, node.slice)
-        if isinstance(key, Scalar) and key.type == base.key:
-            return lookup(context, base, item_index(context.graph, key))
-        raise context.refuse(node, f"a map from {base.key} at {describe(key)}", "index it with one of its keys")
-    if isinstance(base, Tuple):
-        return _item_of_tuple(context, node, base)
-    if isinstance(base, Scalar) and isinstance(base.type, SeqType):
-        if isinstance(node.slice, ast.Slice):
-            if context.scope.any_number is not None:
-                what = "a slice, which has no translation for any number"
-                raise context.refuse(node, what, "work with the items themselves, or --set every number")
-            return _slice(context, node, node.slice, base.node, base.type)
-        return _item(context, node, base.node, base.type)
-    raise context.refuse(node, f"an index into {describe(base)}", "only maps and tuples are indexed")
-
-
-def _item_of_tuple(context: Context, node: ast.Subscript, base: Tuple) -> Sym:
-    """An item of a tuple, whose items may be of several kinds."""
-    index = lower_present(context, node.slice) if not isinstance(node.slice, ast.Slice) else None
-    if isinstance(index, Scalar) and isinstance(index.type, IntType) and index.node.op == "const":
-        if -len(base.items) <= index.node.data < len(base.items):
-            item: Sym = base.items[index.node.data]
-            return item
-    raise context.refuse(node, f"this index into {describe(base)}", "a number that is one of its places")
-
-
-def _slice(context: Context, node: ast.Subscript, part: ast.Slice, sequence: Node, kind: SeqType) -> Sym:
-    g = context.graph
-    if part.step is not None:
-        raise context.refuse(node, "a slice with a step", "write `seq[a:b]`")
-    result = sequence
-    length = seq_len(g, sequence)
-    first = None if part.lower is None else _slice_bound(context, part.lower, length)
-    if part.upper is not None:
-        end = _slice_bound(context, part.upper, length)
-        kind = SeqType(kind.item, max(1, min(kind.length, interval(end).high)))
-        result = g.op("seq_take", kind, (result, end))
-    if first is not None:
-        kind = SeqType(kind.item, max(1, kind.length - interval(first).low))
-        result = g.op("seq_drop", kind, (result, first))
-    return Scalar(result)
-
-
-def _slice_bound(context: Context, node: ast.expr, length: Node) -> Node:
-    g = context.graph
-    bound = lower_scalar(context, node, IntType)
-    place = _not_negative(context, node, bound, length, "a slice bound that may be negative")
-    return place if interval(place).low >= 0 else g.arith("max", place, g.num(0))
-
-
-def _not_negative(context: Context, node: ast.expr, place: Node, length: Node, what: str) -> Node:
-    """A place that what is known here keeps from being negative, else it is refused; with switches it may be."""
-    if interval(place).low >= 0:
-        return place
-    g = context.graph
-    if context.scope.guards is not None:  # each may be switched off: from the end, as in Python
-        return g.ite(g.lt(place, g.num(0)), g.arith("add", length, place), place)
-    if context.bounds(place)[0] < 0:
-        text = ast.unparse(node)
-        remedy = f"test `{text} >= 0` before, write `max({text}, 0)`, or count from the front, or with a constant"
-        raise context.refuse(node, what, remedy)
-    return g.arith("max", place, g.num(0))
-
-
-def _item(context: Context, node: ast.Subscript, sequence: Node, kind: SeqType) -> Sym:
-    g = context.graph
-    length = seq_len(g, sequence)
-    index = lower_scalar(context, node.slice, IntType)
-    if index.op == "const" and index.data < 0:
-        index = g.arith("add", length, index)
-    else:
-        index = _not_negative(context, node.slice, index, length, "an index that may be negative")
-    context.check("error", node, g.and_(g.lt(index, length), g.le(g.num(0), index)))
-    return Scalar(g.op("seq_get", kind.item, (sequence, index)))
-
-
-def lookup(context: Context, base: MapOf, index: Node) -> Sym:
-    """`map[key]`. index: of the key in its type."""
-    if index.op == "const" and not unbounded(base.key):
-        entry: Sym = base.values[index.data]
-        return entry
-    g = context.graph
-    if unbounded(base.key):
-        return context.symbols.with_members(base.values[0], {g.key(base.key): index})
-    value = base.values[-1]
-    for k in range(len(base.values) - 2, -1, -1):
-        value = context.symbols.choose(g.eq(index, g.const(k, base.key)), base.values[k], value)
-    return value

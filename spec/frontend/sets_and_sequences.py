@@ -10,6 +10,7 @@ from itertools import count
 from reassure.spec.frontend.ir import Graph, Node, items
 from reassure.spec.frontend.symbolic_values import (
     Bag,
+    Columns,
     Empty,
     Excess,
     Loose,
@@ -129,6 +130,8 @@ def empty_like(g: Graph, other: Sym, sequence: bool) -> Sym:
     """The empty set or sequence of the same type as `other`."""
     if isinstance(other, Bag) and not sequence:
         return Bag(other.item, (g.num(0),))
+    if isinstance(other, Columns | Tuple) and sequence:
+        return Columns(())
     if isinstance(other, Scalar) and isinstance(other.type, SeqType if sequence else SetType):
         return Scalar(zero(g, other.type))
     raise Mismatch(f"an empty {'tuple' if sequence else 'set'} and {describe(other)}")
@@ -138,6 +141,8 @@ def is_empty(g: Graph, value: Sym) -> Node:
     """Whether a set or sequence, that is there if it may be None, has no item."""
     if isinstance(value, Empty | Tuple):
         return g.truth(isinstance(value, Empty))
+    if isinstance(value, Columns):
+        return g.not_(value.places[0][0]) if value.places else g.true
     if isinstance(value, Bag):
         return g.not_(occupied(g, value.looked_into()[0]))
     if isinstance(value, Scalar) and isinstance(value.type, SetType):

@@ -1,6 +1,8 @@
 """Ids, `every`, and total maps: `fill`, `Map({...})`, `map.put(key, value)`.
 
 Also here: records: made by their class, changed by `replace`.
+
+Also here: tuple displays, items and slices of sequences, and `map[key]`.
 """
 
 from __future__ import annotations
@@ -9,12 +11,23 @@ import ast
 import dataclasses
 from dataclasses import MISSING
 
+from reassure.spec.frontend import columns
 from reassure.spec.frontend.comprehensions import naming, unroll
 from reassure.spec.frontend.context import Context
-from reassure.spec.frontend.evaluation import by_parameter, keyword, lower, lower_present, peek, positional
+from reassure.spec.frontend.evaluation import (
+    by_parameter,
+    keyword,
+    lower,
+    lower_present,
+    lower_scalar,
+    peek,
+    positional,
+)
 from reassure.spec.frontend.introspection import Refused
-from reassure.spec.frontend.sets_and_sequences import item_index
+from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.sets_and_sequences import item_index, seq_len, sequence_of
 from reassure.spec.frontend.symbolic_values import (
+    Columns,
     MapOf,
     Mismatch,
     Option,
@@ -23,11 +36,13 @@ from reassure.spec.frontend.symbolic_values import (
     Scalar,
     Static,
     Sym,
+    Tuple,
     describe,
+    interval,
     map_of,
 )
 from reassure.spec.language.annotations import own_method, resolve
-from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SetType, Type, unbounded
+from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SeqType, SetType, Type, unbounded
 from reassure.spec.language.values import Id
 
 NOT_TOTAL = "a map that is not total", "its keys are `k for k in every(Sort, c)`"
@@ -176,3 +191,128 @@ def _fitted(context: Context, node: ast.AST, cls: type, name: str, value: Sym) -
         return context.symbols.fit(value, kind)
     except Mismatch as error:
         raise context.refuse(node, f"{cls.__name__}.{name}", str(error)) from None
+
+
+def tuple_display(context: Context, node: ast.Tuple) -> Sym:
+    """`(a, b)`: a sequence, a tuple of values of several kinds, or one of Python objects."""
+    parts = [lower_present(context, e) for e in node.elts]
+    if any(isinstance(p, Poison) for p in parts):
+        raise Refused
+    return sequence_of(context.graph, parts)
+
+
+def subscript(context: Context, node: ast.Subscript) -> Sym:
+    """`map[key]`, `seq[i]`, `seq[a:b]`."""
+    base = lower_present(context, node.value)
+    if isinstance(base, Poison):
+        return base
+    if isinstance(base, MapOf):
+        key = lower_present(context, node.slice)
+        if isinstance(key, Scalar) and key.type == base.key:
+            return lookup(context, base, item_index(context.graph, key))
+        raise context.refuse(node, f"a map from {base.key} at {describe(key)}", "index it with one of its keys")
+    if isinstance(base, Tuple):
+        return _item_of_tuple(context, node, base)
+    if isinstance(base, Scalar) and isinstance(base.type, SeqType):
+        if isinstance(node.slice, ast.Slice):
+            if context.scope.any_number is not None:
+                what = "a slice, which has no translation for any number"
+                raise context.refuse(node, what, "work with the items themselves, or --set every number")
+            return _slice(context, node, node.slice, base.node, base.type)
+        return _item(context, node, base.node, base.type)
+    if isinstance(base, Columns) and base.places:
+        return _part_of_columns(context, node, base)
+    raise context.refuse(node, f"an index into {describe(base)}", "only maps and tuples are indexed")
+
+
+def _item_of_tuple(context: Context, node: ast.Subscript, base: Tuple) -> Sym:
+    """An item of a tuple, whose items may be of several kinds."""
+    index = lower_present(context, node.slice) if not isinstance(node.slice, ast.Slice) else None
+    if isinstance(index, Scalar) and isinstance(index.type, IntType) and index.node.op == "const":
+        if -len(base.items) <= index.node.data < len(base.items):
+            item: Sym = base.items[index.node.data]
+            return item
+    raise context.refuse(node, f"this index into {describe(base)}", "a number that is one of its places")
+
+
+def _slice(context: Context, node: ast.Subscript, part: ast.Slice, sequence: Node, kind: SeqType) -> Sym:
+    g = context.graph
+    if part.step is not None:
+        raise context.refuse(node, "a slice with a step", "write `seq[a:b]`")
+    result = sequence
+    length = seq_len(g, sequence)
+    first = None if part.lower is None else _slice_bound(context, part.lower, length)
+    if part.upper is not None:
+        end = _slice_bound(context, part.upper, length)
+        kind = SeqType(kind.item, max(1, min(kind.length, interval(end).high)))
+        result = g.op("seq_take", kind, (result, end))
+    if first is not None:
+        kind = SeqType(kind.item, max(1, kind.length - interval(first).low))
+        result = g.op("seq_drop", kind, (result, first))
+    return Scalar(result)
+
+
+def _part_of_columns(context: Context, node: ast.Subscript, base: Columns) -> Sym:
+    """An item or a slice of a sequence of records or numbers."""
+    g, choose = context.graph, context.symbols.choose
+    length = columns.length(g, base)
+    if isinstance(node.slice, ast.Slice):
+        if node.slice.step is not None:
+            raise context.refuse(node, "a slice with a step", "write `seq[a:b]`")
+        first = None if node.slice.lower is None else _slice_bound(context, node.slice.lower, length)
+        end = None if node.slice.upper is None else _slice_bound(context, node.slice.upper, length)
+        part = base if end is None else columns.first_items(g, base, end)
+        return part if first is None else columns.later_items(g, choose, part, first)
+    index = lower_scalar(context, node.slice, IntType)
+    if not (index.op == "const" and index.data < 0):
+        index = _not_negative(context, node.slice, index, length, "an index that may be negative")
+    there, item = columns.item_of_columns(g, choose, base, index)
+    context.check("error", node, there)
+    return item
+
+
+def _slice_bound(context: Context, node: ast.expr, length: Node) -> Node:
+    g = context.graph
+    bound = lower_scalar(context, node, IntType)
+    place = _not_negative(context, node, bound, length, "a slice bound that may be negative")
+    return place if interval(place).low >= 0 else g.arith("max", place, g.num(0))
+
+
+def _not_negative(context: Context, node: ast.expr, place: Node, length: Node, what: str) -> Node:
+    """A place that what is known here keeps from being negative, else it is refused; with switches it may be."""
+    if interval(place).low >= 0:
+        return place
+    g = context.graph
+    if context.scope.guards is not None:  # each may be switched off: from the end, as in Python
+        return g.ite(g.lt(place, g.num(0)), g.arith("add", length, place), place)
+    if context.bounds(place)[0] < 0:
+        text = ast.unparse(node)
+        remedy = f"test `{text} >= 0` before, write `max({text}, 0)`, or count from the front, or with a constant"
+        raise context.refuse(node, what, remedy)
+    return g.arith("max", place, g.num(0))
+
+
+def _item(context: Context, node: ast.Subscript, sequence: Node, kind: SeqType) -> Sym:
+    g = context.graph
+    length = seq_len(g, sequence)
+    index = lower_scalar(context, node.slice, IntType)
+    if index.op == "const" and index.data < 0:
+        index = g.arith("add", length, index)
+    else:
+        index = _not_negative(context, node.slice, index, length, "an index that may be negative")
+    context.check("error", node, g.and_(g.lt(index, length), g.le(g.num(0), index)))
+    return Scalar(g.op("seq_get", kind.item, (sequence, index)))
+
+
+def lookup(context: Context, base: MapOf, index: Node) -> Sym:
+    """`map[key]`. index: of the key in its type."""
+    if index.op == "const" and not unbounded(base.key):
+        entry: Sym = base.values[index.data]
+        return entry
+    g = context.graph
+    if unbounded(base.key):
+        return context.symbols.with_members(base.values[0], {g.key(base.key): index})
+    value = base.values[-1]
+    for k in range(len(base.values) - 2, -1, -1):
+        value = context.symbols.choose(g.eq(index, g.const(k, base.key)), base.values[k], value)
+    return value

@@ -18,6 +18,7 @@ from reassure.spec.language.types import (
     RECORD_BITS,
     BagType,
     BoolType,
+    ColumnsType,
     IntType,
     MapType,
     OptionType,
@@ -72,6 +73,16 @@ class Tuple(Sym):
     """A tuple of values of several kinds, or of numbers: it is compared, and lies in no state."""
 
     items: tuple[Sym, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns(Sym):
+    """A sequence of records or numbers. places: whether there is an item, and the item, which means nothing if not.
+
+    A place has an item only if the one before has.
+    """
+
+    places: tuple[tuple[Node, Sym], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +163,8 @@ def is_incomplete(value: Sym) -> bool:
         return any(map(is_incomplete, value.values))
     if isinstance(value, Tuple):
         return any(map(is_incomplete, value.items))
+    if isinstance(value, Columns):
+        return any(is_incomplete(item) for _, item in value.places)
     if isinstance(value, Option) and value.value is not None:
         return is_incomplete(value.value)
     return isinstance(value, Poison)
@@ -201,6 +214,8 @@ def describe(value: Sym) -> str:
         return value.cls.__name__
     if isinstance(value, Tuple):
         return f"a tuple ({', '.join(map(describe, value.items))})"
+    if isinstance(value, Columns):
+        return f"a sequence of {describe(value.places[0][1])}" if value.places else "an empty tuple"
     if isinstance(value, Option):
         return "None" if value.value is None else f"{describe(value.value)} | None"
     if isinstance(value, Bag):
@@ -259,6 +274,9 @@ def of_type(g: Graph, kind: Type, leaf: MakeLeaf, path: str = "") -> Sym:
     if isinstance(kind, MapType):
         names = [key_name(key) for key in kind.key.values()]
         return MapOf(kind.key, tuple(of_type(g, kind.value, leaf, f"{path}[{name}]") for name in names))
+    if isinstance(kind, ColumnsType):
+        places = (of_type(g, kind.place, leaf, f"{path}[{i}]") for i in range(kind.length))
+        return Columns(tuple((p.present, p.value) for p in places if isinstance(p, Option) and p.value is not None))
     if isinstance(kind, BagType):
         slot = slot_type(kind.item)
         return Bag(kind.item, tuple(leaf(f"{path}#{i}", slot) for i in range(kind.size)))
@@ -284,6 +302,8 @@ def bags(kind: Type, path: str = "") -> list[tuple[str, BagType]]:
         return [b for name, inner in kind.fields for b in bags(inner, f"{path}.{name}" if path else name)]
     if isinstance(kind, OptionType):
         return bags(kind.inner, path)
+    if isinstance(kind, ColumnsType):
+        return [b for i in range(kind.length) for b in bags(kind.item, f"{path}[{i}]")]
     if isinstance(kind, MapType) and not unbounded(kind.key):
         return [b for key in kind.key.values() for b in bags(kind.value, f"{path}[{key_name(key)}]")]
     return [(path, kind)] if isinstance(kind, BagType) else []
@@ -292,6 +312,8 @@ def bags(kind: Type, path: str = "") -> list[tuple[str, BagType]]:
 def refuse_inner_bags(kind: Type) -> None:
     """Raises `Mismatch` for sets of records in sets of records or in maps from any number of ids: they have no
     translation for any number."""
+    if isinstance(kind, ColumnsType):
+        raise Mismatch(f"a {kind}, which has no translation for any number")
     if isinstance(kind, MapType) and unbounded(kind.key) and bags(kind.value):
         raise Mismatch(f"a {kind}, which has sets of records, of which there may be any number")
     for inner in _within(kind):
@@ -347,6 +369,9 @@ def leaves(g: Graph, value: Sym, kind: Type) -> Iterator[Node]:
             yield from leaves(g, part, kind.value)
     elif isinstance(value, Bag) and isinstance(kind, BagType):
         yield from value.slots[: kind.size]
+    elif isinstance(value, Columns) and isinstance(kind, ColumnsType):
+        for there, item in value.places[: kind.length]:
+            yield from leaves(g, Option(there, item), kind.place)
     elif isinstance(value, Option) and isinstance(kind, OptionType) and value.value is not None:
         yield value.present
         zeros = leaves(g, nothing(g, kind.inner), kind.inner)
@@ -365,9 +390,13 @@ def _zero_if_absent(g: Graph, node: Node, present: Node, zero_node: Node) -> boo
     return (
         node.op in ("var", "param")
         and node.op == present.op
-        and _path(node) == _path(present)
+        and _is_under(_path(node), _path(present))
         and zero(g, node.type) is zero_node
     )
+
+
+def _is_under(path: str, option: str) -> bool:
+    return path == option or (path.startswith(option) and path[len(option)] in ".[")
 
 
 def _path(node: Node) -> str:

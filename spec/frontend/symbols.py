@@ -11,6 +11,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any
 
+from reassure.spec.frontend import columns
 from reassure.spec.frontend.introspection import Refusal, hints_of
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Telling, ToldApart
@@ -28,6 +29,7 @@ from reassure.spec.frontend.sets_and_sequences import (
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Bag,
+    Columns,
     Empty,
     Excess,
     Loose,
@@ -56,6 +58,7 @@ from reassure.spec.language.types import (
     RECORD_BITS,
     SEQUENCE_BITS,
     BagType,
+    ColumnsType,
     DomainError,
     EnumType,
     IdType,
@@ -89,6 +92,12 @@ def excess(g: Graph, value: Sym, kind: Type, path: str) -> Iterator[Excess]:
     elif isinstance(kind, MapType) and isinstance(value, MapOf):
         for key, part in zip(kind.key.values(), value.values, strict=True):
             yield from excess(g, part, kind.value, f"{path}[{key_name(key)}]")
+    elif isinstance(kind, ColumnsType) and isinstance(value, Columns):
+        if len(value.places) > kind.length:
+            yield Excess(path, value.places[kind.length][0], kind.declared)
+        for i, (there, item) in enumerate(value.places[: kind.length]):
+            for inner_path, condition, declared in excess(g, item, kind.item, f"{path}[{i}]"):
+                yield Excess(inner_path, g.and_(there, condition), declared)
     elif isinstance(kind, BagType) and isinstance(value, Bag):
         for limit in limits(kind.item, "[]"):
             for out, condition, declared in value.excess:
@@ -125,6 +134,10 @@ def beyond_words(node: ast.expr, kind: Type) -> tuple[str, str] | None:
         what = f"`{ast.unparse(node)}` may have {kind.length} items of {kind.item}; at most {most} fit"
         return what, "shorten its MaxLen, take a slice, or work with the set (`len(set)`)"
     return None
+
+
+def _of_two_lengths(a: Sym, b: Sym) -> bool:
+    return isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) != len(b.items)
 
 
 class Symbols:
@@ -234,8 +247,10 @@ class Symbols:
         return insert(self.graph, bag, slot, self.record_type(record.cls), condition, out)
 
     def among(self, record: Record, value: Sym) -> Node:
-        """Whether a record is in a set of records, packed or not."""
+        """Whether a record is in a set of records, packed or not, or in a sequence of records."""
         g = self.graph
+        if isinstance(value, Columns):
+            return columns.contains(g, self.equal, value, record)
         if isinstance(value, Empty):
             return g.false
         if isinstance(value, Loose):
@@ -243,7 +258,7 @@ class Symbols:
         if isinstance(value, Bag):
             members = [(occupied(g, s), unpack_slot(g, value.item, s)) for s in value.looked_into()]
             return g.or_(*(g.and_(there, self.equal(record, member)) for there, member in members))
-        raise Mismatch(f"{describe(value)} is not a set of records")
+        raise Mismatch(f"{describe(value)} is not a set or sequence of records")
 
     def with_members(self, value: Sym, members: dict[Node, Node]) -> Sym:
         """A value with other nodes in place of bound members."""
@@ -259,6 +274,8 @@ class Symbols:
             return MapOf(value.key, tuple(self.with_members(v, members) for v in value.values))
         if isinstance(value, Tuple):
             return Tuple(tuple(self.with_members(v, members) for v in value.items))
+        if isinstance(value, Columns):
+            return Columns(tuple((g.replaced(c, members), self.with_members(v, members)) for c, v in value.places))
         if isinstance(value, Bag):
             slots = tuple(g.replaced(slot, members) for slot in value.slots)
             out = tuple(Excess(p, g.replaced(c, members), declared) for p, c, declared in value.excess)
@@ -302,6 +319,9 @@ class Symbols:
             if len(a.items) != len(b.items):
                 return g.false
             return g.and_(*(self.equal(x, y) for x, y in zip(a.items, b.items, strict=True)))
+        one, other = columns.as_columns(g, a), columns.as_columns(g, b)
+        if one is not None and other is not None:
+            return columns.same_columns(g, self.equal, one, other)
         if isinstance(a, MapOf) and isinstance(b, MapOf) and a.key == b.key:
             return g.every(a.key, *(self.equal(x, y) for x, y in zip(a.values, b.values, strict=True)))
         if isinstance(a, Bag) and isinstance(b, Bag) and a.item == b.item:
@@ -336,6 +356,10 @@ class Symbols:
             a = empty_like(g, b, a.sequence)
         if isinstance(b, Empty):
             b = empty_like(g, a, b.sequence)
+        if isinstance(a, Columns) or isinstance(b, Columns) or _of_two_lengths(a, b):
+            one, other = columns.as_columns(g, a), columns.as_columns(g, b)
+            if one is not None and other is not None:
+                return columns.chosen(g, self.choose, condition, one, other)
         if isinstance(a, Record) and isinstance(b, Record) and a.cls is b.cls:
             return Record(a.cls, {n: self.choose(condition, v, b.fields[n]) for n, v in a.fields.items()})
         if isinstance(a, MapOf) and isinstance(b, MapOf) and a.key == b.key:
@@ -359,6 +383,13 @@ class Symbols:
         slots = tuple(g.ite(condition, x, y) for x, y in pairs)
         return Bag(a.item, slots, tuple(e for e in out if e.condition is not g.false))
 
+    def _fit_columns(self, value: Columns, kind: ColumnsType) -> Columns:
+        """The sequence with a place for each item of the type, or more."""
+        g = self.graph
+        places = [(there, self.fit(item, kind.item)) for there, item in value.places]
+        missing = kind.length - len(places)
+        return Columns((*places, *((g.false, nothing(g, kind.item)) for _ in range(missing))))
+
     # -- a value and a type -----------------------------------------------------------------------------
 
     def fit(self, value: Sym, kind: Type) -> Sym:
@@ -370,6 +401,10 @@ class Symbols:
         if isinstance(value, Poison):
             return value
         value = self.as_bag(value)
+        if isinstance(kind, ColumnsType):
+            sequence = columns.as_columns(g, value)
+            if sequence is not None:
+                return self._fit_columns(sequence, kind)
         if isinstance(value, Empty):
             if isinstance(kind, BagType) and not value.sequence:
                 return Bag(kind.item, (g.num(0),) * kind.size)

@@ -20,6 +20,7 @@ from reassure.spec.language.types import (
     SET_MEMBERS,
     BagType,
     BoolType,
+    ColumnsType,
     DomainError,
     EnumType,
     IdType,
@@ -151,11 +152,7 @@ def resolve(annotation: Any, config: object) -> Type:
             raise DomainError("a sequence is `tuple[T, ...]` with MaxLen; for a fixed tuple write a dataclass")
         for note in notes:
             if isinstance(note, MaxLen):
-                record = isinstance(args[0], type) and is_dataclass(args[0])
-                item = args[0].__name__ if record else resolve(args[0], config)
-                if not isinstance(item, IdType | EnumType | BoolType):
-                    raise DomainError(f"a sequence's items are ids, enum members or bools, not {item}: {_as_ids(item)}")
-                return SeqType(item, _sequence_length(item, _number(note.length, config)), note.declared)
+                return _resolve_sequence(resolve(args[0], config), _number(note.length, config), note.declared)
         raise DomainError("a sequence needs a length: Annotated[tuple[T, ...], MaxLen(n)]")
     if origin is Map:
         if typing.get_origin(args[0]) is tuple:
@@ -176,13 +173,6 @@ AS_IDS = "write `class Index(Id, size=4): ...`"
 """The remedy where numbers stand for ids."""
 
 
-def _as_ids(item: Type | str) -> str:
-    """The remedy for a sequence of other items than ids."""
-    if isinstance(item, IntType):
-        return AS_IDS
-    return f"{AS_IDS}, a `Map[Index, {item} | None]`, and a field for the length"
-
-
 REMEDIES: dict[Any, str] = {
     list: "a sequence is Annotated[tuple[T, ...], MaxLen(n)]",
     set: "a set is frozenset[T]",
@@ -192,12 +182,16 @@ REMEDIES: dict[Any, str] = {
 }
 
 
-def _sequence_length(item: Type, length: int) -> int:
+def _resolve_sequence(item: Type, length: int, declared: bool) -> Type:
     if length < 1:
         raise DomainError(f"MaxLen({length}) leaves no room for an item; it is at least 1")
+    if isinstance(item, OptionType):
+        raise DomainError(f"a sequence's items are there, not {item}: write a record with such a field")
+    if not isinstance(item, IdType | EnumType | BoolType):
+        return ColumnsType(item, length, declared)
     if not unbounded(item) and length * bits_of(item) > SEQUENCE_BITS:
         raise DomainError(f"MaxLen({length}) of {item}: at most {SEQUENCE_BITS // bits_of(item)} items of it fit")
-    return length
+    return SeqType(item, length, declared)
 
 
 def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:

@@ -308,6 +308,48 @@ class SeqType(Type):
 
 
 @dataclass(frozen=True)
+class ColumnsType(Type):
+    """A sequence of records or numbers: each place is stored as an optional item, of which the first ones are there."""
+
+    item: Type
+    length: int
+    declared: bool = False
+
+    @property
+    def place(self) -> OptionType:
+        """The type of a place: an item, or nothing behind the end."""
+        return OptionType(self.item)
+
+    @property
+    def count(self) -> int:
+        return sum(self.item.count**n for n in range(self.length + 1))
+
+    def values(self) -> Iterator[Any]:
+        return self._from(0)
+
+    def _from(self, start: int) -> Iterator[Any]:
+        yield ()
+        if start < self.length:
+            for first in self.item.values():
+                yield from ((first, *rest) for rest in self._from(start + 1))
+
+    def misfit(self, value: Any) -> Misfit | None:
+        if type(value) is not tuple:
+            return _wrong(value, "a tuple")
+        found = _first((self.item.misfit(member), f"[{i}]") for i, member in enumerate(value))
+        if len(value) > self.length and (found is None or found.clipped):
+            return Misfit(True, "", f"{len(value)} items, at most {self.length}", self.declared)
+        return found
+
+    def rank(self, value: Any) -> Any:
+        # As its places are packed, the first one first.
+        return tuple(self.place.rank(value[i] if i < len(value) else None) for i in range(self.length))
+
+    def __str__(self) -> str:
+        return f"sequence of {self.item}, at most {self.length}"
+
+
+@dataclass(frozen=True)
 class MapType(Type):
     key: Type
     value: Type
@@ -413,8 +455,11 @@ def key_name(key: Any) -> str:
 
 def limits(kind: Type, path: str) -> Iterator[str]:
     """Paths of the parts that have a bound, in the order in which a value is looked through."""
-    if isinstance(kind, IntType | SeqType):
+    if isinstance(kind, IntType | SeqType | ColumnsType):
         yield path
+    if isinstance(kind, ColumnsType):  # its length before its items
+        for i in range(kind.length):
+            yield from limits(kind.item, f"{path}[{i}]")
     elif isinstance(kind, OptionType):
         yield from limits(kind.inner, path)
     elif isinstance(kind, RecordType):
@@ -439,6 +484,8 @@ def bits_of(kind: Type) -> int:
         return 1 + bits_of(inner)
     if isinstance(kind, SeqType):
         return kind.length.bit_length() + kind.length * bits_of(kind.item)
+    if isinstance(kind, ColumnsType):
+        return kind.length * bits_of(kind.place)
     if isinstance(kind, RecordType):
         return sum(bits_of(t) for _, t in kind.fields)
     if isinstance(kind, MapType):

@@ -23,6 +23,7 @@ from typing import Any, TextIO
 from reassure.spec.language.types import (
     BagType,
     BoolType,
+    ColumnsType,
     EnumType,
     IdType,
     IntType,
@@ -116,7 +117,7 @@ def encode(value: Any, kind: Type) -> Any:
         return {"tag": "Some", "value": encode(value, kind.inner)}
     if isinstance(kind, SetType | BagType):
         return {"#set": [encode(v, kind.item) for v in sorted(value, key=kind.item.rank)]}
-    if isinstance(kind, SeqType):
+    if isinstance(kind, SeqType | ColumnsType):
         return [encode(v, kind.item) for v in value]
     if isinstance(kind, MapType):
         return {"#map": [[encode(k, kind.key), encode(value[k], kind.value)] for k in kind.key.values()]}
@@ -157,7 +158,7 @@ def _decode(data: Any, kind: Type) -> Any:
         return None if data["tag"] == "None" else _decode(data["value"], kind.inner)
     if isinstance(kind, SetType | BagType):
         return frozenset(_decode(v, kind.item) for v in data["#set"])
-    if isinstance(kind, SeqType):
+    if isinstance(kind, SeqType | ColumnsType):
         return tuple(_decode(v, kind.item) for v in data)
     if isinstance(kind, MapType):
         pairs = [(_decode(k, kind.key), _decode(v, kind.value)) for k, v in data["#map"]]

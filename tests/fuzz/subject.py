@@ -14,7 +14,17 @@ from reassure.checkers.request.digest import digest
 from reassure.checkers.request.model_loader import load
 from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.language.types import BagType, DomainError, MapType, OptionType, RecordType, SeqType, SetType, Type
+from reassure.spec.language.types import (
+    BagType,
+    ColumnsType,
+    DomainError,
+    MapType,
+    OptionType,
+    RecordType,
+    SeqType,
+    SetType,
+    Type,
+)
 from reassure.spec.language.values import Map
 from reassure.spec.language.vocabulary import Action, GuardRefused, LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
@@ -118,7 +128,7 @@ def drawn(kind: Type, rng: random.Random) -> Any:
         return None if rng.random() < 0.3 else drawn(kind.inner, rng)
     if isinstance(kind, SetType):
         return frozenset(v for v in kind.item.values() if rng.random() < 0.6)
-    if isinstance(kind, SeqType):
+    if isinstance(kind, SeqType | ColumnsType):
         return tuple(drawn(kind.item, rng) for _ in range(rng.randint(0, kind.length)))
     if isinstance(kind, BagType):
         return frozenset(drawn(kind.item, rng) for _ in range(rng.randint(0, kind.size)))

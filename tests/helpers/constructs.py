@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel
-from tests.helpers import model_text, nested_types, odd_types, record_types
+from tests.helpers import model_text, nested_types, record_types
 
 CONSTRUCTS = {
     # name: body of an action; parameters after a bar
@@ -172,12 +172,16 @@ TABLES = {
         for name, body in nested_types.CONSTRUCTS.items()
     },
     **{
-        f"odd {name}": (odd_types.PRELUDE, nested_types.action_text(name, body))
-        for name, body in odd_types.CONSTRUCTS.items()
+        f"odd {name}": (nested_types.ODD_PRELUDE, nested_types.action_text(name, body))
+        for name, body in nested_types.ODD_CONSTRUCTS.items()
     },
     **{
         f"record {name}": (record_types.PRELUDE, nested_types.action_text(name, body))
         for name, body in record_types.CONSTRUCTS.items()
+    },
+    **{
+        f"sequence {name}": (record_types.SEQUENCE_PRELUDE, nested_types.action_text(name, body))
+        for name, body in record_types.SEQUENCES.items()
     },
 }
 """The types and the action of a construct, by its name."""

@@ -8,7 +8,17 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from reassure import replace
-from reassure.spec.language.types import BagType, IntType, MapType, OptionType, RecordType, SeqType, SetType, Type
+from reassure.spec.language.types import (
+    BagType,
+    ColumnsType,
+    IntType,
+    MapType,
+    OptionType,
+    RecordType,
+    SeqType,
+    SetType,
+    Type,
+)
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 
@@ -23,7 +33,7 @@ def drawn(kind: Type, rng: random.Random) -> Any:
         return None if rng.random() < 0.3 else drawn(kind.inner, rng)
     if isinstance(kind, SetType):
         return frozenset(v for v in kind.item.values() if rng.random() < 0.6)
-    if isinstance(kind, SeqType):
+    if isinstance(kind, SeqType | ColumnsType):
         return tuple(drawn(kind.item, rng) for _ in range(rng.randint(0, kind.length)))
     if isinstance(kind, BagType):
         return frozenset(drawn(kind.item, rng) for _ in range(rng.randint(0, kind.size)))

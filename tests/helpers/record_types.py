@@ -1,5 +1,5 @@
-"""Records with an order, with methods and properties; ids and enum members with methods: a table for the agreement of a
-translation with plain Python."""
+"""Records with an order, with methods and properties; ids and enum members with methods; sequences of records and of
+numbers: tables for the agreement of a translation with plain Python."""
 
 # ruff: noqa: E501 - a row of the table is one line
 
@@ -149,4 +149,148 @@ CONSTRUCTS = {
     "method_of_an_enum": "return replace(s, role=s.role.after, n=1 if s.role.leads() else 0)",
     "method_of_a_class": "return replace(s, e=Entry.of_term(s.n), last=Entry.by_server(Server(1)))",
     "method_of_the_configuration": "require(c.is_majority(s.up))\n    return s",
+}
+
+
+SEQUENCE_PRELUDE = """
+from __future__ import annotations
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated
+from reassure import *
+from reassure import Id, Map, MaxLen, MaxSize, Model, Range
+
+class Server(Id, size="servers"): ...
+
+class Colour(Enum):
+    RED = "red"
+    GREEN = "green"
+
+@dataclass(frozen=True)
+class Config:
+    servers: Annotated[int, Range(1, 6)] = 3
+    entries: Annotated[int, Range(1, 9)] = 3
+
+@dataclass(frozen=True, order=True)
+class Entry:
+    term: Annotated[int, Range(0, 2)] = 0
+    by: Server = Server(0)
+
+@dataclass(frozen=True)
+class Wide:
+    to: frozenset[Server] = frozenset()
+    last: Entry | None = None
+    path: Annotated[tuple[Server, ...], MaxLen(2)] = ()
+    terms: Annotated[tuple[Annotated[int, Range(-1, 1)], ...], MaxLen(2)] = ()
+
+@dataclass(frozen=True)
+class Mail:
+    to: Server
+    log: Annotated[tuple[Entry, ...], MaxLen(2)] = ()
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(-1, 4)] = 0
+    e: Entry = Entry()
+    w: Wide = Wide()
+    log: Annotated[tuple[Entry, ...], MaxLen("entries")] = ()
+    nums: Annotated[tuple[Annotated[int, Range(-2, 3)], ...], MaxLen(3)] = ()
+    wides: Annotated[tuple[Wide, ...], MaxLen(2)] = ()
+    old: Annotated[tuple[Entry, ...], MaxLen(2)] | None = None
+    logs: Map[Server, Annotated[tuple[Entry, ...], MaxLen(2)]] = Map({Server(0): (), Server(1): (), Server(2): ()})
+    sets: Annotated[tuple[frozenset[Server], ...], MaxLen(2)] = ()
+    rows: Annotated[tuple[Annotated[tuple[Colour, ...], MaxLen(2)], ...], MaxLen(2)] = ()
+    order: Annotated[tuple[Server, ...], MaxLen(3)] = ()
+    sent: Annotated[frozenset[Mail], MaxSize(2)] = frozenset()
+
+@initial
+def start(c: Config) -> State:
+    return State()
+
+def last_term(log: tuple[Entry, ...]) -> int:
+    return log[-1].term if len(log) > 0 else 0
+"""
+
+SEQUENCES = {
+    # name: body of an action; parameters after a bar, and what they are drawn from after another
+    "append | x: Server": "return replace(s, log=s.log + (Entry(s.e.term, x),))",
+    "append_number": "return replace(s, nums=s.nums + (s.n,))",
+    "append_out_of_its_range": "return replace(s, nums=s.nums + (s.n * 2,))",
+    "append_a_record_out_of_its_bounds | x: Server": "return replace(s, log=s.log + (Entry(s.n, x),))",
+    "out_of_its_bounds_and_read | x: Server": "log = s.log + (Entry(s.n + 1, x),)\n    require(log[-1].term > 1 and Entry(3, x) not in log)\n    return replace(s, log=tuple(e for e in log if e.term < 3), n=log[-1].term)",
+    "full_and_read": "log = s.log + (s.e, s.e)\n    require(len(log) > 2)\n    return replace(s, log=log[2:], n=min(len(log), 4))",
+    "prepend": "return replace(s, log=(s.e,) + s.log)",
+    "several_at_once | x: Server": "return replace(s, log=(s.e, Entry(1, x)) + s.log[:1])",
+    "two_together": "old = some(s.old)\n    return replace(s, log=old + s.log)",
+    "of_numbers_written_out": "return replace(s, nums=(s.n, len(s.log), 1) if s.n > 0 else (s.n,))",
+    "none_written_out": "require(s.log != () and s.nums == ())\n    return replace(s, log=())",
+    "one_of_two": "return replace(s, log=s.log if s.n > 0 else (s.e, Entry()))",
+    "one_of_two_or_none": "return replace(s, log=s.log[1:] if s.n > 0 else ())",
+    "one_of_several | x: Server": "if s.n == 0:\n        return replace(s, log=s.logs[x])\n    if s.n == 1:\n        return replace(s, log=(s.e,))\n    return replace(s, log=())",
+    "last": "require(s.log != ())\n    return replace(s, e=s.log[-1], n=s.log[-1].term)",
+    "last_but_one": "require(len(s.log) > 1)\n    return replace(s, e=s.log[-2])",
+    "last_raises": "return replace(s, e=s.log[-1])",
+    "last_of_numbers": "require(len(s.nums) > 0)\n    return replace(s, n=s.nums[-1])",
+    "first_raises": "return replace(s, n=s.log[0].term)",
+    "at_a_number": "require(0 <= s.n < len(s.log))\n    return replace(s, e=s.log[s.n])",
+    "at_a_number_raises": "require(s.n >= 0)\n    return replace(s, n=s.nums[s.n])",
+    "at_a_number_of_an_item": "require(s.log != () and s.log[0].term < len(s.log))\n    return replace(s, e=s.log[s.log[0].term])",
+    "before_a_number": "require(s.n > 0)\n    return replace(s, e=s.log[s.n - 1])",
+    "at_a_sum_raises": "require(s.n > 0)\n    return replace(s, n=s.nums[s.n + 1])",
+    "before_its_end": "require(s.log != ())\n    return replace(s, e=s.log[len(s.log) - 1])",
+    "before_a_known_end": "require(len(s.nums) >= 2)\n    return replace(s, n=s.nums[len(s.nums) - 2])",
+    "up_to_its_end": "require(len(s.log) > 0)\n    return replace(s, log=s.log[: len(s.log) - 1], n=len(s.log))",
+    "to_a_number": "require(s.n >= 0)\n    return replace(s, log=s.log[: s.n])",
+    "from_a_number": "require(s.n >= 0)\n    return replace(s, log=s.log[s.n :])",
+    "between_numbers": "require(s.n >= 0)\n    return replace(s, nums=s.nums[s.e.term : s.n])",
+    "from_one_to_its_end": "return replace(s, log=s.log[1:], nums=s.nums[2:3])",
+    "from_behind_its_end": "return replace(s, nums=s.nums[4:] + s.nums[:0])",
+    "same_up_to | x: Server, y: Server": "require(s.n >= 0 and s.logs[x][: s.n] == s.logs[y][: s.n])\n    return replace(s, e=Entry(len(s.logs[x])))",
+    "cut_at_a_conflict": "require(s.n >= 0)\n    return replace(s, log=s.log[: s.n] + (s.e,) if s.log[s.n : s.n + 1] != (s.e,) else s.log)",
+    "put_at_a_number": "require(0 <= s.n < len(s.log))\n    return replace(s, log=s.log[: s.n] + (s.e,) + s.log[s.n + 1 :])",
+    "equal | x: Server": "require(s.log == s.logs[x] or s.log == (s.e,) or s.nums == (1, s.n))\n    return replace(s, n=0)",
+    "equal_optionals": "require(s.old == s.log or s.old == ())\n    return replace(s, old=None)",
+    "optional_put": "return replace(s, old=s.log[:2])",
+    "optional_and | x: Server": "require(s.old is not None and len(s.old) == 2 and s.old[1].by == x)\n    return replace(s, old=s.old[1:])",
+    "within": "require(s.e in s.log and s.n not in s.nums)\n    return replace(s, log=())",
+    "within_written_out": "require(s.n in (1, len(s.log), s.e.term))\n    return s",
+    "within_optional": "require(s.w.last in s.log)\n    return replace(s, w=replace(s.w, last=None))",
+    "length": "return replace(s, n=len(s.log) + len(s.nums) - 2)",
+    "length_written_out": "return replace(s, n=len((s.n, 1)) + len(s.wides))",
+    "any": "require(any(e.term == s.e.term and e.by != s.e.by for e in s.log))\n    return s",
+    "all": "require(all(x > 0 for x in s.nums) and all(e.term < 2 for e in s.log if e.by == s.e.by))\n    return s",
+    "sum": "return replace(s, n=sum(e.term for e in s.log if e.by == Server(0)) + sum(x for x in s.nums))",
+    "count": "return replace(s, n=sum(1 for e in s.log if e.term > 0))",
+    "first_that": "return replace(s, e=next((e for e in s.log if e.term == s.n), s.e))",
+    "first_that_raises": "return replace(s, n=next(x for x in s.nums if x > 0))",
+    "keep": "return replace(s, log=tuple(e for e in s.log if e.by != s.e.by), nums=tuple(x for x in s.nums if x != s.n))",
+    "changed": "return replace(s, log=tuple(replace(e, term=e.term + 1) for e in s.log))",
+    "changed_and_kept": "return replace(s, nums=tuple(e.term - 1 for e in s.log if e.by != Server(0)))",
+    "of_a_range": "return replace(s, nums=tuple(i * s.n for i in range(2)))",
+    "of_sorted | x: Server": "return replace(s, log=tuple(Entry(s.e.term, y) for y in sorted(every(Server, c)) if y != x))",
+    "a_guard_in_each": "return replace(s, nums=tuple(some(w.last).term for w in s.wides))",
+    "set_of_members": "return replace(s, order=tuple(sorted(frozenset(e.by for e in s.log))))",
+    "best": "return replace(s, e=max(s.log), n=min(s.nums, default=4))",
+    "best_by_key": "return replace(s, e=max(s.log, key=lambda e: e.term, default=s.e))",
+    "in_order | x: Server": "require(s.log < s.logs[x] or (s.e, s.e) <= s.log)\n    return s",
+    "in_weak_order": "require(s.nums <= (s.n, 1) and (0,) < s.nums)\n    return s",
+    "pairs_in_order | x: Server": "require((last_term(s.logs[x]), len(s.logs[x])) >= (last_term(s.log), len(s.log)))\n    return replace(s, log=s.logs[x])",
+    "in_a_map | x: Server": "return replace(s, logs=s.logs.put(x, s.logs[x] + (s.e,)))",
+    "in_every_map": "return replace(s, logs=Map({x: s.logs[x][1:] if x == s.e.by else s.log for x in every(Server, c)}))",
+    "maps_equal": "require(s.logs != fill(Server, c, (s.e,)) and s.logs == fill(Server, c, s.logs[s.e.by]) or s.logs[s.e.by] == ())\n    return s",
+    "wide | x: Server": "return replace(s, wides=s.wides + (Wide(frozenset({x}), s.e, (x,), (0, s.n)),))",
+    "wide_read": "require(len(s.wides) > 0)\n    w = s.wides[-1]\n    require(w.last is not None and w.last.by in w.to)\n    return replace(s, e=w.last, order=w.path, nums=w.terms)",
+    "wide_changed": "return replace(s, wides=tuple(replace(w, terms=w.terms[:1], last=None) for w in s.wides))",
+    "sets_in_order | x: Server": "require(len(s.sets) < 2 or x in s.sets[1])\n    return replace(s, sets=(s.sets + (frozenset({x}),))[:2])",
+    "rows | b: Colour": "return replace(s, rows=s.rows + ((b,),))",
+    "row_changed | b: Colour": "require(len(s.rows) == 2)\n    return replace(s, rows=(s.rows[1], s.rows[0][:1] + (b,)))",
+    "send | x: Server": "return replace(s, sent=s.sent | {Mail(x, s.log[:2])})",
+    "send_too_long | x: Server": "return replace(s, sent=s.sent | {Mail(x, s.log)})",
+    "send_out_of_its_bounds | x: Server": "return replace(s, sent=s.sent | {Mail(x, (Entry(s.n, x),))})",
+    "receive | m: Mail | m=lambda s: s.sent": "return replace(s, sent=s.sent - {m}, logs=s.logs.put(m.to, m.log))",
+    "received_any": "require(any(len(m.log) == 2 and m.log[1].by == m.to for m in s.sent) or s.sent == frozenset())\n    return replace(s, sent=frozenset(m for m in s.sent if m.log != ()))",
+    "by_sequence | log: Annotated[tuple[Entry, ...], MaxLen(2)]": "require(log != s.log and len(s.nums) > 1)\n    return replace(s, log=log)",
+    "by_numbers | nums: Annotated[tuple[Annotated[int, Range(-1, 2)], ...], MaxLen(2)]": "return replace(s, nums=nums + s.nums[:1])",
+    "by_optional_sequence | old: Annotated[tuple[Annotated[int, Range(0, 1)], ...], MaxLen(2)] | None": "return replace(s, nums=() if old is None else old)",
+    "by_record_with_one | mail: Mail": "require(mail.to == s.e.by and len(mail.log) < 2)\n    return replace(s, log=mail.log)",
 }

@@ -14,6 +14,7 @@ from reassure.checkers.tla.module import cfg_head, export
 from reassure.checkers.tla.tlc import TlcInstallation, parsed, run_tlc, value_of
 from reassure.spec.language.types import (
     BagType,
+    ColumnsType,
     MapType,
     OptionType,
     RecordType,
@@ -45,7 +46,7 @@ def in_tla(value: Any, kind: Type) -> str:
         return f"[{parts}]" if parts else "<<>>"
     if isinstance(kind, SetType | BagType):
         return "{" + ", ".join(in_tla(v, kind.item) for v in value) + "}"
-    if isinstance(kind, SeqType):
+    if isinstance(kind, SeqType | ColumnsType):
         return "<<" + ", ".join(in_tla(v, kind.item) for v in value) + ">>"
     found = constant(value)
     assert found is not None

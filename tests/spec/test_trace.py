@@ -10,35 +10,71 @@ from hypothesis import strategies as st
 
 from reassure.checkers.encoding.state_layout import codes, layout_of, pack_record, unpack_record
 from reassure.spec.language.annotations import resolve
-from reassure.spec.language.types import BagType, DomainError, RecordType
+from reassure.spec.language.types import (
+    BagType,
+    ColumnsType,
+    DomainError,
+    MapType,
+    OptionType,
+    RecordType,
+    SeqType,
+    SetType,
+    Type,
+)
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import TraceError, decode, encode
-from tests.helpers.model_text import module
-from tests.helpers.strategies import of_type
+from tests.helpers.model_text import PRELUDE, module
+from tests.helpers.record_types import SEQUENCE_PRELUDE
+
+
+def of_type(kind: Type) -> st.SearchStrategy[object]:
+    """Values of a finite type."""
+    if isinstance(kind, RecordType):
+        return st.builds(lambda *v: kind.cls(*v), *(of_type(t) for _, t in kind.fields))
+    if isinstance(kind, MapType):
+        keys = list(kind.key.values())
+        return st.tuples(*(of_type(kind.value) for _ in keys)).map(lambda v: Map(zip(keys, v, strict=True)))
+    if isinstance(kind, OptionType):
+        return st.none() | of_type(kind.inner)
+    if isinstance(kind, SetType):
+        return st.frozensets(of_type(kind.item))
+    if isinstance(kind, SeqType | ColumnsType):
+        return st.lists(of_type(kind.item), max_size=kind.length).map(tuple)
+    if isinstance(kind, BagType):
+        return st.frozensets(of_type(kind.item), max_size=kind.size)
+    return st.sampled_from(list(kind.values()))
+
+
+def of_states(prelude: str, folder: Path) -> RecordType:
+    text = "@action(who='x')\ndef act(s: State) -> State:\n    return s\n"
+    text += "MODEL = Model.of(__name__, state=State, config=Config)\n"
+    return BoundModel(module(text, folder, prelude=prelude).MODEL).type
 
 
 @pytest.fixture(scope="module")
 def state_type(tmp_path_factory: pytest.TempPathFactory) -> RecordType:
-    folder: Path = tmp_path_factory.mktemp("models")
-    text = "@action(who='x')\ndef act(s: State) -> State:\n    return s\n"
-    text += "MODEL = Model.of(__name__, state=State, config=Config)\n"
-    return BoundModel(module(text, folder).MODEL).type
+    return of_states(PRELUDE, tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="module", params=[PRELUDE, SEQUENCE_PRELUDE], ids=["sets", "sequences"])
+def any_state_type(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> RecordType:
+    return of_states(request.param, tmp_path_factory.mktemp("models"))
 
 
 @given(st.data())
 @settings(max_examples=100, deadline=None)
-def test_itf_round_trip(state_type: RecordType, data: st.DataObject) -> None:
-    value = data.draw(of_type(state_type))
-    assert state_type.misfit(value) is None
-    assert decode(encode(value, state_type), state_type) == value
+def test_itf_round_trip(any_state_type: RecordType, data: st.DataObject) -> None:
+    value = data.draw(of_type(any_state_type))
+    assert any_state_type.misfit(value) is None
+    assert decode(encode(value, any_state_type), any_state_type) == value
 
 
 @given(st.data())
 @settings(max_examples=100, deadline=None)
-def test_layout_round_trip(state_type: RecordType, data: st.DataObject) -> None:
-    layout = layout_of(state_type, tag=8)
-    value = data.draw(of_type(state_type))
+def test_layout_round_trip(any_state_type: RecordType, data: st.DataObject) -> None:
+    layout = layout_of(any_state_type, tag=8)
+    value = data.draw(of_type(any_state_type))
     words = layout.encode(value)
     assert len(words) == layout.words
     assert words[0] < 1 << 56

@@ -22,6 +22,7 @@ from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import (
     BagType,
     BoolType,
+    ColumnsType,
     EnumType,
     IdType,
     IntType,
@@ -74,7 +75,7 @@ def structure(kind: Type) -> object:
             return ("optional", structure(inner))
         case SetType(item=item):
             return ("set", structure(item))
-        case SeqType(item=item, length=length):
+        case SeqType(item=item, length=length) | ColumnsType(item=item, length=length):
             return ("sequence", structure(item), length)
         case MapType(key=key, value=value):
             return ("map", structure(key), structure(value))

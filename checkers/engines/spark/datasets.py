@@ -35,6 +35,7 @@ from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import (
     BagType,
     BoolType,
+    ColumnsType,
     EnumType,
     IdType,
     IntType,
@@ -150,6 +151,8 @@ def shape_of(kind: Type) -> Shape:
         return Shape(OptionType, (shape_of(kind.inner),))
     if isinstance(kind, BagType):
         return Shape(BagType, (_packed(kind.item),), size=kind.size)
+    if isinstance(kind, ColumnsType):
+        return Shape(ColumnsType, (shape_of(kind.place),), size=kind.length)
     if isinstance(kind, SetType):
         return Shape(SetType, (shape_of(kind.item),), size=kind.item.count)
     if isinstance(kind, SeqType):
@@ -181,6 +184,12 @@ def _array(shape: Shape, stored: Iterator[Any], n: int) -> pa.Array:
         number, (inner,) = next(stored), shape.inner
         scalar = inner.kind in (BoolType, IntType, EnumType)  # then None is one number more
         return _where(number != 0, _scalars(inner, np.maximum(number - 1, 0)) if scalar else _array(inner, stored, n))
+    if shape.kind is ColumnsType:
+        places = pa.concat_arrays([_array(shape.inner[0], stored, n) for _ in range(shape.size)])
+        by_state = (np.arange(shape.size)[None, :] * n + np.arange(n)[:, None]).reshape(-1)
+        items = places.take(pa.array(by_state))
+        lengths = np.asarray(items.is_valid()).reshape(n, shape.size).sum(axis=1)
+        return pa.ListArray.from_arrays(_offsets(lengths), items.drop_null())
     if shape.kind is BagType:
         slots = np.stack([next(stored) for _ in range(shape.size)], axis=1)
         packed = slots[slots > 0] - 1

@@ -21,6 +21,7 @@ from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.lowered_model import Formula
 from reassure.spec.language.types import (
     BagType,
+    ColumnsType,
     EnumType,
     IdType,
     IntType,
@@ -212,7 +213,7 @@ def draw(kind: Type, rng: random.Random) -> Any:
         return None if rng.random() < 0.3 else draw(kind.inner, rng)
     if isinstance(kind, SetType):
         return frozenset(v for v in kind.item.values() if rng.random() < 0.5)
-    if isinstance(kind, SeqType):
+    if isinstance(kind, SeqType | ColumnsType):
         return tuple(draw(kind.item, rng) for _ in range(rng.randint(0, kind.length)))
     if isinstance(kind, BagType):
         return frozenset(draw(kind.item, rng) for _ in range(rng.randint(0, kind.size)))

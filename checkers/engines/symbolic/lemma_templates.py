@@ -20,6 +20,7 @@ from reassure.spec.language.types import (
     ANY,
     BagType,
     BoolType,
+    ColumnsType,
     EnumType,
     IdType,
     IntType,
@@ -88,6 +89,9 @@ class Fields:
         elif isinstance(kind, MapType):
             for _ in range(kind.key.count):
                 self._take(kind.value, leaves, condition, condition_text)
+        elif isinstance(kind, ColumnsType):
+            for _ in range(kind.length):
+                self._take(kind.place, leaves, condition, condition_text)
         elif isinstance(kind, OptionType):
             leaf = next(leaves)
             there = g.var(leaf.path, leaf.type)

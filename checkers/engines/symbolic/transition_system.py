@@ -40,6 +40,7 @@ from reassure.spec.frontend.symbolic_values import scalar_leaves
 from reassure.spec.language.types import (
     BagType,
     BoolType,
+    ColumnsType,
     IntType,
     MapType,
     OptionType,
@@ -56,6 +57,10 @@ def well_formed(kind: Type, leaves: Iterator[Term]) -> list[z3.BoolRef]:
         return [c for _, inner in kind.fields for c in well_formed(inner, leaves)]
     if isinstance(kind, MapType):
         return [c for _ in range(kind.key.count) for c in well_formed(kind.value, leaves)]
+    if isinstance(kind, ColumnsType):
+        places = [[next(leaves) for _ in scalar_leaves(kind.place)] for _ in range(kind.length)]
+        in_order = [z3.Implies(after[0], before[0]) for before, after in itertools.pairwise(places)]
+        return [*in_order, *(c for place in places for c in well_formed(kind.place, iter(place)))]
     if isinstance(kind, OptionType):
         present = next(leaves)
         inner = [(next(leaves), k) for _, k in scalar_leaves(kind.inner)]

@@ -18,9 +18,10 @@ from reassure.checkers.engines.native.model.loop_form import Domain
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Check, Formula, LoweredAction, Parameter, substitute
 from reassure.spec.frontend.operations import arguments_first
-from reassure.spec.frontend.symbolic_values import Bag, MapOf, Option, Record, Scalar, Sym, of_type
+from reassure.spec.frontend.symbolic_values import Bag, Columns, MapOf, Option, Record, Scalar, Sym, of_type
 from reassure.spec.language.types import (
     BagType,
+    ColumnsType,
     MapType,
     OptionType,
     RecordType,
@@ -205,6 +206,10 @@ class ActionBuilder:
                 self._over(name, one, kind.value, when)
         elif isinstance(value, Option) and isinstance(kind, OptionType):
             self._over_option(name, value, kind.inner, when)
+        elif isinstance(value, Columns) and isinstance(kind, ColumnsType):
+            for there, item in value.places:
+                self._over_option(name, Option(there, item), kind.item, when)
+                when = there if when is None else self.numbers.graph.and_(when, there)
         elif isinstance(value, Bag) and isinstance(kind, BagType):
             self._over_record_sets(name, value, kind, when)
         else:

@@ -8,7 +8,17 @@ from math import factorial, prod
 from typing import Any
 
 from reassure.spec.frontend.lowered_model import LoweredModel, Telling, ToldApart
-from reassure.spec.language.types import BagType, IdType, MapType, OptionType, RecordType, SeqType, SetType, Type
+from reassure.spec.language.types import (
+    BagType,
+    ColumnsType,
+    IdType,
+    MapType,
+    OptionType,
+    RecordType,
+    SeqType,
+    SetType,
+    Type,
+)
 from reassure.spec.language.values import Id, Map
 
 MOST_RENAMINGS = 1 << 63
@@ -57,7 +67,7 @@ def id_types(kind: Type) -> Iterator[IdType]:
         yield from id_types(kind.value)
     elif isinstance(kind, OptionType):
         yield from id_types(kind.inner)
-    elif isinstance(kind, SetType | SeqType | BagType):
+    elif isinstance(kind, SetType | SeqType | ColumnsType | BagType):
         yield from id_types(kind.item)
 
 
@@ -73,6 +83,8 @@ def _ids_in_inner_sets(kind: Type, within: RecordType | None = None) -> Iterator
         yield from _ids_in_inner_sets(kind.value, within)
     elif isinstance(kind, OptionType):
         yield from _ids_in_inner_sets(kind.inner, within)
+    elif isinstance(kind, ColumnsType):
+        yield from _ids_in_inner_sets(kind.item, within)
     elif isinstance(kind, BagType) and within is not None:
         yield from ((inner, within) for inner in id_types(kind.item))
     elif isinstance(kind, BagType):

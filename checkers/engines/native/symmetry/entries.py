@@ -9,6 +9,7 @@ from reassure.checkers.encoding.state_layout import Code, codes, is_index
 from reassure.checkers.engines.native.kernels import canonical as kernel
 from reassure.spec.language.types import (
     BagType,
+    ColumnsType,
     MapType,
     OptionType,
     RecordType,
@@ -89,6 +90,9 @@ def _of(
                 yield from _of(kind.value, stored, field + at, shape, further, first, flag)
             else:
                 yield from _of(kind.value, stored, field + at, shape + at, keys, first, flag)
+    elif isinstance(kind, ColumnsType):
+        for at in range(0, len(codes(kind)), len(codes(kind.place))):
+            yield from _of(kind.place, stored, field + at, shape + at, keys, first, flag)
     elif isinstance(kind, OptionType) and not is_index(kind.inner):
         yield FieldEntry(kernel.PLAIN, field, shape, stored[field], keys=keys)
         yield from _of(kind.inner, stored, field + 1, shape + 1, keys, first, field)
