@@ -8,15 +8,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native import engine, level_look
 from reassure.checkers.engines.native.counterexample import Row, Wanted
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, compiled, explore
+from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.level_look import LevelLook
 from reassure.checkers.engines.native.levels import as_arrays
-from reassure.checkers.engines.native.probe import Probe
+from reassure.checkers.engines.native.probe import Probe, in_order
 from reassure.checkers.engines.native.search import Clock, Search
 from reassure.checkers.engines.native.symmetry import renamings
 from reassure.checkers.engines.native.symmetry.reduced_search import ExactClasses
@@ -29,7 +31,22 @@ from tests.helpers.alike_models import alike
 from tests.helpers.command import said
 from tests.helpers.raising_model import ACTION, model_file
 from tests.helpers.runs import bind, checked, everything, result_of
-from tests.helpers.smallest_state import found_in
+
+
+def found_in(level: list[Rows], wanted: Wanted, probe: Probe) -> Row | None:
+    """The smallest row that is wanted, by expanding one state after the other in order."""
+    for row in in_order(np.concatenate(level)):
+        if _is(row.reshape(1, -1), wanted, probe):
+            return tuple(row.tolist())
+    return None
+
+
+def _is(row: Rows, wanted: Wanted, probe: Probe) -> bool:
+    if wanted.raises:
+        return probe.run(row, lambda _: probe.worker.raised)
+    if wanted.successor:
+        return probe.leads_to(row, wanted.successor)
+    return probe.flagged(row, wanted.flag)
 
 
 def explored(name: str, nodes: int, symmetry: str, threads: int, tmp_path: Path) -> tuple[Exploration, Any]:
