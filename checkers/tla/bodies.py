@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from inspect import Parameter
 from typing import Any
 
 from reassure.checkers.tla.context import Context, Definition, ModuleScope, Value, signature, splits
+from reassure.checkers.tla.iteration import domain_of
 from reassure.checkers.tla.kinds import Kind, Static, family, is_a, plain
 from reassure.checkers.tla.terms import (
     FALSE,
@@ -25,55 +26,20 @@ from reassure.checkers.tla.terms import (
     prime,
     used,
 )
+from reassure.checkers.tla.trees import (
+    NOT_ENABLED,
+    Bind,
+    Fork,
+    GuardedBy,
+    Leaf,
+    NotEnabled,
+    Tree,
+    end_of_turn,
+    folded,
+    fork,
+)
 from reassure.spec.frontend.introspection import find_source, hints_of
 from reassure.spec.language.vocabulary import refuse, require
-
-
-@dataclass(frozen=True)
-class Tree:
-    """What is left of a body."""
-
-
-@dataclass(frozen=True)
-class Leaf(Tree):
-    """It returns a value."""
-
-    value: Value
-
-
-@dataclass(frozen=True)
-class NotEnabled(Tree):
-    """The action is not enabled."""
-
-
-@dataclass(frozen=True)
-class GuardedBy(Tree):
-    """It goes on only if a condition holds."""
-
-    condition: Term
-    rest: Tree
-
-
-@dataclass(frozen=True)
-class Bind(Tree):
-    """A name gets a value."""
-
-    name: str
-    value: Term
-    rest: Tree
-
-
-@dataclass(frozen=True)
-class Fork(Tree):
-    """It goes on in one of two ways."""
-
-    condition: Term
-    yes: Tree
-    no: Tree
-
-
-NOT_ENABLED = NotEnabled()
-
 
 # -- from statements to a tree --------------------------------------------------------------------------------------
 
@@ -81,7 +47,7 @@ NOT_ENABLED = NotEnabled()
 def tree_of(context: Context, body: list[ast.stmt]) -> Tree:
     """The tree of statements."""
     if not body:
-        return NOT_ENABLED
+        return end_of_turn(context) if context.loops else NOT_ENABLED
     node, rest = body[0], body[1:]
     if isinstance(node, ast.Pass) or _is_text(node):
         return tree_of(context, rest)
@@ -94,6 +60,11 @@ def tree_of(context: Context, body: list[ast.stmt]) -> Tree:
         pairs = _assigned(node, context)
         values = [context.translate(value) for _, value in pairs]
         return _with_guards(context, lambda: _bound(context, [n for n, _ in pairs], values, rest))
+    if isinstance(node, ast.Break | ast.Continue):
+        return end_of_turn(context, isinstance(node, ast.Break))
+    if isinstance(node, ast.For):
+        domain = domain_of(context, node.iter)
+        return _with_guards(context, lambda: folded(context, node, domain, rest, tree_of))
     if not isinstance(node, ast.If):
         raise context.refuse(node, f"`{ast.unparse(node)}`")
     condition = context.condition(node.test)
@@ -121,13 +92,6 @@ def _returned(context: Context, node: ast.expr) -> Tree:
         )
     value = context.translate(node)
     return _with_guards(context, lambda: Leaf(value))
-
-
-def fork(condition: Term, yes: Tree, no: Tree) -> Tree:
-    """A branch, unless the condition is known."""
-    if condition in (TRUE, FALSE):
-        return yes if condition == TRUE else no
-    return Fork(condition, yes, no)
 
 
 def _guarded(context: Context, node: ast.Expr, rest: list[ast.stmt]) -> Tree:

@@ -32,7 +32,7 @@ Any Assert JavaTime Permutations Print PrintT RandomElement SortSeq TLCEval TLCG
 OF_EVERY_MODULE = """
 None Init Next Spec Step Fairness vars state Becomes StartsAs TypeOK InBounds Holds Min Max Sum Range Sorted Abs
 SequencesOf NoDeadlock StepOrEnd set sum item member First Seen OnState OnStep
-NextOrEnd Only Precedes
+NextOrEnd Only Precedes Folded FoldedSet
 """
 RESERVED = frozenset((KEYWORDS + OF_STANDARD_MODULES + OF_EVERY_MODULE).split())
 """Names that mean something in every module."""
@@ -102,6 +102,18 @@ HELPERS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
         r"[i \in 1..Cardinality(S) |-> CHOOSE x \in S : Cardinality({y \in S : y < x}) = i - 1]",
         (),
     ),
+    "Folded": (
+        ("step(_, _)", "start", "f"),
+        "\n    LET after[i \\in 0..Len(f)] == IF i = 0 THEN start ELSE step(after[i - 1], f[i])\n    IN  after[Len(f)]",
+        (),
+    ),
+    "FoldedSet": (
+        ("step(_, _)", "start", "S"),
+        "\n    LET after[T \\in SUBSET S] ==\n"
+        "            IF T = {} THEN start ELSE LET x == CHOOSE x \\in T : TRUE IN step(after[T \\ {x}], x)\n"
+        "    IN  after[S]",
+        (),
+    ),
     "SequencesOf": (("S", "n"), r"UNION {[1..length -> S] : length \in 0..n}", ()),
     "Sum": (
         ("f",),
@@ -111,9 +123,11 @@ HELPERS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
         (),
     ),
 }
-BOUND_IN_HELPERS = re.compile(r"\b(?:x|y|f|p|i|n|S|length)\b")
+BOUND_IN_HELPERS = re.compile(r"\b(?:x|y|f|p|i|n|S|T|length|step|start|after)\b")
 NOTES = {
     "Holds": "p, evaluated once: TLC takes a disjunction in an action for several ways and counts a step for each.",
+    "Folded": "What a step for each item of a sequence makes of the start, in order.",
+    "FoldedSet": "What a step for each member of a set makes of the start, in any order.",
     "Only": "The member of a set that has one.",
     "Precedes": "The order of sequences of numbers: the first items that differ decide, else the lengths.",
     "Sorted": "The members of a set of numbers, ascending.",
@@ -301,6 +315,8 @@ class Context:
         self.variables = variables
         self.in_use: set[str] = set()
         self.guards: list[Term] = []
+        self.loops: list[Any] = []
+        """The loops around what is being translated (`trees.FoldedLoop`), the innermost one last."""
 
     def place(self, node: ast.AST) -> str:
         """The file and the line of a node."""

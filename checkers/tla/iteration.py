@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from reassure.checkers.tla.context import Context, Value
-from reassure.checkers.tla.kinds import Kind, family, item_of, sequences_of, sets_of
+from reassure.checkers.tla.kinds import (
+    Kind,
+    family,
+    item_of,
+    items_of_tuple,
+    place_name,
+    sequences_of,
+    sets_of,
+    tuple_term,
+)
 from reassure.checkers.tla.terms import (
     FALSE,
     TRUE,
@@ -17,6 +27,7 @@ from reassure.checkers.tla.terms import (
     call,
     choose,
     conjunction,
+    field,
     filtered,
     implies,
     infix,
@@ -25,6 +36,10 @@ from reassure.checkers.tla.terms import (
 )
 
 Comprehension = ast.GeneratorExp | ast.SetComp | ast.DictComp
+
+
+IN_ORDER = (builtins.sorted, builtins.range, builtins.enumerate, builtins.reversed)
+"""Built-in functions that give an iterable with an order."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +59,13 @@ def domain_of(context: Context, node: ast.expr) -> IterationDomain:
         if callee is builtins.sorted:
             members = set_of(context, node.args[0])
             return IterationDomain(members.term, item_of(members.kind), call(scope.helper("Sorted"), members.term))
+        if callee is builtins.enumerate:
+            return _enumerated(context, node)
+        if callee is builtins.reversed:
+            domain = domain_of(context, node.args[0])
+            return IterationDomain(
+                domain.members, domain.kind, _by_place(context, _ordered(context, domain, node), _back)
+            )
         if callee is builtins.range:
             bounds = [context.term(a) for a in node.args]
             low = bounds[0] if len(bounds) == 2 else atom("0")
@@ -61,6 +83,69 @@ def domain_of(context: Context, node: ast.expr) -> IterationDomain:
     raise context.refuse(node, f"iteration over `{ast.unparse(node)}`")
 
 
+def _ordered(context: Context, domain: IterationDomain, node: ast.expr) -> Term:
+    if domain.sequence is None:
+        raise context.refuse(node, "an order of a set's members")
+    return domain.sequence
+
+
+def _by_place(context: Context, sequence: Term, item: Callable[[Term, Term], Term]) -> Term:
+    """The sequence that has at each place what `item` makes of the sequence and the place."""
+    found, place = context.fresh("found"), context.fresh("i")
+    context.in_use -= {found, place}
+    places = Term("prefix", (atom(found),), ("DOMAIN",))
+    return let(found, sequence, Term("function", (places, item(atom(found), atom(place))), (place,)))
+
+
+def _back(sequence: Term, place: Term) -> Term:
+    return Term("index", (sequence, infix("-", infix("+", call("Len", sequence), atom("1")), place)))
+
+
+def _enumerated(context: Context, node: ast.Call) -> IterationDomain:
+    """`enumerate(iterable, start)`: a sequence of pairs."""
+    domain = domain_of(context, node.args[0])
+    start = next((a for a in (*node.args[1:], *(k.value for k in node.keywords))), None)
+    first = atom("0") if start is None else context.term(start)
+    kinds: list[Kind] = []
+
+    def pair(sequence: Term, place: Term) -> Term:
+        number = infix("-", place, atom("1")) if first == atom("0") else infix("+", first, infix("-", place, atom("1")))
+        term, kind = tuple_term((number, Term("index", (sequence, place))), (int, domain.kind))
+        kinds.append(kind)
+        return term
+
+    sequence = _by_place(context, _ordered(context, domain, node), pair)
+    return IterationDomain(call(context.scope.helper("Range"), sequence), kinds[0], sequence)
+
+
+@contextmanager
+def unpacked(context: Context, target: ast.expr, kind: Kind) -> Iterator[str]:
+    """Within, a loop's variables are a bound name of a kind, or the items of the tuple that it is; yields the name."""
+    if isinstance(target, ast.Name):
+        with context.naming(target.id, kind) as name:
+            yield name
+        return
+    if not isinstance(target, ast.Tuple):
+        raise context.refuse(target, "this loop variable")
+    name, kinds = context.fresh("item"), items_of_tuple(kind)
+    hidden = {e.id: context.variables.get(e.id) for e in target.elts if isinstance(e, ast.Name)}
+    for i, variable in enumerate(hidden):
+        if kinds is None:
+            part = Value(Term("index", (atom(name), atom(str(i + 1)))), item_of(kind))
+        else:
+            part = Value(field(atom(name), place_name(i)), kinds[i])
+        context.variables[variable] = part
+    try:
+        yield name
+    finally:
+        context.in_use.discard(name)
+        for variable, before in hidden.items():
+            if before is None:
+                context.variables.pop(variable, None)
+            else:
+                context.variables[variable] = before
+
+
 def whole_sequence(context: Context, node: ast.expr) -> Value | None:
     """The elements of an iterable that has an order, as a sequence; None of a set."""
     if isinstance(node, ast.GeneratorExp):
@@ -74,7 +159,7 @@ def whole_sequence(context: Context, node: ast.expr) -> Value | None:
         item = let(name, Term("index", (kept, atom(place))), element)
         return Value(Term("function", (places, item), (place,)), sequences_of(kind))
     in_order = isinstance(node, ast.Tuple) or (
-        isinstance(node, ast.Call) and context.translate(node.func).static in (builtins.sorted, builtins.range)
+        isinstance(node, ast.Call) and context.translate(node.func).static in IN_ORDER
     )
     if not in_order and family(context.translate(node).kind) is not tuple:
         return None
@@ -99,10 +184,8 @@ def _in_generator(
     context: Context, generator: ast.comprehension, op: str, inner: Callable[[str, IterationDomain, Term], Term]
 ) -> Term:
     """What `inner` makes of the bound name, its range and the filter; guards are quantified over."""
-    if not isinstance(generator.target, ast.Name):
-        raise context.refuse(generator.target, "this loop variable")
     domain = domain_of(context, generator.iter)
-    with context.naming(generator.target.id, domain.kind) as name:
+    with unpacked(context, generator.target, domain.kind) as name:
         number = len(context.guards)
         condition = TRUE
         for test in generator.ifs:

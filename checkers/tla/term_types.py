@@ -317,6 +317,8 @@ class Inference:
             for parameter, part in zip(parameters, parts, strict=True):
                 self.same(parameter, self.of(part, names))
             return result
+        if name in FOLDS:
+            return self.fold(FOLDS[name], parts, names)
         if name not in GENERAL:
             self.all((p for p in parts if p.names != ("vars",)), names)
             return BOOL
@@ -328,6 +330,17 @@ class Inference:
             else:
                 self.same(parameter, self.of(part, names))
         return result
+
+    def fold(self, of: str, parts: tuple[Term, ...], names: Names) -> TlaType:
+        """The type of what a step with two arguments makes of a start and the items of a sequence or a set."""
+        step, start, items = parts
+        whole, item = self.of(start, names), TlaType()
+        self.same(TlaType(of, [item]), self.of(items, names))
+        return self.same(whole, self.of(step.parts[0], {**names, step.names[0]: whole, step.names[1]: item}))
+
+
+FOLDS = {"Folded": "Seq", "FoldedSet": "Set"}
+"""Operators that take an operator, and what they go through."""
 
 
 def set_of(item: TlaType) -> TlaType:

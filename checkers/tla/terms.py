@@ -181,6 +181,11 @@ def field(record: Term, name: str) -> Term:
     return Term("field", (record,), (name,))
 
 
+def record_with(record: Term, changes: dict[str, Term]) -> Term:
+    """A record with other values of some fields."""
+    return Term("except", (record, *changes.values()), tuple(changes)) if changes else record
+
+
 def quantified(op: str, name: str, domain: Term, body: Term) -> Term:
     r"""`\E` (exists) or `\A` (forall); those of one kind become one."""
     if body in (TRUE, FALSE) and body == (TRUE if op == "forall" else FALSE):
@@ -289,7 +294,7 @@ def flat(term: Term) -> str:
         case "exists" | "forall":
             return f"{_bound(term)} : {flat(parts[-1])}"
         case "lambda":
-            return f"LAMBDA {names[0]} : {flat(parts[0])}"
+            return f"LAMBDA {', '.join(names)} : {flat(parts[0])}"
         case "prime":
             return _operand(parts[0], 15) + "'"
         case "unchanged":
@@ -384,6 +389,8 @@ def block(term: Term, width: int = WIDTH) -> list[str]:
             return lines + hanging("IN  ", block(parts[-1], width - 4))
         case "exists" | "forall":
             return [f"{_bound(term)} :", *hanging("    ", block(parts[-1], width - 4))]
+        case "lambda":
+            return [f"LAMBDA {', '.join(names)} :", *hanging("    ", block(parts[0], width - 4))]
         case "infix":
             return _broken_infix(term, width)
         case "call":

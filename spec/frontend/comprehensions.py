@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from reassure.spec.frontend.context import Context, exclude
 from reassure.spec.frontend.evaluation import (
+    keyword,
     lower,
     lower_condition,
     lower_operand,
@@ -26,6 +27,7 @@ from reassure.spec.frontend.evaluation import (
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Check
+from reassure.spec.frontend.operators import items_of
 from reassure.spec.frontend.sets_and_sequences import occupied, seq_len, seq_set, set_of, unpack_slot
 from reassure.spec.frontend.symbolic_values import (
     POISON,
@@ -66,6 +68,11 @@ def members_of(context: Context, node: ast.expr, ordered: bool) -> tuple[list[It
             return _set_members(g, mask), True
         if calls(context, node, range):
             return _range(context, node), True
+        if calls(context, node, enumerate):
+            return _enumerated(context, node), True
+        if calls(context, node, reversed):
+            (sequence,) = positional(context, node, 1, 1)
+            return list(reversed(members_of(context, sequence, True)[0])), True
     if isinstance(node, ast.Tuple):
         return [(g.true, lower_present(context, e)) for e in node.elts], True
     source = lower_operand(context, node)
@@ -146,32 +153,62 @@ def _sequence_items(g: Graph, sequence: Node, kind: SeqType) -> list[Item]:
 def _range(context: Context, node: ast.Call) -> list[Item]:
     g = context.graph
     bounds = [lower_scalar(context, a, IntType) for a in positional(context, node, 1, 2)]
-    if any(b.op != "const" for b in bounds):
-        remedy = "use constants or the configuration, and a filter: `for i in range(4) if i < n`"
-        raise context.refuse(node, "a range whose bounds are not constants", remedy)
-    numbers = range(*(b.data for b in bounds))
+    start, stop = bounds if len(bounds) == 2 else (g.num(0), bounds[0])
+    numbers = range(context.bounds(start)[0], context.bounds(stop)[1])
     if len(numbers) > LONGEST_RANGE:
-        raise context.refuse(node, f"a range of {len(numbers)} numbers", f"at most {LONGEST_RANGE}")
-    return [(g.true, Scalar(g.num(i))) for i in numbers]
+        remedy = f"at most {LONGEST_RANGE}: bound it before, as `min({ast.unparse(node.args[-1])}, 10)` does"
+        raise context.refuse(node, f"a range of {len(numbers)} numbers", remedy)
+    return [(g.and_(g.le(start, g.num(i)), g.lt(g.num(i), stop)), Scalar(g.num(i))) for i in numbers]
+
+
+def _enumerated(context: Context, node: ast.Call) -> list[Item]:
+    """`enumerate(iterable, start)`: each element with its number."""
+    arguments = positional(context, node, 1, 2, "start")
+    g, items = context.graph, members_of(context, arguments[0], True)[0]
+    first = arguments[1] if len(arguments) == 2 else keyword(node, "start")
+    number = g.num(0) if first is None else lower_scalar(context, first, IntType)
+    pairs: list[Item] = []
+    for i, (condition, value) in enumerate(items):
+        pairs.append((condition, Tuple((Scalar(number), value))))
+        is_prefix = i + 1 < len(items) and _is_prefix(condition, items[i + 1][0])
+        number = g.arith("add", number, g.num(1) if is_prefix else g.ite(condition, g.num(1), g.num(0)))
+    return pairs
+
+
+def _is_prefix(here: Node, after: Node) -> bool:
+    """Whether an element is there wherever the next one is, as of a sequence or of `range(n)`."""
+    both = here.op == after.op == "lt" and here.args[1] is after.args[1]
+    return both and here.args[0].op == after.args[0].op == "const"
+
+
+def named(context: Context, target: ast.expr, value: Sym) -> dict[str, Sym]:
+    """The values of a loop's variables: of one name, or of as many as a tuple has items."""
+    if isinstance(target, ast.Name):
+        return {target.id: value}
+    names = [e.id for e in target.elts if isinstance(e, ast.Name)] if isinstance(target, ast.Tuple) else []
+    parts = items_of(value)
+    if not names or parts is None or not len(names) == len(target.elts) == len(parts):  # type: ignore[attr-defined]
+        what = "this loop variable" if not names else f"`{ast.unparse(target)}` for {describe(value)}"
+        raise context.refuse(target, what, "one name, or as many names as a tuple has items")
+    return dict(zip(names, parts, strict=True))
 
 
 @contextmanager
 def naming(context: Context, target: ast.expr, value: Sym) -> Iterator[None]:
-    """Within, the variable of a comprehension's loop has a value."""
-    if not isinstance(target, ast.Name):
-        raise context.refuse(target, "this loop variable", "one name")
-    frame, variable = context.frame, target.id
-    hidden, not_none = frame.variables.get(variable), frame.not_none
-    frame.variables[variable] = value
-    frame.not_none = frozenset(path for path in not_none if path.split(".")[0] != variable)
+    """Within, the variables of a comprehension's loop have values."""
+    given, frame = named(context, target, value), context.frame
+    hidden, not_none = {name: frame.variables.get(name) for name in given}, frame.not_none
+    frame.variables.update(given)
+    frame.not_none = frozenset(path for path in not_none if path.split(".")[0] not in given)
     try:
         yield
     finally:
         frame.not_none = not_none
-        if hidden is None:
-            del frame.variables[variable]
-        else:
-            frame.variables[variable] = hidden
+        for name, before in hidden.items():
+            if before is None:
+                del frame.variables[name]
+            else:
+                frame.variables[name] = before
 
 
 @contextmanager
@@ -346,7 +383,7 @@ def require_hidden_order(context: Context, node: ast.expr, turns: list[Turn], en
         others = [stop for j, theirs in enumerate(stops_of_turns) if j != i for stop in theirs]
         for kind, fails in stops:
             if kind != "end" and any(k != kind and not exclude(g, fails, stop) for k, stop in others):
-                what = "what may fail in a comprehension over a set, whose order would show"
+                what = "what may fail in a comprehension or loop over a set, whose order would show"
                 raise context.refuse(node, what, "test before it that it cannot fail, or iterate over `sorted(...)`")
 
 

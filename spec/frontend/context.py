@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
@@ -174,6 +174,8 @@ class Frame:
     variables: dict[str, Sym]
     not_none: frozenset[str] = frozenset()
     """Access paths (`a.b.c`) that are known not to be None here."""
+    loops: list[Any] = field(default_factory=list)
+    """The loops around what is being lowered (`loops.OpenLoop`), the innermost one last."""
     has_refusal: bool = False
     lacks_value: bool = False
     """Whether a statement that Python never gets to was left, since something in it has no value."""

@@ -56,8 +56,10 @@ def lower(context: Context, node: ast.expr) -> Sym:
         beyond = beyond_words(node, value.type)
         if beyond is not None:
             raise context.refuse(node, *beyond)
-    if isinstance(value, Option) and value.value is not None and access_path(node) in context.frame.not_none:
-        return value.value
+    if isinstance(value, Option) and access_path(node) in context.frame.not_none:
+        if value.value is None and context.path is context.graph.false:
+            raise Refused  # the None of a first turn, say, behind a test that it is none: Python never gets here
+        return value if value.value is None else value.value
     return value
 
 

@@ -20,7 +20,17 @@ from reassure.spec.frontend.context import Context, Frame
 from reassure.spec.frontend.evaluation import by_parameter, lower, lower_present
 from reassure.spec.frontend.introspection import Refused, hints_of, signature_of
 from reassure.spec.frontend.statements import lower_body
-from reassure.spec.frontend.symbolic_values import POISON, Mismatch, Poison, Record, Scalar, Static, Sym, describe
+from reassure.spec.frontend.symbolic_values import (
+    POISON,
+    Mismatch,
+    Poison,
+    Record,
+    Scalar,
+    Static,
+    Sym,
+    Unsettled,
+    describe,
+)
 from reassure.spec.language.annotations import AnyNumber, resolve
 from reassure.spec.language.types import EnumType, IdType, IntType
 from reassure.spec.language.values import Id
@@ -115,7 +125,10 @@ def name(context: Context, node: ast.Name) -> Sym:
     """A local variable, or what a name means in the function's module."""
     frame = context.frame
     if node.id in frame.variables:
-        return frame.variables[node.id]
+        value = frame.variables[node.id]
+        if isinstance(value, Unsettled):
+            raise context.refuse(node, value.construct, value.remedy)
+        return value
     code = frame.function.__code__
     if node.id in (*code.co_varnames, *code.co_cellvars):
         raise context.refuse(node, f"`{node.id}` may be unbound here", "give it a value on every path")

@@ -133,12 +133,12 @@ CALLS: dict[Any, Callable[[Context, ast.Call], Sym]] = {
 """The functions of the language and the built-in ones, each with the function that lowers its calls."""
 OFFERED = "any, all, sum, len, min, max, next, sorted, tuple, frozenset, abs, replace, every, fill, Map"
 IN_PLACE_OF: dict[str, str] = {
-    "enumerate": "write `... for i in range(4) if i < len(seq)`, with `seq[i]` for the item",
+    "enumerate": "write a loop or a comprehension over it: `for i, x in enumerate(seq)`",
     "zip": "write `... for i in range(4) if i < len(a)`, with `a[i]` and `b[i]`",
     "combinations": "write `... for x in s for y in s if x < y`",
     "product": "write `... for x in s for y in t`",
     "permutations": "write `... for x in s for y in s if x != y`",
-    "reversed": "write `max` for `min`, or `seq[len(seq) - 1 - i] for i in range(4) if i < len(seq)`",
+    "reversed": "write a loop or a comprehension over it",
     "int": "an id has no number: write `sum(1 for x in every(Sort, c) if x < id)`",
     "bool": "write a comparison, as `n != 0`",
     "map": "write a comprehension",

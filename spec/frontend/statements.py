@@ -15,6 +15,7 @@ from reassure.spec.frontend.context import Context, Frame
 from reassure.spec.frontend.evaluation import keyword, lower, lower_condition, not_none_if, peek, positional
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import BOOL, Node
+from reassure.spec.frontend.loops import break_, continue_, for_loop, merged
 from reassure.spec.frontend.lowered_model import Guard
 from reassure.spec.frontend.symbolic_values import (
     POISON,
@@ -215,7 +216,7 @@ def _if(context: Context, node: ast.If, returns: list[Returned]) -> bool:
         frame.variables, frame.not_none = going_on.variables, going_on.not_none
         context.path = g.and_(before, condition) if going_on.live is None else going_on.live
         return False
-    frame.variables = _merged(context, node, test, yes.variables, no.variables)
+    frame.variables = merged(context, node, test, yes.variables, no.variables)
     frame.not_none = yes.not_none & no.not_none
     if yes.live is None and no.live is None:
         context.path = before
@@ -226,32 +227,25 @@ def _if(context: Context, node: ast.If, returns: list[Returned]) -> bool:
     return False
 
 
-def _merged(
-    context: Context, node: ast.If, test: Node, if_true: dict[str, Sym], if_false: dict[str, Sym]
-) -> dict[str, Sym]:
-    """The variables after both branches: what only one of them has assigned is unbound."""
-    merged: dict[str, Sym] = {}
-    for name in if_true:
-        if name in if_false:
-            try:
-                merged[name] = context.symbols.choose(test, if_true[name], if_false[name])
-            except Mismatch as error:
-                raise context.refuse(node, f"`{name}` is of two kinds after this", str(error)) from None
-    return merged
+def _for(context: Context, node: ast.For, returns: list[Returned]) -> bool:
+    return for_loop(context, node, returns, _block)
 
 
 STATEMENTS: dict[type[ast.stmt], Callable[[Context, Any, list[Returned]], bool]] = {
     ast.Return: _return,
     ast.Pass: _pass,
     ast.If: _if,
+    ast.For: _for,
+    ast.Break: break_,
+    ast.Continue: continue_,
     ast.Assign: _assignment,
     ast.AnnAssign: _assignment,
     ast.AugAssign: _augmented_assignment,
     ast.Expr: _expression,
 }
 UNSUPPORTED: dict[type[ast.AST], tuple[str, str]] = {
-    ast.For: ("a for loop", "use a comprehension with any, all, sum, min, max, next, tuple or frozenset"),
-    ast.While: ("a while loop", "a step is finite; write several actions"),
+    ast.While: ("a while loop", "a step is finite: write `for i in range(limit):` with `break`, or several actions"),
+    ast.AsyncFor: ("async for", "a model is plain functions"),
     ast.With: ("with", "a model has no resources"),
     ast.Try: ("try", "test the condition first"),
     ast.Raise: ("raise", "`require(...)` disables an action; a property returns False"),

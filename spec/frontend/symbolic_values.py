@@ -155,6 +155,14 @@ class Poison(Sym):
 POISON = Poison()
 
 
+@dataclass(frozen=True, eq=False)
+class Unsettled(Sym):
+    """What a variable is where its value would depend on the order of a set: it is refused where it is read."""
+
+    construct: str
+    remedy: str
+
+
 def is_incomplete(value: Sym) -> bool:
     """Whether a value, or a part of it, was refused or left out."""
     if isinstance(value, Record):

@@ -42,6 +42,7 @@ from reassure.spec.frontend.symbolic_values import (
     Static,
     Sym,
     Tuple,
+    Unsettled,
     comparable,
     describe,
     leaves,
@@ -339,6 +340,8 @@ class Symbols:
             return self.as_bag(a)
         if condition is g.false:
             return self.as_bag(b)
+        if isinstance(a, Unsettled) or isinstance(b, Unsettled):
+            return a if isinstance(a, Unsettled) else b
         if self.lacking(a) or self.lacking(b):
             return self.as_bag(b if self.lacking(a) else a)
         if isinstance(a, Poison) or isinstance(b, Poison):

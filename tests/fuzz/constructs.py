@@ -38,6 +38,10 @@ def _of(node: ast.AST) -> list[str]:
     if isinstance(node, ast.If):
         ends = isinstance(node.body[-1], ast.Return)
         return ["if", *(["else"] if node.orelse else []), *(["early return"] if ends else [])]
+    if isinstance(node, ast.For):
+        return ["for", *(["for else"] if node.orelse else [])]
+    if isinstance(node, ast.Break | ast.Continue):
+        return [type(node).__name__]
     if isinstance(node, ast.AnnAssign | ast.arg) and node.annotation is not None:
         return _annotation(node.annotation, "field" if isinstance(node, ast.AnnAssign) else "parameter")
     if isinstance(node, ast.FunctionDef):
@@ -109,6 +113,10 @@ REQUIRED = frozenset(
     """.replace("\n", " ").split(",")
 )
 """What the models of the fixed set show together."""
+
+
+OF_LOOPS = frozenset(("for", "for else", "Break", "Continue", "enumerate", "reversed"))
+"""What models with a taste for loops show beside."""
 
 
 def chosen(texts: dict[int, Source]) -> list[int]:

@@ -52,6 +52,8 @@ class Taste:
     """Many actions are fair, properties of whole runs are claimed, and functions are there to be asked for."""
     raising: bool = False
     """Actions and claims take what is missing in some states."""
+    loops: bool = False
+    """Bodies have loops."""
     together: bool = False
     """A state that is widened, states in which a run may end, and step properties that watch fields."""
 

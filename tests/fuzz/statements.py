@@ -1,11 +1,12 @@
-"""Random function bodies: assignments, guards, branches, early returns."""
+"""Random function bodies: assignments, guards, branches, early returns, loops."""
 
 from __future__ import annotations
 
 import textwrap
 
 from tests.fuzz.expressions import Expressions
-from tests.fuzz.kinds import Bool, Int, Kind, Optional, Record, SetOf
+from tests.fuzz.kinds import Bool, Int, Kind, MapFrom, Messages, Optional, Record, Sequence, SetOf, Sort
+from tests.fuzz.leaves import MOST_UNROLLED
 
 DEEPEST = 3
 """Depth of expressions at the top of a statement."""
@@ -37,6 +38,7 @@ class Bodies(Expressions):
         kinds = ["assign", "assign", "again", "pair", "augmented", "early"]
         kinds += ["branch", "branch", "narrow"] if nested else []
         kinds += ["guard", "guard", "some", "refuse"] if self.scope.guards else []
+        kinds += ["loop", "loop", "loop_of_a_set"] if self.taste.loops and nested and self.inside < 2 else []
         made: list[str] = getattr(self, "_" + self.rng.choice(kinds))(result, nested)
         return made
 
@@ -145,3 +147,100 @@ class Bodies(Expressions):
         if total and words[-1] == "else":
             self.scope.bind(name, kind)
         return lines
+
+    # -- loops ---------------------------------------------------------------------------------------------
+
+    def _loop(self, result: Kind, nested: int) -> list[str]:
+        """A loop over what has an order: any statements in it, `break`, `continue`, `else`."""
+        name, kind = self.fresh("x"), self.rng.choice((Int(), Bool(), SetOf(self.rng.choice(self.items))))
+        lines = [f"{name} = {self.of(kind, 2)}"]
+        self.scope.bind(name, kind)
+        source, target, names = self.ordered_source()
+        saved = self.scope.known, self.scope.holding
+        with self.within(names):
+            self.scope.known, self.scope.holding = frozenset(), ()  # of what a turn before has changed
+            self.inside += 1
+            inner: list[str] = []
+            for _ in range(self.rng.choice((0, 1, 1, 2))):
+                inner += self.statement(result, nested - 1)
+                if self.chance(0.3):
+                    inner += [f"if {self.of(Bool(), 2)}:", f"    {self.rng.choice(('break', 'continue'))}"]
+            sign = "+" if isinstance(kind, Int) else "and" if isinstance(kind, Bool) else self.rng.choice("|&-^")
+            inner.append(f"{name} = {name} {sign} {self.of(kind, 2)}")
+            self.inside -= 1
+        changed = {word.strip(",") for line in inner for word in line.partition("=")[0].split()} | {name, *names}
+        lines += [f"for {target} in {source}:", *textwrap.indent("\n".join(inner), "    ").splitlines()]
+        self.scope.known, self.scope.holding = saved
+        self.scope.known = frozenset(k for k in saved[0] if k.split(".")[0] not in changed)
+        self.scope.forget(changed)
+        if self.chance(0.15):
+            lines += ["else:", f"    {name} = {self.of(kind, 2)}"]
+        return lines
+
+    def ordered_source(self) -> tuple[str, str, dict[str, Kind]]:
+        """An iterable that has an order, the variables that are written, and their kinds."""
+        kinds = [k for k in self.items if k.count <= MOST_UNROLLED]
+        small = [k for k in kinds if isinstance(k, Sort)] if self.taste.order_is_read else []
+        name = self.fresh("n")
+        if not kinds or self.chance(0.3):
+            limit = self.rng.choice((2, 3, 4))
+            first = "" if self.chance(0.6) else f"{self.rng.choice((-1, 0, 1))}, "
+            text, item = f"range({first}min({self.of(Int(), 2)}, {limit}))", Int()
+        elif small and self.chance(0.5):
+            item = self.rng.choice(small)
+            text = f"sorted({self.of(SetOf(item), 2)})"
+        else:
+            item = self.rng.choice(kinds)
+            text = self.of(Sequence(item), 2)
+        if self.chance(0.2):
+            text = f"reversed({text})"
+        if self.chance(0.3):
+            number = self.fresh("i")
+            start = f", {self.rng.choice((-1, 1, 2))}" if self.chance(0.2) else ""
+            return f"enumerate({text}{start})", f"{number}, {name}", {number: Int(), name: item}
+        return text, name, {name: item}
+
+    def _loop_of_a_set(self, result: Kind, nested: int) -> list[str]:
+        """A loop over a set, the order of whose members does not show."""
+        sets = [(p, k.item) for p, k in self.scope.paths() if isinstance(k, Messages | SetOf) and k.item.count <= 64]
+        items = [k for k in self.items if k.count <= MOST_UNROLLED]
+        if items and (not sets or self.chance(0.5)):
+            kind = self.rng.choice(items)
+            source, item = self.of(SetOf(kind), 2), kind
+        elif sets:
+            source, item = self.rng.choice(sets)
+        else:
+            return self._loop(result, nested)
+        maps = [(p, k) for p, k in self.scope.paths() if isinstance(k, MapFrom) and k.key == item]
+        name, member = self.fresh("x"), self.fresh("n")
+        how = self.rng.choice(("sum", "sum", "flag", "break", "return", *(["put"] if maps else [])))
+        kind = self.rng.choice((Int(), Bool(), SetOf(self.rng.choice(self.items))))
+        start = self.of(kind, 2)
+        if how == "put":
+            path, of = self.rng.choice(maps)
+            kind, start = of, path
+        value = self.of(kind, 2) if how in ("flag", "break") else ""
+        ends = [f"return {self.result(result)}"] if how == "return" else []
+        with self.within({member: item}):
+            self.inside += 1
+            test = self.of(Bool(), 2)
+            if how in ("flag", "break"):
+                change = [f"{name} = {value}", *(["break"] if how == "break" else [])]
+            elif how == "put":
+                assert isinstance(kind, MapFrom)
+                change = [f"{name} = {name}.put({member}, {self.held(kind.value, 2)})"]
+            elif isinstance(kind, Int):
+                word = self.rng.choice(("+", "-", "max", "min"))
+                change = [
+                    f"{name} = {word}({name}, {self.of(kind, 2)})"
+                    if len(word) > 1
+                    else f"{name} {word}= {self.of(kind, 2)}"
+                ]
+            elif isinstance(kind, Bool):
+                change = [f"{name} = {name} {self.rng.choice(('and', 'or'))} {self.of(kind, 2)}"]
+            else:
+                change = [f"{name} {self.rng.choice('|&-^')}= {self.of(kind, 2)}"]
+            self.inside -= 1
+        self.scope.bind(name, kind)
+        body = [f"if {test}:", *(f"    {line}" for line in ends or change)]
+        return [f"{name} = {start}", f"for {member} in {source}:", *(f"    {line}" for line in body)]

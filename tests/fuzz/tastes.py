@@ -8,6 +8,7 @@ EVERY = {
     "together": (7, (0,)),
     "commands": (2, (1,)),
     "raising": (7, (4,)),
+    "loops": (5, (0, 2)),
     "broad": (23, (3,)),
     "long": (23, (9,)),
     "deep": (23, (15,)),

@@ -19,7 +19,7 @@ from reassure.checkers.request.result import PropertyStatus
 from reassure.spec.language.types import Type
 from tests.fuzz import compare_symmetry
 from tests.fuzz.census import counted
-from tests.fuzz.constructs import REQUIRED, chosen, constructs
+from tests.fuzz.constructs import OF_LOOPS, REQUIRED, chosen, constructs
 from tests.fuzz.directed import DIRECTED, NEVER, Directed, step
 from tests.fuzz.faults import FAULTS
 from tests.fuzz.generate import Source, generate
@@ -31,6 +31,8 @@ from tests.fuzz.worker import Answer, Worker, judged
 LANGUAGE = "reassure"
 FIXED = (130, 740, 1048, 1345, 1350)
 """Models that show every construct together (`constructs.chosen`)."""
+LOOPED = (0, 3)
+"""Models with loops that show `OF_LOOPS` together."""
 PROVED = (60, 65, 67, 71)
 """Models that every method of `prove` is quick about."""
 PROVED_SLOWLY = (65, 71)
@@ -82,6 +84,15 @@ def test_fixed(number: int, folder: Path) -> None:
         folder,
     )
     assert (said.differences, said.refused) == ((), "")
+
+
+@pytest.mark.parametrize("number", LOOPED)
+def test_loops(number: int, folder: Path) -> None:
+    source = generate(number, LANGUAGE, loops=True)
+    said = answer(source, number, ["terms", "watching", "replay", "native", "guards", "mutants"], folder)
+    assert (said.differences, said.refused) == ((), "")
+    shown = set().union(*(constructs(generate(n, LANGUAGE, loops=True)) for n in LOOPED))
+    assert shown >= OF_LOOPS
 
 
 @pytest.mark.parametrize(

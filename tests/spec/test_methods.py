@@ -33,7 +33,7 @@ class Counted:
         return self.for_ever
 
     def looping(self) -> int:
-        for _ in (1, 2):
+        while self.kept:
             pass
         return 1
 
@@ -49,7 +49,7 @@ REFUSED = [
     ("return replace(s, n=counted(s).kept)", "`.kept`, a cached_property", "write `@property`"),
     ("return replace(s, n=counted(s).again())", "`again` calls itself", "recursion"),
     ("return replace(s, n=counted(s).for_ever)", "`for_ever` calls itself", "recursion"),
-    ("return replace(s, n=counted(s).looping())", "a for loop", "comprehension"),
+    ("return replace(s, n=counted(s).looping())", "a while loop", "`break`"),
     ("require(s.last.newer(s.e))\n    return s", "`s.last` may be None here", "is not None"),
     ("require(s.e.newer())\n    return s", "`s.e.newer(s.e)`", "newer takes (self, other, at_least)"),
     (

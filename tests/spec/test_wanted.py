@@ -9,7 +9,8 @@ import pytest
 from tests.spec.wanted import PAGE, WANTED, answer, written
 
 ACCEPTED = ("maptoset", "mapmap", "augassign", "tupleassign", "tuplecmp", "method", "property", "nestedput", "rangecfg")
-ACCEPTED += ("chooseset", "chooserec", "const", "seqofints", "seqofrec")
+ACCEPTED += ("chooseset", "chooserec", "const", "seqofints", "seqofrec", "forloop", "earlyexit")
+ACCEPTED += ("enumerate", "rangevar")
 
 
 @pytest.mark.parametrize("name", WANTED)
@@ -26,9 +27,9 @@ def test_the_page_has_the_table() -> None:
 
 
 def test_refusals_of_types_and_of_statements_come_at_once(tmp_path: Path) -> None:
-    wanted = WANTED["setofints"]._replace(field="p: str\n    r: frozenset[Entry]", body=WANTED["forloop"].body)
+    wanted = WANTED["setofints"]._replace(field="p: str\n    r: frozenset[Entry]", body=WANTED["walrus"].body)
     assert answer(wanted, tmp_path).split("; ") == [
         "State.p: str is not a finite type: names are an Enum or an Id sort",
         "State.r: a set of records needs a size: Annotated[frozenset[R], MaxSize(n)]",
-        "a for loop: use a comprehension with any, all, sum, min, max, next, tuple or frozenset",
+        "`:=`: assign in a statement of its own",
     ]

@@ -392,7 +392,7 @@ def pick(s: State) -> State:
         SMALL.format(text=text).splitlines().index("    require(all(s.x for n in frozenset({False, True}) if low(n)))")
         + 1
     )
-    assert f"small.py:{line}:" in err and "what may fail in a comprehension over a set" in err
+    assert f"small.py:{line}:" in err and "what may fail in a comprehension or loop over a set" in err
     assert len(err.splitlines()) == 1
 
 
