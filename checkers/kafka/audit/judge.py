@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Any
 
 from reassure.checkers.kafka.audit.cluster_history import NO_BUMP_FROM, RECOVERY_FROM, PartitionChange
@@ -27,6 +28,8 @@ NO_RELEASE = "no release makes this change"
 REQUESTED = ("a reassignment", "a cancellation")
 NO_LIMIT = 64
 EITHER = (False, True)
+PLACE = ("offset", "timestamp", "topic", "partition", "before", "after")
+"""Fields of a change of which a verdict depends on none, or on a part."""
 MOST_JUDGED = 1 << 17
 """Changes of which the judge keeps the verdict as the log has them: 200 MB at most."""
 
@@ -268,17 +271,15 @@ class _Numbers:
         return Partition(*self.shape(p, start))
 
 
-def _literally(change: PartitionChange, p: Partition, least: int, target: Brokers) -> tuple[Any, ...]:
-    """All that a verdict depends on, as the log has it. p: the partition before the change."""
-    q, events = change.after, change.events
-    return (
-        p.replicas, p.isr, p.elr, p.adding, p.removing, p.leader, p.recovering, p.last_known_leader,
-        p.last_known_is_nobody, q.replicas, q.isr, q.elr, q.adding, q.removing, q.leader, q.recovering,
-        q.last_known_leader, q.last_known_is_nobody, q.leader_epoch - p.leader_epoch,
-        q.partition_epoch - p.partition_epoch, least, target, change.registered, change.active, events.leaving,
-        events.restarted, events.coming, change.min_isr, change.replicas_of_zero, change.unclean, change.elr,
-        change.metadata_version, change.directories,
-    )  # fmt: skip
+_fields_of = attrgetter(*(f.name for f in fields(Partition) if not f.name.endswith("_epoch")))
+_about = attrgetter(*(f.name for f in fields(PartitionChange) if f.name not in PLACE))
+
+
+def _literally(change: PartitionChange, before: Partition, least: int, target: Brokers) -> tuple[Any, ...]:
+    """All that a verdict depends on, as the log has it. target: of the reassignment before the change."""
+    after = change.after
+    epochs = after.leader_epoch - before.leader_epoch, after.partition_epoch - before.partition_epoch
+    return _fields_of(before), _fields_of(after), epochs, least, target, _about(change)
 
 
 def _brokers_of(p: Partition, q: Partition) -> frozenset[int]:

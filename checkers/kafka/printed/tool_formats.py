@@ -26,7 +26,7 @@ class ToolFormat:
         return f"{self.tool} {self.output}".strip()
 
 
-RELEASES = "3.9, 4.3, 4.4"
+RELEASES = "3.9, 4.0, 4.1, 4.2, 4.3, 4.4"
 """Of Kafka, whose tools' output the tests read; other releases print the same words, as far as is known."""
 DESCRIBE = "kafka-topics --describe"
 FORMATS = (
