@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
 import json
 import re
 import subprocess
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +23,7 @@ from reassure.checkers.gate.judge import judge
 from reassure.checkers.ledger import ledger
 from reassure.checkers.ledger.markdown import table
 from reassure.checkers.ledger.trace_store import TraceStore
-from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
+from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, Failure
 from reassure.checkers.publish import commands_page, sessions, trace_pictures
 from reassure.checkers.publish.model_pages import GateRun, check_row, gate_runs, pages_of_claims, protocol_of
 from reassure.checkers.request import prepare
@@ -217,6 +220,55 @@ def test_the_picture_of_the_front_page_is_of_its_model() -> None:
     for model, page in evidence.PICTURES.items():
         picture = trace_pictures.picture_on_page(ROOT / page, f"{model}.py", ROOT)
         assert (ROOT / "docs" / "images" / f"{model}.svg").read_text(encoding="utf-8") == picture, PUBLISH
+
+
+def test_the_picture_of_the_explorer_is_of_its_page() -> None:
+    """A browser takes it; what it is a picture of needs none."""
+    page = trace_pictures.explorer_page(*evidence.EXPLORED)
+    assert "two_phase_commit: reassure explore" in page
+    found = trace_pictures.digest_in(evidence.SCREENSHOT.read_bytes())
+    assert found == trace_pictures.page_digest(page), "run `python -m reassure.checkers.publish --screenshot`"
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes.fromhex("0000000d49484452000000010000000108000000003a7e9b55") + b"rest"
+"""The head of a picture of one grey pixel."""
+
+
+def test_a_picture_has_the_digest_of_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a browser that copies a picture; one that fails, takes too long or is missing is a line."""
+    page = f'<script id="offline-data">{base64.b64encode(zlib.compress(b"[1]", 9)).decode()}</script>'
+    assert trace_pictures.page_digest(page) == hashlib.sha256(b'<script id="offline-data">[1]</script>').hexdigest()
+    other = page.replace(
+        base64.b64encode(zlib.compress(b"[1]", 9)).decode(), base64.b64encode(zlib.compress(b"[1]", 0)).decode()
+    )
+    assert (other != page, trace_pictures.page_digest(other)) == (True, trace_pictures.page_digest(page))
+    assert (trace_pictures.digest_in(PNG), trace_pictures.digest_in(b"")) == ("", "")
+    (tmp_path / "png").write_bytes(PNG)
+    browser = tmp_path / "chromium"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for script, taken in (
+        (f'for word; do case $word in --screenshot=*) /bin/cp {tmp_path}/png "${{word#*=}}";; esac; done', True),
+        ("echo no display >&2", False),
+    ):
+        browser.write_text(f"#!/bin/sh\n{script}\n")
+        browser.chmod(0o755)
+        if not taken:
+            with pytest.raises(Failure, match=r"takes no picture: no display$"):
+                trace_pictures.screenshot(page)
+            continue
+        png = trace_pictures.screenshot(page)
+        assert (png[:33], png[-4:]) == (PNG[:33], b"rest")
+        assert (png[33:37], png[37:41]) == ((76).to_bytes(4, "big"), b"tEXt")
+        assert int.from_bytes(png[-8:-4], "big") == zlib.crc32(png[37:-8])
+        assert trace_pictures.digest_in(png) == trace_pictures.page_digest(page)
+    browser.write_text("#!/bin/sh\n/bin/sleep 5\n")
+    monkeypatch.setattr(trace_pictures, "PATIENCE", 0.1)
+    with pytest.raises(Failure, match=r"within 0\.1 s"):
+        trace_pictures.screenshot(page)
+    browser.unlink()
+    with pytest.raises(Failure, match="needs a browser") as failed:
+        trace_pictures.screenshot(page)
+    assert failed.value.code is Exit.SYSTEM
 
 
 def test_every_command_answers_a_question() -> None:
