@@ -339,6 +339,53 @@ def test_the_map_has_every_page() -> None:
     assert [str(p.relative_to(folder)) for p in sorted(folder.rglob("*.md")) if p.resolve() not in linked][1:] == []
 
 
+CLAIM_NUMBER = re.compile(r"\bK\d{1,2}\b(?!-\d|\.\w)")
+"""The number of a claim about KRaft, but in names of files such as K21-4.0.java."""
+EXPLAINED = re.compile(r"\]\([^)]*(?:read-the-claims\.md|claims/README\.md|findings/(?:README|K\d+)\.md)")
+
+
+def unexplained_claim(text: str) -> str | None:
+    """The first number of a claim that a page shows, unless it says before, or in that paragraph or row, what it is."""
+    shown = re.sub(r"\]\([^)]*\)", lambda target: "]" + " " * (len(target[0]) - 1), text)
+    first = CLAIM_NUMBER.search(shown)
+    if first is None:
+        return None
+    fences = [block.span() for block in re.finditer(r"^```.*?^```", text, re.DOTALL | re.MULTILINE)]
+    fence = next((start for start, end in fences if start < first.start() < end), None)
+    ends = (text.find(end, first.end()) for end in ("\n\n", "\n|"))
+    end = fence if fence is not None else min((n for n in ends if n >= 0), default=len(text))
+    return None if EXPLAINED.search(text[:end]) and re.search(r"\bclaim|\bfinding", text[:end], re.I) else first[0]
+
+
+def test_every_page_says_what_the_number_of_a_claim_is() -> None:
+    """Where a reader first meets K21, the text says that it is a claim, with a link; reports to Kafka are named so."""
+    docs, later = ROOT / "docs", {"docs/how-to/diff-kafka.md"}
+    reports = set((docs / "findings").glob("K*.md"))
+    pages = {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in PAGES if docs in p.parents}
+    pages = {name: text for name, text in pages.items() if ROOT / name not in reports}
+    assert sum(bool(CLAIM_NUMBER.search(text)) for text in pages.values()) > 10
+    assert {name: found for name, text in pages.items() if (found := unexplained_claim(text))}.keys() - later == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "unexplained"),
+    [
+        ("The run of K21 is short.\n\nA [claim](how-to/read-the-claims.md) is a promise.\n", "K21"),
+        ("A [claim](how-to/read-the-claims.md) is a promise.\n\nThe run of K21 is short.\n", None),
+        ("K21 is\na [claim](read-the-claims.md).\n", None),
+        ("K21 is a claim.\n", "K21"),
+        ("K21 is [here](read-the-clams.md).\n", "K21"),
+        ("| a |\n|---|\n| K1 |\n| [K2](claims/README.md#k2), a claim |\n", "K1"),
+        ("| a claim |\n|---|\n| [K1](claims/README.md#k1) |\n", None),
+        ("```sh\nreplay K9/run\n```\nK9 is a [claim](read-the-claims.md).\n", "K9"),
+        ("K9 is a [claim](read-the-claims.md):\n```sh\nreplay K9/run\n```\n", None),
+        ("[the test](K21-4.0.java), [picture](K21.svg), `K21.sh`, KIP-966, K8s\n", None),
+    ],
+)
+def test_a_number_that_nothing_explains_is_noticed(text: str, unexplained: str | None) -> None:
+    assert unexplained_claim(text) == unexplained
+
+
 def test_no_page_of_elsewhere_is_named() -> None:
     """What a reader cannot open explains nothing."""
     pattern = re.compile(r"\b(?:DESIGN|ANCHORS|AUDIT|KAFKA|HOUSE|STYLE|CLAIMS)(?:\.md|,? section|,? \d|,? [A-Z]\.?\d)")
