@@ -53,9 +53,6 @@ def _properties(outcome: CheckOutcome) -> str:
         length = after(p["depth"], p["kind"]) if p["depth"] else ""
         rows.append((breakable(p["name"]), p["kind"], in_words(p["kind"], p["status"]), length))
     for c in outcome.record["covers"]:
-        rows.append(
-            (breakable(c["name"]), "cover", "reached", after(c["depth"], "cover"))
-            if c["reached"]
-            else (breakable(c["name"]), "cover", "not reached", "")
-        )
+        reached = ("not reached", "") if c["depth"] is None else ("reached", after(c["depth"], "cover"))
+        rows.append((breakable(c["name"]), "cover", *reached))
     return table((), rows) if rows else ""
