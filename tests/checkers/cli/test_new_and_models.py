@@ -27,6 +27,19 @@ def test_a_new_model_its_test_and_its_gate(tmp_path: Path, capsys: pytest.Captur
     assert (code, "1 check, 0 failed" in out) == (0, True)
 
 
+def test_pytest_may_have_to_be_installed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package does not need it, and the test that is written does."""
+    for there, command in (
+        ("spec", "  python -m pytest "),
+        (None, "  python -m pip install pytest && python -m pytest "),
+    ):
+        monkeypatch.setattr("reassure.checkers.cli.commands.new.find_spec", {"pytest": there}.__getitem__)
+        code, out, _ = said(capsys, "new", "lease", f"--dir={tmp_path}/{there}")
+        assert (code, out.splitlines()[4]) == (0, f"{command}{tmp_path}/{there}/test_lease.py")
+
+
 def test_a_second_model_is_added_to_the_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gate = tmp_path / "gate.toml"
     gate.write_text("# mine\n")
