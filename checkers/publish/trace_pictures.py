@@ -81,8 +81,11 @@ def page_digest(page: str) -> str:
     ).hexdigest()
 
 
-def screenshot(page: str) -> bytes:
-    """A PNG of a page, with the page's digest in it. Raises `Failure` without Chromium, or if it takes no picture."""
+def screenshot(page: str, patience: float = PATIENCE) -> bytes:
+    """A PNG of a page, with the page's digest in it. patience: in seconds.
+
+    Raises `Failure` without Chromium, or if that takes no picture in this time.
+    """
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         raise Failure(Exit.SYSTEM, f"a picture of a page needs a browser: {', '.join(BROWSERS)}")
@@ -93,9 +96,9 @@ def screenshot(page: str) -> bytes:
         words = [browser, "--headless", "--no-sandbox", "--hide-scrollbars", size, f"--user-data-dir={folder}/profile"]
         words += ["--virtual-time-budget=5000", f"--screenshot={png}", html.as_uri()]
         try:
-            ended = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
+            ended = subprocess.run(words, capture_output=True, text=True, timeout=patience, check=False)
         except subprocess.TimeoutExpired:
-            raise Failure(Exit.SYSTEM, f"{browser} takes no picture within {PATIENCE} s") from None
+            raise Failure(Exit.SYSTEM, f"{browser} takes no picture within {patience} s") from None
         if not png.is_file():
             raise Failure(Exit.SYSTEM, f"{browser} takes no picture: {ended.stderr.strip()[-200:]}")
         return with_digest(png.read_bytes(), page_digest(page))

@@ -262,9 +262,8 @@ def test_a_picture_has_the_digest_of_its_page(tmp_path: Path, monkeypatch: pytes
         assert int.from_bytes(png[-8:-4], "big") == zlib.crc32(png[37:-8])
         assert trace_pictures.digest_in(png) == trace_pictures.page_digest(page)
     browser.write_text("#!/bin/sh\n/bin/sleep 5\n")
-    monkeypatch.setattr(trace_pictures, "PATIENCE", 0.1)
     with pytest.raises(Failure, match=r"within 0\.1 s"):
-        trace_pictures.screenshot(page)
+        trace_pictures.screenshot(page, patience=0.1)
     browser.unlink()
     with pytest.raises(Failure, match="needs a browser") as failed:
         trace_pictures.screenshot(page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,13 +32,11 @@ def test_pytest_may_have_to_be_installed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The package does not need it, and the test that is written does."""
-    for there, command in (
-        ("spec", "  python -m pytest "),
-        (None, "  python -m pip install pytest && python -m pytest "),
-    ):
-        monkeypatch.setattr("reassure.checkers.cli.commands.new.find_spec", {"pytest": there}.__getitem__)
-        code, out, _ = said(capsys, "new", "lease", f"--dir={tmp_path}/{there}")
-        assert (code, out.splitlines()[4]) == (0, f"{command}{tmp_path}/{there}/test_lease.py")
+    at = tmp_path / "there"
+    assert said(capsys, "new", "lease", f"--dir={at}")[1].splitlines()[4] == f"  python -m pytest {at}/test_lease.py"
+    monkeypatch.setitem(sys.modules, "pytest", None)
+    told = said(capsys, "new", "other", f"--dir={at}")[1].splitlines()[4]
+    assert told == f"  python -m pip install pytest && python -m pytest {at}/test_other.py"
 
 
 def test_a_second_model_is_added_to_the_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
