@@ -21,7 +21,15 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import StopReason
 from reassure.checkers.machine.terminal import Console, StyledText, beyond_bounds, counted, first_few, ways_out
 from reassure.checkers.request.engine_results import CoverResult, ProofSummary, SearchStatistics
-from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus, bound_of, in_a_list, in_words
+from reassure.checkers.request.result import (
+    CheckResult,
+    PropertyResult,
+    PropertyStatus,
+    after,
+    bound_of,
+    in_a_list,
+    in_words,
+)
 from reassure.checkers.traces.format_value import as_python
 from reassure.checkers.traces.render import filled, tell, tell_astray
 from reassure.spec.semantics.interpreter import BoundModel
@@ -150,7 +158,7 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
         row = StyledText(f"  {p.name:{width}}  ")
         row.append(in_words(p.kind, p.status), style=STYLES.get(p.status, "yellow"))
         if p.trace is not None:
-            row.append(f", trace of {counted(len(p.trace), 'state')}")
+            row.append(f" {after(len(p.trace), p.kind)}")
         if p.note and p.note not in shared:
             row.append(f" ({p.note})", style="dim")
         console.print(row)
@@ -197,12 +205,12 @@ def _covers(result: CheckResult, console: Console, full: bool) -> None:
         row = StyledText(f"  {len(folded)} of {len(result.covers)} ")
         row.append("reached", style="green")
         last = max(c.depth for c in folded if c.depth is not None)
-        row.append(f", the last at depth {last}: {_names([c.name for c in folded], console)}", style="dim")
+        row.append(f", the last {after(last, 'cover')}: {_names([c.name for c in folded], console)}", style="dim")
         console.print(row)
     for c in (one for one in result.covers if one not in folded):
         row = StyledText(f"  {c.name:{width}}  ")
         if c.depth is not None:
-            row.append(f"reached at depth {c.depth}", style="green")
+            row.append(f"reached {after(c.depth, 'cover')}", style="green")
             if c.walks is not None:
                 of = f" of {result.simulation.walks:,}" if result.simulation else ""
                 row.append(f", in {c.walks:,}{of} walks")

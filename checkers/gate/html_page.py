@@ -8,9 +8,8 @@ from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.run_check import CheckOutcome
 from reassure.checkers.gate.run_gate import GateReport
 from reassure.checkers.machine.exit_codes import VERDICTS
-from reassure.checkers.machine.terminal import counted
 from reassure.checkers.pictures.html_page import breakable, command, page, table
-from reassure.checkers.request.result import in_words
+from reassure.checkers.request.result import after, in_words
 
 STYLE = """
 details { margin: 0; border-bottom: 1px solid var(--line) } details > div { padding: 0 1.5rem 1rem }
@@ -51,10 +50,9 @@ def _properties(outcome: CheckOutcome) -> str:
     """The result of each property and cover."""
     rows = []
     for p in outcome.record["properties"]:
-        states = counted(p["depth"], "state") if p["depth"] else ""
-        rows.append((breakable(p["name"]), p["kind"], in_words(p["kind"], p["status"]), states))
+        length = after(p["depth"], p["kind"]) if p["depth"] else ""
+        rows.append((breakable(p["name"]), p["kind"], in_words(p["kind"], p["status"]), length))
     for c in outcome.record["covers"]:
-        rows.append(
-            (breakable(c["name"]), "cover", f"reached at depth {c['depth']}" if c["reached"] else "not reached", "")
-        )
+        reached = ("not reached", "") if c["depth"] is None else ("reached", after(c["depth"], "cover"))
+        rows.append((breakable(c["name"]), "cover", *reached))
     return table((), rows) if rows else ""

@@ -10,7 +10,7 @@ from reassure.checkers.gate.gate_file import PROPERTIES, Check
 from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.machine.stop import ENDED_EARLY, StopReason
 from reassure.checkers.machine.terminal import counted
-from reassure.checkers.request.result import RAISES, PropertyStatus
+from reassure.checkers.request.result import RAISES, PropertyStatus, after
 from reassure.checkers.request.run_identity import RunRecord
 
 UNDECIDED = (PropertyStatus.UNKNOWN, PropertyStatus.NOT_CHECKED)
@@ -108,18 +108,18 @@ def _asks_for_violation(check: Check) -> bool:
 
 def _judge_violations(check: Check, record: RunRecord) -> list[Problem]:
     fallen, expected = lengths(check, record), check.violated or {}
-    problems = [Problem(Exit.EXPECTATION, _violated(n, fallen[n]), n) for n in unexpected(check, record)]
+    kinds = {p["name"]: p["kind"] for run in check.about.runs(record).values() for p in run["properties"]}
+    if check.kind == "stuck":  # whose runs end where the goal is out of reach
+        kinds = {}
+    told = {name: f" {after(states, kinds.get(name, ''))}" if states else "" for name, states in fallen.items()}
+    problems = [Problem(Exit.EXPECTATION, f"violated: {n}{told[n]}", n) for n in unexpected(check, record)]
     for name in sorted(set(expected) - set(fallen)):
         problems.append(Problem(Exit.EXPECTATION, f"not violated: {name}", name))
     for name, states in expected.items():
         if states is not None and name in fallen and fallen[name] != states:
-            found = counted(fallen[name] or 0, "state")
-            problems.append(Problem(Exit.DRIFT, f"{name}: a trace of {found}, pinned {states}", name))
+            found = f"violated{told[name]} ({counted(fallen[name] or 0, 'state')})"
+            problems.append(Problem(Exit.DRIFT, f"{name}: {found}, pinned {counted(states, 'state')}", name))
     return problems
-
-
-def _violated(name: str, states: int | None) -> str:
-    return f"violated: {name}" + (f", trace of {counted(states, 'state')}" if states else "")
 
 
 def _judge_covers(check: Check, record: RunRecord) -> list[Problem]:

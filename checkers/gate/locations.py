@@ -113,7 +113,7 @@ def summary(report: GateReport) -> str:
         lines.append(f"| {mark} | {_cell(check.name)} | {outcome.record['verdict']}{outcome.counts} | {remark} |")
     for check, outcome in report.answered:
         if outcome.story is not None:
-            head = f"{check.name}: {outcome.story.property}, {counted(outcome.story.states, 'state')}"
+            head = f"{check.name}: {outcome.story.property}, {counted(outcome.story.length, 'step')}"
             lines += ["", f"<details><summary>{_cell(head)}</summary>", "", "````text", outcome.story.text, "````", ""]
             lines += [f"Again: `{check.repro()}`", "", "</details>"]
     return "\n".join(lines) + "\n"

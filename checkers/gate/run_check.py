@@ -131,11 +131,11 @@ class Step:
 
 @dataclass
 class Story:
-    """A counterexample, told. states: its length."""
+    """A counterexample, told. length: in steps, with the step back to the start of a loop."""
 
     property: str
     text: str
-    states: int
+    length: int
     steps: list[Step] = field(default_factory=list)
 
 
@@ -292,7 +292,7 @@ def story(path: Path, model: str, name: str) -> Story:
     for step, before, after in moves(trace):
         rows = [change.line for change in changes(before, after)]
         steps.append(Step(step.action, call(step), rows or ["nothing changes"]))
-    return Story(name, told(trace, bound), len(trace), steps)
+    return Story(name, told(trace, bound), len(steps) - 1, steps)
 
 
 def _keep_traces(outcome: CheckOutcome, temporary: Path, folder: Path | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from reassure.checkers.ledger.verdicts import (
     table,
 )
 from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.request.result import after
 from reassure.spec.claims import Claim
 
 STYLES = {
@@ -113,7 +115,7 @@ def cell(answer: ReadingAnswer, found: RecordedResult | None) -> str:
         return answer.stale or "not declared"  # such as limits: a protocol without any would hold vacuously
     word = {"not_reached": "never reached", "not_checked": "not checked"}.get(found.status)
     word = word or found.status.replace("_", " ")
-    return f"{word}, {found.states} states" if found.status == "violated" else word
+    return f"{word} {after(found.states, found.kind)}" if found.status == "violated" and found.states else word
 
 
 def counts(found: list[Entry]) -> list[tuple[Standing, int]]:
@@ -207,7 +209,7 @@ def _verdict_of(answer: ReadingAnswer, to: Path | None) -> str:
         text = f"{word}{';' if founded == strength else ':'} {founded}"
     for name, path in answer.traces.items():
         link = os.path.relpath(path, to or path.parents[2]).replace(os.sep, "/")
-        text = text.replace(f"{name}, trace of", f"[{name}]({link}), trace of")
+        text = re.sub(rf"\b{name} (?=after|by)", f"[{name}]({link}) ", text)
     return "; ".join([text, *cautions(answer), *remarks(answer)])
 
 

@@ -13,7 +13,7 @@ from reassure.checkers.ledger.subjects import RunSpec, Subjects
 from reassure.checkers.ledger.trace_store import TraceKey, is_sealed, paths, trace_files
 from reassure.checkers.machine.exit_codes import Exit, Failure, worst
 from reassure.checkers.request.prepare import plain
-from reassure.checkers.request.result import PropertyStatus
+from reassure.checkers.request.result import PropertyStatus, after
 from reassure.checkers.request.run_identity import ENGINE_VERSION
 from reassure.spec import claims
 from reassure.spec.claims import ANY_NUMBER, PROOFS, Claim, Quantifier, Reading, judges
@@ -173,7 +173,8 @@ class ReadingAnswer:
         return f"verified: all of {r.stats['distinct']:,} states, {r.stats['depth']} levels{within}{self.assumed}"
 
     def _refutations(self) -> str:
-        violated = [f"{name}, trace of {result.states} states" for name, result in self.violated.items()]
+        lengths = {name: after(r.states, r.kind) if r.states else "" for name, r in self.violated.items()}
+        violated = [f"{name} {length}".rstrip() for name, length in lengths.items()]
         unreached = [f"nothing reaches {n}" for n, r in self.results.items() if r.status == NOT_REACHED]
         return "; ".join(violated + unreached)
 

@@ -43,6 +43,9 @@ PICTURED_TRACES = {"lasso": "core_liveness/a_pending_reassignment_ends", "unregi
 """Pictures of the project's own traces on pages, by name: the traces."""
 COVERS = {"two_phase_commit": ("two_phase_commit", "managers=2", "everybody_commits")}
 """Pictures of how a cover is reached, by name: the model, its setting, the cover."""
+EXPLORED = COVERS["two_phase_commit"]
+"""The run that the picture of the explorer shows."""
+SCREENSHOT = ROOT / "docs" / "images" / "explorer.png"
 STATES = {"states": ("lease", "grants=2")}
 """Pictures of every state, by name: the model of `reassure new` and its setting."""
 FINDINGS = ROOT / "docs" / "findings.md"

@@ -1,4 +1,4 @@
-"""`python -m reassure.checkers.publish [--check] [--pages] [--promote NAME ...]`."""
+"""`python -m reassure.checkers.publish [--check] [--pages] [--promote NAME ...] [--screenshot]`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from reassure.checkers.console.parser import note
 from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.publish import (
+    EXPLORED,
     ROOT,
+    SCREENSHOT,
     differing,
     entries,
     files,
@@ -16,6 +18,7 @@ from reassure.checkers.publish import (
     session_pages,
     sessions_of_tests,
     stale,
+    trace_pictures,
     traces,
     write_traces,
 )
@@ -36,6 +39,9 @@ def main(words: list[str] | None = None) -> int:
         metavar="NAME",
         help="only these pages of tests/sessions, or all: they expect what the commands print now",
     )
+    parser.add_argument(
+        "--screenshot", action="store_true", help="only the picture of the explorer, which needs Chromium"
+    )
     args = parser.parse_args(words)
     try:
         return _write_or_check(args, Console())
@@ -45,6 +51,8 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _write_or_check(args: argparse.Namespace, console: Console) -> int:
+    if args.screenshot:
+        return _screenshot(args, console)
     if args.promote is not None:
         texts = sessions_of_tests(args.promote)
         wrong = differing(texts)
@@ -68,6 +76,17 @@ def _write_or_check(args: argparse.Namespace, console: Console) -> int:
         else:
             path.unlink()
     return 1 if wrong and args.check else 0
+
+
+def _screenshot(args: argparse.Namespace, console: Console) -> int:
+    """Takes the picture of the explorer if that is of another page than today's."""
+    page = trace_pictures.explorer_page(*EXPLORED)
+    if SCREENSHOT.is_file() and trace_pictures.digest_in(SCREENSHOT.read_bytes()) == trace_pictures.page_digest(page):
+        return 0
+    if not args.check:
+        SCREENSHOT.write_bytes(trace_pictures.screenshot(page))
+    console.print(f"{'stale' if args.check else 'written'}: {SCREENSHOT.relative_to(ROOT)}")
+    return int(args.check)
 
 
 if __name__ == "__main__":

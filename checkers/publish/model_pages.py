@@ -18,7 +18,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import first_few
 from reassure.checkers.publish.claim_pages import ACROSS, claim_pages
 from reassure.checkers.request.model_loader import load, names
-from reassure.checkers.request.result import CheckResult, PropertyStatus
+from reassure.checkers.request.result import CheckResult, PropertyStatus, after
 from reassure.spec.semantics.interpreter import BoundModel
 
 
@@ -153,7 +153,8 @@ def _model_page(model: str, ran: list[GateRun]) -> str:
     """The checks of a model, and every verdict of the first one."""
     first = ran[0]
     rows = [(f"`{p.name}`", p.kind, p.status.replace("_", " ")) for p in first.result.properties]
-    rows += [(f"`{c.name}`", "cover", f"reached at depth {c.depth}") for c in first.result.covers if c.reached]
+    reached = {c.name: after(c.depth, c.kind) for c in first.result.covers if c.depth is not None}
+    rows += [(f"`{name}`", "cover", f"reached {length}") for name, length in reached.items()]
     name = Path(_source(model)).name
     lines = [
         f"# {model}",

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, worst
 from reassure.checkers.machine.stop import ENDED_EARLY, Stop, StopReason
+from reassure.checkers.machine.terminal import counted
 from reassure.checkers.request.engine_results import (
     ActionStatistics,
     CoverResult,
@@ -61,6 +62,14 @@ def in_words(kind: str, status: str) -> str:
     if kind != "deadlock":
         return words
     return {"violated": "found", "proved": "none, proved"}.get(words, words.replace("holds", "none"))
+
+
+def after(states: int, kind: str) -> str:
+    """The length of a run for a reader, in steps: "after 3 steps". states: of its trace, the first among them.
+
+    kind: of the property. A run that violates a property of whole runs never ends.
+    """
+    return "by a run that never ends" if kind in TEMPORAL else f"after {counted(states - 1, 'step')}"
 
 
 def fair_runs_beyond(kind: str, premise: PremiseStates, bounds: Collection[str]) -> str:

@@ -250,7 +250,7 @@ def _drawn(options: tuple[Option, ...]) -> tuple[Option, ...]:
 
 
 SEED = Option("--seed N", "seed of the walks; the same seed gives the same walks (default: 0)", seed, 0, always=True)
-TRACE = Option("TRACE", "an ITF file, or the short name of a counterexample, such as K21", Path)
+TRACE = Option("TRACE", "an ITF file, or the short name of a counterexample, such as finding-1", Path)
 OUT = Option("--out FILE", "write to this file (default: standard output)", Path, output=True)
 OF_TRACE = Option(
     "--model MODEL",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
 import json
 import re
 import subprocess
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +23,7 @@ from reassure.checkers.gate.judge import judge
 from reassure.checkers.ledger import ledger
 from reassure.checkers.ledger.markdown import table
 from reassure.checkers.ledger.trace_store import TraceStore
-from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
+from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, Failure
 from reassure.checkers.publish import commands_page, sessions, trace_pictures
 from reassure.checkers.publish.model_pages import GateRun, check_row, gate_runs, pages_of_claims, protocol_of
 from reassure.checkers.request import prepare
@@ -219,6 +222,54 @@ def test_the_picture_of_the_front_page_is_of_its_model() -> None:
         assert (ROOT / "docs" / "images" / f"{model}.svg").read_text(encoding="utf-8") == picture, PUBLISH
 
 
+def test_the_picture_of_the_explorer_is_of_its_page() -> None:
+    """A browser takes it; what it is a picture of needs none."""
+    page = trace_pictures.explorer_page(*evidence.EXPLORED)
+    assert "two_phase_commit: reassure explore" in page
+    found = trace_pictures.digest_in(evidence.SCREENSHOT.read_bytes())
+    assert found == trace_pictures.page_digest(page), "run `python -m reassure.checkers.publish --screenshot`"
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes.fromhex("0000000d49484452000000010000000108000000003a7e9b55") + b"rest"
+"""The head of a picture of one grey pixel."""
+
+
+def test_a_picture_has_the_digest_of_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a browser that copies a picture; one that fails, takes too long or is missing is a line."""
+    page = f'<script id="offline-data">{base64.b64encode(zlib.compress(b"[1]", 9)).decode()}</script>'
+    assert trace_pictures.page_digest(page) == hashlib.sha256(b'<script id="offline-data">[1]</script>').hexdigest()
+    other = page.replace(
+        base64.b64encode(zlib.compress(b"[1]", 9)).decode(), base64.b64encode(zlib.compress(b"[1]", 0)).decode()
+    )
+    assert (other != page, trace_pictures.page_digest(other)) == (True, trace_pictures.page_digest(page))
+    assert (trace_pictures.digest_in(PNG), trace_pictures.digest_in(b"")) == ("", "")
+    (tmp_path / "png").write_bytes(PNG)
+    browser = tmp_path / "chromium"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for script, taken in (
+        (f'for word; do case $word in --screenshot=*) /bin/cp {tmp_path}/png "${{word#*=}}";; esac; done', True),
+        ("echo no display >&2", False),
+    ):
+        browser.write_text(f"#!/bin/sh\n{script}\n")
+        browser.chmod(0o755)
+        if not taken:
+            with pytest.raises(Failure, match=r"takes no picture: no display$"):
+                trace_pictures.screenshot(page)
+            continue
+        png = trace_pictures.screenshot(page)
+        assert (png[:33], png[-4:]) == (PNG[:33], b"rest")
+        assert (png[33:37], png[37:41]) == ((76).to_bytes(4, "big"), b"tEXt")
+        assert int.from_bytes(png[-8:-4], "big") == zlib.crc32(png[37:-8])
+        assert trace_pictures.digest_in(png) == trace_pictures.page_digest(page)
+    browser.write_text("#!/bin/sh\n/bin/sleep 5\n")
+    with pytest.raises(Failure, match=r"within 0\.1 s"):
+        trace_pictures.screenshot(page, patience=0.1)
+    browser.unlink()
+    with pytest.raises(Failure, match="needs a browser") as failed:
+        trace_pictures.screenshot(page)
+    assert failed.value.code is Exit.SYSTEM
+
+
 def test_every_command_answers_a_question() -> None:
     text = (ROOT / "docs" / "reference" / "which-command.md").read_text(encoding="utf-8")
     table = re.findall(r"^\| ((?:`[a-z]+`(?:, )?)+) \|", text, re.MULTILINE)
@@ -285,6 +336,53 @@ def test_the_map_has_every_page() -> None:
     text = (folder / "README.md").read_text(encoding="utf-8")
     linked = {(folder / target).resolve() for target in re.findall(r"\]\(([^)#\s]+)", text)}
     assert [str(p.relative_to(folder)) for p in sorted(folder.rglob("*.md")) if p.resolve() not in linked][1:] == []
+
+
+CLAIM_NUMBER = re.compile(r"\bK\d{1,2}\b(?!-\d|\.\w)")
+"""The number of a claim about KRaft, but in names of files such as K21-4.0.java."""
+EXPLAINED = re.compile(r"\]\([^)]*(?:read-the-claims\.md|claims/README\.md|findings/(?:README|K\d+)\.md)")
+
+
+def unexplained_claim(text: str) -> str | None:
+    """The first number of a claim that a page shows, unless it says before, or in that paragraph or row, what it is."""
+    shown = re.sub(r"\]\([^)]*\)", lambda target: "]" + " " * (len(target[0]) - 1), text)
+    first = CLAIM_NUMBER.search(shown)
+    if first is None:
+        return None
+    fences = [block.span() for block in re.finditer(r"^```.*?^```", text, re.DOTALL | re.MULTILINE)]
+    fence = next((start for start, end in fences if start < first.start() < end), None)
+    ends = (text.find(end, first.end()) for end in ("\n\n", "\n|"))
+    end = fence if fence is not None else min((n for n in ends if n >= 0), default=len(text))
+    return None if EXPLAINED.search(text[:end]) and re.search(r"\bclaim|\bfinding", text[:end], re.I) else first[0]
+
+
+def test_every_page_says_what_the_number_of_a_claim_is() -> None:
+    """Where a reader first meets K21, the text says that it is a claim, with a link; reports to Kafka are named so."""
+    docs, later = ROOT / "docs", {"docs/how-to/diff-kafka.md"}
+    reports = set((docs / "findings").glob("K*.md"))
+    pages = {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in PAGES if docs in p.parents}
+    pages = {name: text for name, text in pages.items() if ROOT / name not in reports}
+    assert sum(bool(CLAIM_NUMBER.search(text)) for text in pages.values()) > 10
+    assert {name: found for name, text in pages.items() if (found := unexplained_claim(text))}.keys() - later == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "unexplained"),
+    [
+        ("The run of K21 is short.\n\nA [claim](how-to/read-the-claims.md) is a promise.\n", "K21"),
+        ("A [claim](how-to/read-the-claims.md) is a promise.\n\nThe run of K21 is short.\n", None),
+        ("K21 is\na [claim](read-the-claims.md).\n", None),
+        ("K21 is a claim.\n", "K21"),
+        ("K21 is [here](read-the-clams.md).\n", "K21"),
+        ("| a |\n|---|\n| K1 |\n| [K2](claims/README.md#k2), a claim |\n", "K1"),
+        ("| a claim |\n|---|\n| [K1](claims/README.md#k1) |\n", None),
+        ("```sh\nreplay K9/run\n```\nK9 is a [claim](read-the-claims.md).\n", "K9"),
+        ("K9 is a [claim](read-the-claims.md):\n```sh\nreplay K9/run\n```\n", None),
+        ("[the test](K21-4.0.java), [picture](K21.svg), `K21.sh`, KIP-966, K8s\n", None),
+    ],
+)
+def test_a_number_that_nothing_explains_is_noticed(text: str, unexplained: str | None) -> None:
+    assert unexplained_claim(text) == unexplained
 
 
 def test_no_page_of_elsewhere_is_named() -> None:

@@ -132,7 +132,7 @@ def _behaviour(difference: Diff, identities: Sequence[RunIdentity]) -> Iterator[
         yield Row("", group=group, write=write(side, "an initial state", trace))
     for d in comparison.differences:
         data = {"only": labels[d.side], "action": d.action, "steps": d.steps, "depth": len(d.trace), "trace": None}
-        text = f"{counted(d.steps, 'step')}, trace of {counted(len(d.trace), 'state')}"
+        text = f"{counted(d.steps, 'step')}, shortest run: {counted(len(d.trace) - 1, 'step')}"
         group = f"steps that only {labels[d.side]} takes, in states of both"
         yield Row(d.action, text, group=group, data=data, write=write(d.side, d.action, d.trace))
 

@@ -8,7 +8,7 @@ from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.stop import Stop, StopReason
 from reassure.checkers.machine.terminal import beyond_bounds, counted, ways_out
 from reassure.checkers.report.analysis_report import AnalysisReport, Row, Tone, signed, tally
-from reassure.checkers.request.result import RAISES, PropertyResult, PropertyStatus
+from reassure.checkers.request.result import RAISES, PropertyResult, PropertyStatus, after
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.render import in_a_row, tell
 from reassure.spec.semantics.interpreter import BoundModel
@@ -51,7 +51,7 @@ def _row(g: Guard, number: int, kinds: dict[str, str], identity: RunIdentity, bo
     """One guard. number: among all of the model. kinds: of the properties, by name."""
     note = g.note
     if g.depth is not None:
-        note = f"{', '.join(g.falls)}, trace of {counted(g.depth, 'state')}{f'; {note}' if note else ''}"
+        note = f"{', '.join(g.falls)} violated {after(g.depth, '')}{f'; {note}' if note else ''}"
     write = None
     if g.trace is not None:
         stem = f"{g.action.split(',')[0]}-{g.line}-{number}"

@@ -70,7 +70,7 @@ def change_of(mutant: Mutant) -> str:
 def killers_of(judged: Judged) -> str:
     """The properties that kill a mutant, those with the shortest traces first, in a line."""
     ordered = sorted(judged.killers.items(), key=lambda item: (item[1] is None, item[1] or 0, item[0]))
-    killers = [f"{name} ({counted(states, 'state')})" if states is not None else name for name, states in ordered]
+    killers = [f"{name} ({counted(states - 1, 'step')})" if states is not None else name for name, states in ordered]
     return first_few(killers, SHOWN)
 
 

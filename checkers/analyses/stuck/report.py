@@ -10,6 +10,7 @@ from reassure.checkers.analyses.stuck.analysis import Stuck, StuckResult
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit
 from reassure.checkers.machine.terminal import Console, counted
 from reassure.checkers.report.analysis_report import AnalysisReport, Row, Tone
+from reassure.checkers.request.result import after
 from reassure.checkers.traces.render import tell
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
@@ -59,7 +60,7 @@ def _rows(answer: Stuck, found: StuckResult, bound: BoundModel) -> list[Row]:
     if answer.trapped:
         by = "by fair actions alone" if answer.fair_only else "on every path"
         text = f"violated: from {answer.trapped:,} of them the goal is unreachable {by}"
-        rows += [Row(f"{text}, trace of {counted(len(trace or ()), 'state')}", "", Tone.BAD, group)]
+        rows += [Row(f"{text}, the first {after(len(trace or ()), '')}", "", Tone.BAD, group)]
     if answer.undecided:
         text = f"undecided: {answer.undecided:,} of them, from which unexplored states can be reached"
         rows += [Row(text, "", Tone.OPEN, group)]

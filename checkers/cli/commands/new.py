@@ -6,6 +6,7 @@ import argparse
 import keyword
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 from reassure.checkers.machine.atomic_files import write_atomically
@@ -149,7 +150,8 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         write_atomically(path, text.format(name=name))
     write_atomically(gate, checks)
     console.print(f"{model}: the model\n{test}: its test\n{gate}: an entry")
-    for command in (f"reassure check {model}", f"python -m pytest {test}", f"reassure gate {gate}"):
+    first = "" if find_spec("pytest") else "python -m pip install pytest && "  # reassure itself does not need it
+    for command in (f"reassure check {model}", f"{first}python -m pytest {test}", f"reassure gate {gate}"):
         console.print(f"  {command}", style="cyan")
     return Exit.OK
 

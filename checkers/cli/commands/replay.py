@@ -24,7 +24,7 @@ INDEX = ".suite.json"
 OPTIONS = (
     Option(
         "trace TRACE|DIR",
-        f"an ITF file, the short name of a counterexample, such as K21, or a folder (*{SUFFIX})",
+        f"an ITF file, the short name of a counterexample, such as finding-1, or a folder (*{SUFFIX})",
         Path,
     ),
     OF_TRACE,

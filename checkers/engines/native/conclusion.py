@@ -16,6 +16,7 @@ from reassure.checkers.machine.stop import RUNS_RAISE, Ending, Stop
 from reassure.checkers.request.engine_results import CoverResult, EngineResult, Evidence, PropertyFact, SearchResult
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import Prepared
+from reassure.checkers.request.result import after
 from reassure.checkers.traces.fairness import as_data
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import assumptions_of
@@ -122,7 +123,7 @@ def conclusion(
     facts = dict(runs.facts) if runs is not None else {}
     for name in asked & hits.keys():
         states = levels[hits[name]] + (name in claims and claims[name].over_steps)
-        note = "" if name in traces else f"by a run of {states} state{'s' * (states != 1)}; its trace {why}"
+        note = "" if name in traces else f"{after(states, '')}; its trace {why}"
         facts[name] = PropertyFact(Evidence.COUNTEREXAMPLE, traces.get(name), note, depth=states)
     covers = [CoverResult(p.name) for p in bound.covers if options.wants(p.name)]
     for cover in covers:

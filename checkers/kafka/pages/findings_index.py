@@ -60,9 +60,10 @@ def index_page(found: list[Entry]) -> str:
 
 TEXT = """
 Each normative sentence of the five documents, in our words, with the claims that judge it and the properties, covers
-and functions by which they do. A line number has a letter where one line says several things. "Covered": all that the
-sentence says is judged by something that can fail. "Partly", "not judged": the last column says what is missing, and
-why.
+and functions by which they do. A claim is one promise of a document with its verdicts ([how to read the
+claims](how-to/read-the-claims.md)), and its letter is the document's: K1 is about KRaft, B1 about KIP-435. A line
+number has a letter where one line says several things. "Covered": all that the sentence says is judged by something
+that can fail. "Partly", "not judged": the last column says what is missing, and why.
 """
 
 

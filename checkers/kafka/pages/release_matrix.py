@@ -9,9 +9,10 @@ from reassure.spec.kafka.releases import releases_text
 
 HEAD = """# Claims by Kafka release
 
-Written by `python -m reassure.checkers.publish` from the claims' ledger. Each row is one reading of a claim, checked on
-the model of Kafka's controller (`kraft_kafka` or a variant) with the rules of each release. The page of a claim
-names the configuration of each verdict.
+Written by `python -m reassure.checkers.publish` from the claims' ledger. A claim is one promise of Kafka's documents; a
+K-number, such as K1, names a claim about KRaft's reassignment ([how to read the claims](how-to/read-the-claims.md)).
+Each row is one reading of a claim, checked on the model of Kafka's controller (`kraft_kafka` or a variant) with the
+rules of each release. The page of a claim names the configuration of each verdict.
 
 - "holds": every reachable state and step of the configuration satisfies the reading.
 - A number: a run violates the reading, and the shortest such run takes this many steps.

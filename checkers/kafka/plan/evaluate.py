@@ -210,7 +210,7 @@ def _judge_path(
                 promise(f"{prefix}survive_a_rack", i, not failure and bool(certain), failure, text)
         if judged.racked:
             racks = len(cluster.rack_of(certain))
-            promise("stays_spread", i, i == 0 or racks >= spread, "", f"{in_sync}, in {racks} of {spread} racks")
+            promise("stays_spread", i, racks >= max(spread, 1), "", f"{in_sync}, in {racks} of {spread} racks")
             judged.fewest_racks = racks if judged.fewest_racks is None else min(judged.fewest_racks, racks)
     if way.blocked:
         breaks.append(Break(partition, len(path) - 1, "", where + way.blocked, ENDS))

@@ -30,7 +30,7 @@ SUBCOMMANDS = {
     "report": Subcommand(
         "write a finding as a report to file, with a diff of fix and test",
         (
-            Option("name NAME", "a finding, by its claim (K21) or its number on the page of findings (1)"),
+            Option("name NAME", "a finding, by its number on the page of findings, such as 1, or that of its claim"),
             Option(
                 "--release R",
                 f"the release that the report is about (default: {NEWEST_WITH_SOURCES}, the newest with sources)",

@@ -249,7 +249,7 @@ def test_covers_that_a_loop_declares(end: str, tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "group.py").write_text(IN_A_LOOP + end + "\n")
     code, out, _ = said(capsys, "check", str(tmp_path / "group.py"), "--engine=reference")
     assert code == 0
-    assert out.count("reached at depth") == 3 and "  has_2_members  reached at depth 3\n" in out
+    assert out.count("reached after") == 3 and "  has_2_members  reached after 2 steps\n" in out
 
 
 @pytest.mark.parametrize(

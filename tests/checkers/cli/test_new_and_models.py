@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,17 @@ def test_a_new_model_its_test_and_its_gate(tmp_path: Path, capsys: pytest.Captur
     assert (code, "25 generated, 17 distinct" in out) == (0, True)
     code, out, _ = said(capsys, "gate", str(tmp_path / "gate.toml"))
     assert (code, "1 check, 0 failed" in out) == (0, True)
+
+
+def test_pytest_may_have_to_be_installed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package does not need it, and the test that is written does."""
+    at = tmp_path / "there"
+    assert said(capsys, "new", "lease", f"--dir={at}")[1].splitlines()[4] == f"  python -m pytest {at}/test_lease.py"
+    monkeypatch.setitem(sys.modules, "pytest", None)
+    told = said(capsys, "new", "other", f"--dir={at}")[1].splitlines()[4]
+    assert told == f"  python -m pip install pytest && python -m pytest {at}/test_other.py"
 
 
 def test_a_second_model_is_added_to_the_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,27 +58,27 @@ def test_many_properties(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     first = lines.index("properties") + 1
     assert [line.split()[0] for line in lines[first : first + 5]] == [f"below_{n}" for n in (9, 2, 5, 3, 7)]
     assert lines[first + 5].startswith("  26 of 31 hold: held_0, held_1, ")
-    assert lines[lines.index("covers") + 1].startswith("  13 of 13 reached, the last at depth 13: seen_0, seen_1, ")
+    assert lines[lines.index("covers") + 1].startswith("  13 of 13 reached, the last after 12 steps: seen_0, seen_1, ")
     assert re.findall(r"mine: (\w+) is violated", out) == ["below_2", "below_5", "below_3"]
     assert "\n5 of 31 properties are violated; 2 more traces (--full prints all, --property NAME one)\n" in out
     _, full, _ = said(capsys, "check", path, "--engine=reference", "--full")
     assert re.findall(r"mine: (\w+) is violated", full) == [f"below_{n}" for n in (9, 2, 5, 3, 7)]
     assert "\n  held_24   holds\n" in full
-    assert "\n  seen_12  reached at depth 13\n" in full
+    assert "\n  seen_12  reached after 12 steps\n" in full
 
 
 def test_few_properties_have_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = model_file(tmp_path, counter(20, (3,), 12))
     _, out, _ = said(capsys, "check", path, "--engine=reference")
     assert "\n  held_19   holds\n" in out
-    assert "\n  seen_11  reached at depth 12\n" in out
+    assert "\n  seen_11  reached after 11 steps\n" in out
 
 
 def test_a_cover_that_nothing_reaches_is_not_folded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = model_file(tmp_path, counter(1, (), 25))
     code, out, _ = said(capsys, "check", path, "--engine=reference")
     assert code == 16
-    assert "\n  21 of 25 reached, the last at depth 21: seen_0" in out
+    assert "\n  21 of 25 reached, the last after 20 steps: seen_0" in out
     assert "\n  seen_24  never reached\n" in out
 
 
@@ -95,7 +95,7 @@ def test_a_terminal_shows_a_part_of_a_long_list(
     joined = " ".join(line.strip() for line in lines)
     held = ", ".join(f"held_{n}" for n in range(8))
     assert max(len(line) for line in lines if not line.startswith("again: ")) <= 60
-    for start, more in ((f"26 of 27 hold: {held}", 18), ("13 of 13 reached, the last at depth 13: seen_0, ", 5)):
+    for start, more in ((f"26 of 27 hold: {held}", 18), ("13 of 13 reached, the last after 12 steps: seen_0, ", 5)):
         assert any(line.startswith(f"  {start}") and "more" not in line for line in piped)
         assert start in joined
         assert f" and {more} more (--full lists them)" in joined

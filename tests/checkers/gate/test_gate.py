@@ -148,7 +148,7 @@ def test_a_failure_says_what_happened(
     die_hard = f"models/examples/die_hard.py:{line}"
     assert lines[at + 1 : at + 4] == [
         "     expected pass, got safety-violation",
-        f"     violated: goal_not_reached, trace of 7 states ({die_hard})",
+        f"     violated: goal_not_reached after 6 steps ({die_hard})",
         "     | die_hard: goal_not_reached is violated after 6 steps",
     ]
     story = [line for line in lines[at:] if line.startswith("     | ")]
@@ -203,7 +203,7 @@ def test_a_model_that_raises(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     code, out, _ = said(capsys, "gate", str(gate), "--jobs=1", f"--trace-dir={tmp_path / 'traces'}")
     assert code == 150
     assert "the model raises: commit(k=Node(0)) raised ValueError: min() arg is an empty sequence" in out
-    assert "violated: one_is_alive, trace of 4 states" in out
+    assert "violated: one_is_alive after 3 steps" in out
     assert (tmp_path / "traces" / "raising--raises.itf.json").is_file()
     gate.write_text(gate.read_text().replace('expect = "pass"', 'expect = "model-error"\nviolated = ["one_is_alive"]'))
     code, out, _ = said(capsys, "gate", str(gate), "--jobs=1")

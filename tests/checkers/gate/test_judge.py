@@ -130,10 +130,10 @@ def test_a_sweep_may_have_configurations_that_pass_and_others_that_do_not() -> N
     assert problems_of_sweep("safety-violation", whole, **NOTHING) == []
     assert problems_of_sweep("safety-violation", whole, **NOTHING | {"violated": {"falls": 3}}) == []
     assert problems_of_sweep("safety-violation", whole, **NOTHING | {"violated": {"falls": 4}}) == [
-        (Exit.DRIFT, "falls: a trace of 3 states, pinned 4")
+        (Exit.DRIFT, "falls: violated after 2 steps (3 states), pinned 4 states")
     ]
     assert problems_of_sweep("safety-violation", whole, **NOTHING | {"violated": {"holds": None}}) == [
-        (Exit.EXPECTATION, "violated: falls, trace of 3 states"),
+        (Exit.EXPECTATION, "violated: falls after 2 steps"),
         (Exit.EXPECTATION, "not violated: holds"),
     ]
     assert (Exit.EXPECTATION, "brokers=4: expected pass, got safety-violation") in problems_of_sweep(

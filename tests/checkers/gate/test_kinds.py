@@ -167,13 +167,13 @@ def test_every_kind(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("number", "old", "new", "code", "says"),
     [
-        (0, 'property = ["small", "one"]', "", 12, "violated: tiny, trace of 3 states"),
+        (0, 'property = ["small", "one"]', "", 12, "violated: tiny after 2 steps"),
         (1, "tiny = 3", "small = 3", 15, "not violated: small"),
         (2, "not_needed = 1", "not_needed = 2", 17, "not_needed 1, pinned 2"),
         (3, 'expect = "inconclusive"', 'expect = "pass"', 5, "expected pass, got inconclusive"),
         (4, 'expect = "pass"', 'expect = "liveness-violation"', 15, "expected liveness-violation, got pass"),
         (4, "needed = 1", "needed = 2", 17, "needed 1, pinned 2"),
-        (9, "tiny = 3", "tiny = 2", 17, "tiny: a trace of 3 states, pinned 2"),
+        (9, "tiny = 3", "tiny = 2", 17, "tiny: violated after 2 steps (3 states), pinned 2 states"),
         (9, "tiny = 3", "small = 3", 15, "not violated: small"),
         (6, "replicas_copied = 1", "replicas_copied = 2", 17, "replicas_copied 1, pinned 2"),
     ],

@@ -97,7 +97,7 @@ def test_junit_has_a_case_for_each_property(written: Path) -> None:
     assert numbers == {"tests": "7", "failures": "3", "errors": "0", "skipped": "0"}
     case = next(c for c in jugs.iter("testcase") if c.get("name") == "never_full")
     assert (case.get("classname"), case[0].get("type")) == ("gate.two: jugs, 100%", "expectation-mismatch")
-    assert case[0].get("message") == "violated: never_full, trace of 2 states"
+    assert case[0].get("message") == "violated: never_full after 1 step"
     trace = written / "traces" / "jugs--never_full.itf.json"
     assert STORY in str(case[0].text) and f"trace: {trace}" in str(case[0].text) and trace.is_file()
     assert "again: reassure check " in str(case[0].text)
@@ -253,7 +253,7 @@ def test_github(
     told = [line.partition("%0A")[0] for line in out.splitlines() if line.startswith("::")]
     assert told == [
         "::error file=ci/gate.toml,line=2,title=two%3A jugs%2C 100%25::expected pass, got safety-violation",
-        "::error file=ci/models/jugs.py,line=7,title=two%3A jugs%2C 100%25::violated: never_full, trace of 2 states",
+        "::error file=ci/models/jugs.py,line=7,title=two%3A jugs%2C 100%25::violated: never_full after 1 step",
         "::error file=ci/gate.toml,line=2,title=two%3A jugs%2C 100%25::generated 97, pinned 98",
     ]
     text = summary.read_text()
@@ -298,7 +298,7 @@ def test_the_page_stands_alone(written: Path) -> None:
     assert (page.open, page.links, page.seen.count("details")) == ([], [], 3)
     assert STORY in text
     assert "A &lt;full&gt; jug is heavy." in text and "<full>" not in text
-    assert "<td>never_<wbr>full</td><td>invariant</td><td>violated</td><td>2 states</td>" in text
+    assert "<td>never_<wbr>full</td><td>invariant</td><td>violated</td><td>after 1 step</td>" in text
 
 
 def test_what_was_not_run_is_skipped(

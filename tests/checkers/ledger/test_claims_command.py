@@ -43,7 +43,7 @@ def test_refresh_runs_what_is_due_and_nothing_twice(toys: Path, capsys: pytest.C
         "running: prove core",
     ]
     assert "a search: violated  die_hard (goal=4)\n" in out
-    assert "refuted: goal_not_reached, trace of 7 states" in out
+    assert "refuted: goal_not_reached after 6 steps" in out
     assert "trace: traces/K1/a-search.itf.json" in out
     assert "verified: all of 56 states, 8 levels" in out
     assert "proved, however many steps are taken\n" in out
@@ -310,7 +310,7 @@ def test_markdown(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "### toys.txt" in out
     row = next(line for line in out.splitlines() if "die_hard" in line)
-    assert "[goal_not_reached](traces/K1/a-search.itf.json), trace of 7 states" in row
+    assert "[goal_not_reached](traces/K1/a-search.itf.json) after 6 steps" in row
     assert "Four gallons \\| cannot be measured." in row
 
 
@@ -358,7 +358,7 @@ def test_the_fairness_that_a_verdict_assumes(toys: Path, capsys: pytest.CaptureF
     out, _ = capsys.readouterr()
     fair = "assuming weak fairness of unfence (each broker)"
     assert f"verified: all of 1,668 states, 13 levels, {fair}\n" in out
-    assert f"refuted: a_pending_reassignment_ends, trace of 4 states, {fair}\n" in out
+    assert f"refuted: a_pending_reassignment_ends by a run that never ends, {fair}\n" in out
     assert "verified: all of 1,668 states, 13 levels\n" in out
     assert main(["claims", "--format", "md"]) == 0
     assert f"13 levels, {fair} |" in capsys.readouterr().out

@@ -124,7 +124,7 @@ def test_traces_are_the_shortest_and_replay(tmp_path: Path, capsys: pytest.Captu
     record = tmp_path / "r.json"
     code, out, _ = said(capsys, "diff", before, after, f"--json={record}", f"--trace-dir={tmp_path}")
     assert code == 15
-    assert "steps that only after takes, in states of both\n  grow  7 steps, trace of 4 states\n" in out
+    assert "steps that only after takes, in states of both\n  grow  7 steps, shortest run: 3 steps\n" in out
     assert "only after: grow\nafter: 3 steps\n" in out
     assert "lost     small" in out and "holds -> violated" in out
     assert "24 states of both, 0 of before alone, 8 of after alone" in out

@@ -72,4 +72,4 @@ def test_without_a_guard_an_index_may_be_negative(tmp_path: Path, capsys: pytest
         0,
         {("step", "s.n < 2"): "load-bearing", ("read", "s.n > 0"): "load-bearing", ("cut", "s.n > 0"): "not needed"},
     )
-    assert "s.n > 0  load-bearing: never_one, trace of 2 states\n      read()" in out
+    assert "s.n > 0  load-bearing: never_one violated after 1 step\n      read()" in out

@@ -56,7 +56,7 @@ def test_the_table_names_survivors_and_what_each_property_kills(
 
 def test_killed_mutants_are_printed_with_what_kills_them(tokens: str, capsys: pytest.CaptureFixture[str]) -> None:
     """On request: what matters first is what nothing kills."""
-    killed = "mine.py:27 up: action removed\n  without up\n  killed: deadlock (1 state), has_a_token\n"
+    killed = "mine.py:27 up: action removed\n  without up\n  killed: deadlock (0 steps), has_a_token\n"
     code, out, _ = said(capsys, "mutants", tokens, "--full")
     assert (code, killed in out) == (15, True)
     code, out, _ = said(capsys, "mutants", tokens)
@@ -76,7 +76,7 @@ def test_what_the_bounds_hide_is_judged_in_wider_ones(
     assert code == 15
     assert (
         "mine.py:24 is_small: comparison exchanged\n  s.value < 1 -> s.value <= 1\n"
-        "  equivalent: the same states and steps\n  with tokens=2: killed: value_is_small (3 states)\n" in out
+        "  equivalent: the same states and steps\n  with tokens=2: killed: value_is_small (2 steps)\n" in out
     )
     assert "  equivalent: the same states and steps\n  the same with tokens=2 and with tokens=3\n" in out
     told = [m["told_by"] for m in record(tmp_path / "m.json")["mutants"] if "told_by" in m]

@@ -134,7 +134,7 @@ def test_without_a_plan_every_model_is_judged_by_default(tmp_path: Path) -> None
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     path = tmp_path / "mutants.json"
-    told = replace(SURVIVOR, verdict="killed", note="with brokers=4: killed: a (6 states)")
+    told = replace(SURVIVOR, verdict="killed", note="with brokers=4: killed: a (5 steps)")
     records = {
         "core": record(),
         "kraft": record(survivors=[], unexercised=[]),
@@ -202,7 +202,7 @@ def test_the_page_lists_survivors_and_what_is_unexercised(plans: Plans) -> None:
 def test_the_page_says_which_bound_hides_a_mutant(plans: Plans) -> None:
     """What a wider search gave up on is not told from the model."""
     notes = {
-        "killed": "with brokers=4: killed: a (6 states)",
+        "killed": "with brokers=4: killed: a (5 steps)",
         "equivalent": "the same with brokers=4",
         "undecided": "with brokers=4: undecided: 200,000 states",
     }
@@ -211,7 +211,7 @@ def test_the_page_says_which_bound_hides_a_mutant(plans: Plans) -> None:
     text = page(plans, records, "examples", ["core"])
     assert "\n3 mutants are equivalent in this configuration; wider ones tell 1 of them from the model.\n" in text
     assert text.count("| `core.py:56` lowest | ") == 4
-    assert "`min(a \\| b) -> max(a \\| b)` | with brokers=4: killed: a (6 states) |\n" in text
+    assert "`min(a \\| b) -> max(a \\| b)` | with brokers=4: killed: a (5 steps) |\n" in text
     assert "| 4 | 3 (1 by its bounds) | 0 |" in index(records, lambda model: f"of_{model}")
 
 

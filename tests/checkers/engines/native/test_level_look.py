@@ -156,7 +156,7 @@ def test_stories_0_rebuilds_none(
     model, record = model_file(tmp_path), tmp_path / "out.json"
     code, out, _ = said(capsys, "check", model, "--stories=0", "--json", str(record))
     assert code == 12
-    assert "  one_is_alive    violated (by a run of 4 states; its trace is left out (--stories 0))\n" in out
+    assert "  one_is_alive    violated (after 3 steps; its trace is left out (--stories 0))\n" in out
     rows = json.loads(record.read_text(encoding="utf-8"))["properties"]
     assert {row["name"]: (row["status"], row["depth"]) for row in rows} == {
         "two_are_alive": ("violated", 3),
@@ -172,7 +172,7 @@ def test_traces_that_are_asked_for(
 ) -> None:
     words = [f"--trace-dir={tmp_path}/traces" if option == "--trace-dir" else option for option in options]
     code, out, _ = said(capsys, "check", model_file(tmp_path), "--stories=0", *words)
-    assert (code, "  one_is_alive    violated, trace of 4 states\n" in out) == (12, True)
+    assert (code, "  one_is_alive    violated after 3 steps\n" in out) == (12, True)
     assert [level for level, _ in looked_at] == [4, 3, 2, 1]
 
 
@@ -207,9 +207,9 @@ def test_a_violation_stays_where_the_time_for_its_trace_ends(
     code, out, _ = said(capsys, "check", model, "--budget=60s", "--set=nodes=4", f"--symmetry={symmetry}", "--witness")
     assert code == 12
     why = "its trace was not rebuilt: the budget of 60 s ended"
-    assert f"  one_is_alive, the_last_stays: by a run of 5 states; {why}\n" in out
-    assert f"  two_are_alive   violated (by a run of 4 states; {why})\n" in out
-    assert "lonely  reached at depth 4" in out and "stopped because every reachable state was visited" in out
+    assert f"  one_is_alive, the_last_stays: after 4 steps; {why}\n" in out
+    assert f"  two_are_alive   violated (after 3 steps; {why})\n" in out
+    assert "lonely  reached after 3 steps" in out and "stopped because every reachable state was visited" in out
 
 
 def test_what_raises_where_the_time_for_its_trace_ends(
@@ -230,7 +230,7 @@ def test_find_says_that_it_is_reached(
     no_time_from(9)
     code, out, _ = said(capsys, "find", model, "s.alive == NOBODY", "--budget=60s")
     assert code == 5
-    assert "found by a run of 4 states; its trace was not rebuilt: the budget of 60 s ended\n" in out
+    assert "found after 3 steps; its trace was not rebuilt: the budget of 60 s ended\n" in out
 
 
 def test_classes_that_there_is_no_time_to_count(

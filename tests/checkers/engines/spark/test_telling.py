@@ -80,6 +80,6 @@ def test_telling_looks_at_the_budget(jobs: int, context: Any, tmp_path: Path, mo
     assert verdict.exit() is Exit.SAFETY
     assert looks == [1 + jobs]
     assert {p.name: (p.trace, p.note) for p in verdict.properties} == {
-        name: (None, f"by a run of {states} states; its trace was not rebuilt: the budget of 9 s ended")
+        name: (None, f"after {states - 1} steps; its trace was not rebuilt: the budget of 9 s ended")
         for name, states in [("two_are_alive", 4), ("one_is_alive", 5), ("the_last_stays", 5)]
     }
