@@ -137,14 +137,17 @@ def explain(graph: ControllerExploration, rules: ReleaseRules, progress: Progres
 
 @dataclass(frozen=True)
 class RulesComparison:
-    """Searches of a release beside every set of rules. explanations: one of each search, by the name of the rules."""
+    """Searches of a release beside every set of rules. explanations: by the name of the rules, one of each search.
+
+    Rules that differ in some search are not compared in the later ones, if others do not: they have fewer.
+    """
 
     graphs: list[ControllerExploration]
     explanations: dict[str, list[Explanation]]
 
     @property
     def steps(self) -> int:
-        """Steps that were compared with each set of rules."""
+        """Steps of all searches, each of which was compared with the nearest rules."""
         return sum(graph.steps for graph in self.graphs)
 
     def differing(self, rules: str) -> Counter[str]:
@@ -153,6 +156,10 @@ class RulesComparison:
         for explanation in self.explanations[rules]:
             kinds.update({kind: unexplained.count for kind, unexplained in explanation.unexplained.items()})
         return kinds
+
+    def is_complete(self, rules: str) -> bool:
+        """Whether some rules were compared in every search."""
+        return len(self.explanations[rules]) == len(self.graphs)
 
     def nearest(self, own: str) -> str:
         """The rules from which the fewest steps differ; of several those of this name, else the newest published."""
@@ -173,14 +180,22 @@ def compare_with_all_rules(
     searches: bounds and levels (None: all). The first steps that the nearest rules take otherwise have Kafka's words.
     """
     kafka = drivers[0].release
-    names = [str(member.value) for member in release_members(model)]
+    candidates = names = [str(member.value) for member in release_members(model)]
     comparison = RulesComparison([], {name: [] for name in names})
-    for scope, depth in searches:
-        graph = explore_with(drivers, scope, ExploreLimits(depth), progress)
-        comparison.graphs.append(graph)
-        for name in names:
-            rules = ReleaseRules(model, replace(kafka, rules=name), scope.setup)
+
+    def judge(name: str) -> None:
+        for graph in comparison.graphs[len(comparison.explanations[name]) :]:
+            rules = ReleaseRules(model, replace(kafka, rules=name), graph.scope.setup)
             comparison.explanations[name].append(explain(graph, rules, progress))
+
+    for scope, depth in searches:
+        comparison.graphs.append(explore_with(drivers, scope, ExploreLimits(depth), progress))
+        for name in candidates:
+            judge(name)
+        candidates = [name for name in candidates if not comparison.differing(name)]
+    if not candidates:
+        for name in names:
+            judge(name)
     nearest = comparison.nearest(minor(kafka.version))
     for graph, explanation in zip(comparison.graphs, comparison.explanations[nearest], strict=True):
         with_records(explanation, graph, drivers[0])

@@ -16,8 +16,8 @@ from unittest import mock
 
 import pytest
 
+from reassure.checkers.kafka.audit.metadata_records import unknown_records
 from reassure.checkers.kafka.controller import explained, findings_command, releases
-from reassure.checkers.kafka.controller.class_path import ClassPath
 from reassure.checkers.kafka.controller.explained import RulesComparison
 from reassure.checkers.kafka.controller.explore import Scope
 from reassure.checkers.kafka.controller.junit import REASONS
@@ -26,6 +26,7 @@ from reassure.checkers.kafka.controller.releases import RELEASES, Release
 from reassure.checkers.kafka.pages.headlines import HEADLINES
 from reassure.checkers.kafka.reports import adopt
 from reassure.checkers.kafka.reports.command import findings_of_project
+from reassure.checkers.machine.exit_codes import SystemFailure
 from reassure.spec.kafka.releases import RELEASES_OF_RULES
 from tests.helpers.command import said
 from tests.helpers.kafka_jars import class_path
@@ -44,7 +45,8 @@ def table(text: str) -> dict[str, tuple[str, ...]]:
 def without(text: str, version: str) -> str:
     """The text of the table's module before a release was added to it: without its row if it is alone there."""
     rest = re.sub(rf'(?m)^    "[\d.]+": \("{re.escape(version)}",\),\n', "", text)
-    return re.sub(rf', "{re.escape(version)}"|(?<=\()"{re.escape(version)}", ', "", rest)
+    rest = re.sub(rf', "{re.escape(version)}"|(?<=\()"{re.escape(version)}", ', "", rest)
+    return re.sub(r'(?m)^(    "[\d.]+": \("[\d.]+")\)', r"\1,)", rest)
 
 
 @contextmanager
@@ -170,8 +172,7 @@ def test_records_that_the_audit_does_not_know(
         for name, (key, versions) in schemas.items():
             text = f'// comment\n{{ "apiKey": {key}, "name": "{name}",\n  "validVersions": "{versions}" }}'
             archive.writestr(f"common/metadata/{name}.json", text)
-    path = ClassPath(Release("4.5.0", "4.4"), tmp_path, (tmp_path / "kafka-clients-4.5.0.jar", jar))
-    assert adopt.unknown_records(path) == unknown
+    assert unknown_records(jar) == unknown
 
 
 def test_what_is_left_to_a_person() -> None:
@@ -239,8 +240,16 @@ def test_a_hidden_release_goes_by_its_rules(
     ]
 
 
+@pytest.mark.parametrize(
+    ("ran", "more"),
+    [
+        ({"return_value": [""] * 12}, "6 findings otherwise than by 4.3"),
+        ({"side_effect": SystemFailure("javac refuses it")}, "the tests of the findings were not run"),
+    ],
+    ids=["tests that pass", "a test class that has changed"],
+)
 def test_a_release_whose_rules_are_not_known_has_the_nearest_and_the_groups_that_differ(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ran: Any, more: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """4.4.0 without the rules of 4.4: all that 4.3 does otherwise is a target with a cordoned broker."""
     members = [member for member in release_members("kraft_kafka") if str(member.value) not in ("4.4", "fixed")]
@@ -248,7 +257,7 @@ def test_a_release_whose_rules_are_not_known_has_the_nearest_and_the_groups_that
     with (
         mock.patch.object(explained, "release_members", return_value=members),
         mock.patch.object(adopt, "SEARCHES", cordons),
-        mock.patch.object(findings_command, "_messages", return_value=[""] * 12),
+        mock.patch.object(findings_command, "_messages", **ran),
     ):
         code, out, data = adopted("4.4.0", tmp_path, capsys)
     differing = data["sets_of_rules"]["4.3"]
@@ -256,7 +265,10 @@ def test_a_release_whose_rules_are_not_known_has_the_nearest_and_the_groups_that
     assert sum(data["sets_of_rules"]["4.2"].values()) > differing["reassign"] > 0
     assert "the rules differ in" in out and "INVALID_REPLICA_ASSIGNMENT" in out and "cordon(1)" in out
     figures = f"{differing['reassign']} of {data['searches'][0]['steps']:,} steps differ"
-    assert f"Kafka 4.4.0 goes by rules of its own; those of 4.3 are the nearest: {figures}; " in out
+    assert (
+        f"Kafka 4.4.0 goes by rules of its own; those of 4.3 are the nearest: {figures}; {more} (exit code 19)\n" in out
+    )
+    assert ("  not run: javac refuses it\n" in out) is (data["findings"] == [])
     assert '+    V4_4 = "4.4"' in data["edits"] and '+    "4.4": ("4.4.0",),' in data["edits"]
 
 
