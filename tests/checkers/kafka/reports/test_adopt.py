@@ -46,7 +46,7 @@ def without(text: str, version: str) -> str:
     """The text of the table's module before a release was added to it: without its row if it is alone there."""
     rest = re.sub(rf'(?m)^    "[\d.]+": \("{re.escape(version)}",\),\n', "", text)
     rest = re.sub(rf', "{re.escape(version)}"|(?<=\()"{re.escape(version)}", ', "", rest)
-    return re.sub(r'(?m)^(    "[\d.]+": \("[\d.]+")\)', r"\1,)", rest)
+    return re.sub(r'([:=] \("[\d.]+")\)', r"\1,)", rest)
 
 
 @contextmanager
