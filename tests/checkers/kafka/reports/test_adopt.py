@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import subprocess
 import tomllib
 import zipfile
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from unittest import mock
 import pytest
 
 from reassure.checkers.kafka.audit.metadata_records import unknown_records
+from reassure.checkers.kafka.builds.unified_diff import written_diff
 from reassure.checkers.kafka.controller import explained, findings_command, releases
 from reassure.checkers.kafka.controller.explained import RulesComparison
 from reassure.checkers.kafka.controller.explore import Scope
@@ -147,6 +149,17 @@ def test_rules_of_its_own_are_named_wherever_the_newest_are() -> None:
         tomllib.loads(text) for text in (edited["spec/claims/K.toml"], adopt.project_text("spec/claims/K.toml"))
     ]
     assert len(readings) == json.dumps(of_claims[1]).count('"4.4"]') == json.dumps(of_claims[0]).count('"4.5"]')
+
+
+def test_git_takes_the_edits(tmp_path: Path) -> None:
+    edited = adopt.edited(Release("4.5.0", "4.5"), "4.5", "4.4")
+    for path in edited:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(adopt.project_text(path), encoding="utf-8")
+    diff = "".join(written_diff(adopt.project_text(path), text, path) for path, text in edited.items())
+    ran = subprocess.run(["git", "apply"], input=diff, cwd=tmp_path, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert {path: (tmp_path / path).read_text(encoding="utf-8") for path in edited} == edited
 
 
 @pytest.mark.parametrize(("version", "name"), [("4.5.0", "4.5"), ("5.0.1", "5.0"), ("4.4.1", "4.5"), ("4.1.3", "4.5")])
