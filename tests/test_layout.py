@@ -76,7 +76,7 @@ INNER_FLOORS: dict[str, dict[str, tuple[str, ...]]] = {
         "audit": ("printed",),
         "plan": ("printed", "audit"),
         "cluster": ("controller", "audit", "pages"),
-        "reports": ("pages", "controller", "builds"),
+        "reports": ("pages", "controller", "builds", "audit"),
         "command.py": ("controller", "builds", "diff", "cluster", "reports"),
     },
 }

@@ -9,6 +9,7 @@ from reassure.checkers.kafka.cluster import command as cluster
 from reassure.checkers.kafka.controller import command as controller
 from reassure.checkers.kafka.diff import command as diff
 from reassure.checkers.kafka.diff import patches_command as patches
+from reassure.checkers.kafka.reports import adopt
 from reassure.checkers.kafka.reports import command as reports
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.terminal import Console
@@ -20,6 +21,7 @@ SUBCOMMANDS = {
     **patches.SUBCOMMANDS,
     **cluster.SUBCOMMANDS,
     **reports.SUBCOMMANDS,
+    **adopt.SUBCOMMANDS,
 }
 ACTIONS = {
     **controller.ACTIONS,
@@ -28,6 +30,7 @@ ACTIONS = {
     **patches.ACTIONS,
     **cluster.ACTIONS,
     **reports.ACTIONS,
+    **adopt.ACTIONS,
 }
 
 

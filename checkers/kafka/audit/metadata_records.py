@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from reassure.checkers.kafka.audit.message_format import MalformedRecord, Reader, Schema, WireField
@@ -103,3 +106,18 @@ def read_record(value: bytes) -> tuple[str, int, dict[str, Any]]:
     if schema is None:
         raise MalformedRecord(f"a record of API key {key}: this program knows those of Kafka 3.3 to 4.4")
     return schema.name, version, schema.read(reader, version)
+
+
+def unknown_records(jar: Path) -> list[str]:
+    """Records that are not known here, or of a later version, by the schemas in a release's `kafka-metadata` jar."""
+    newest = {key: schema.newest for key, schema in SCHEMAS.items()}
+    unknown = []
+    with zipfile.ZipFile(jar) as archive:
+        for name in sorted(archive.namelist()):
+            if not re.fullmatch(r"common/metadata/\w+Record\.json", name):
+                continue
+            text = archive.read(name).decode()
+            key, version = re.search(r'"apiKey":\s*(\d+)', text), re.search(r'"validVersions":\s*"[\d-]*?(\d+)"', text)
+            if key and version and int(key[1]) not in OTHER_KINDS and int(version[1]) > newest.get(int(key[1]), -1):
+                unknown.append(f"{Path(name).stem} of version {version[1]}, API key {key[1]}")
+    return unknown

@@ -1,18 +1,21 @@
 """Every step of Kafka's own controller beside a model's rules of its release: which steps do they not explain?
 
 The rules are a function of the model's module, `controller_step`, and the class of what it takes, `Held`.
+Also here: the same beside the rules of every release, for a release of which nobody has said by which rules it goes.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reassure.checkers.kafka.controller.driver import Driver
-from reassure.checkers.kafka.controller.explore import ControllerExploration
-from reassure.checkers.kafka.controller.model_view import release_value
+from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore_with
+from reassure.checkers.kafka.controller.model_view import release_members, release_value
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.replay import StepDifference, TraceCommand
 from reassure.checkers.kafka.controller.words import (
@@ -29,6 +32,7 @@ from reassure.checkers.kafka.controller.words import (
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.model_loader import load
+from reassure.spec.kafka.releases import minor
 
 EPOCH = 1000
 """Of every state before a step: an exploration knows only by how much epochs rise."""
@@ -129,6 +133,73 @@ def explain(graph: ControllerExploration, rules: ReleaseRules, progress: Progres
         if number % REPORT == 0:
             progress.proof(f"{explanation.steps:,} steps compared with the rules, {explanation.count:,} differ")
     return explanation
+
+
+@dataclass(frozen=True)
+class RulesComparison:
+    """Searches of a release beside every set of rules. explanations: by the name of the rules, one of each search.
+
+    Rules that differ in some search are not compared in the later ones, if others do not: they have fewer.
+    """
+
+    graphs: list[ControllerExploration]
+    explanations: dict[str, list[Explanation]]
+
+    @property
+    def steps(self) -> int:
+        """Steps of all searches, each of which was compared with the nearest rules."""
+        return sum(graph.steps for graph in self.graphs)
+
+    def differing(self, rules: str) -> Counter[str]:
+        """How many steps some rules take otherwise, by kind of command."""
+        kinds: Counter[str] = Counter()
+        for explanation in self.explanations[rules]:
+            kinds.update({kind: unexplained.count for kind, unexplained in explanation.unexplained.items()})
+        return kinds
+
+    def is_complete(self, rules: str) -> bool:
+        """Whether some rules were compared in every search."""
+        return len(self.explanations[rules]) == len(self.graphs)
+
+    def nearest(self, own: str) -> str:
+        """The rules from which the fewest steps differ; of several those of this name, else the newest published."""
+        names = list(self.explanations)
+        return min(names, key=lambda n: (self.differing(n).total(), n != own, not is_of_a_release(n), -names.index(n)))
+
+
+def is_of_a_release(rules: str) -> bool:
+    """Whether rules bear the number of a release, and not the name of a change to one."""
+    return rules[:1].isdigit()
+
+
+def compare_with_all_rules(
+    model: str, drivers: Sequence[Driver], searches: Sequence[tuple[Scope, int | None]], progress: Progress
+) -> RulesComparison:
+    """Searches the controller, and compares every step with each of the model's sets of rules.
+
+    searches: bounds and levels (None: all). The first steps that the nearest rules take otherwise have Kafka's words.
+    """
+    kafka = drivers[0].release
+    candidates = names = [str(member.value) for member in release_members(model)]
+    comparison = RulesComparison([], {name: [] for name in names})
+
+    def judge(name: str) -> None:
+        for graph in comparison.graphs[len(comparison.explanations[name]) :]:
+            rules = ReleaseRules(model, replace(kafka, rules=name), graph.scope.setup)
+            comparison.explanations[name].append(explain(graph, rules, progress))
+
+    for scope, depth in searches:
+        comparison.graphs.append(explore_with(drivers, scope, ExploreLimits(depth), progress))
+        for name in candidates:
+            judge(name)
+        candidates = [name for name in candidates if not comparison.differing(name)]
+    if not candidates:
+        for name in names:
+            judge(name)
+    nearest = comparison.nearest(minor(kafka.version))
+    for graph, explanation in zip(comparison.graphs, comparison.explanations[nearest], strict=True):
+        with_records(explanation, graph, drivers[0])
+    return comparison
 
 
 def with_records(explanation: Explanation, graph: ControllerExploration, driver: Driver) -> None:

@@ -6,7 +6,7 @@ import argparse
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reassure.checkers.kafka.controller.class_path import fetch
@@ -136,17 +136,20 @@ def build_for_tests(rules: str) -> Release:
     return next((r for r in reversed(releases) if r.tested), releases[-1])
 
 
-def method_of(case: Case, cases: Sequence[Case], elr: bool = True) -> tuple[ControllerTrace, str]:
+def method_of(
+    case: Case, cases: Sequence[Case], elr: bool = True, kafka: Release | None = None
+) -> tuple[ControllerTrace, str]:
     """The run of a finding's test for a release, and the text of the method.
 
-    A release without the finding has the test of the next release with it.
+    A release without the finding has the test of the next release with it. kafka: the release whose test class the
+    method is for (default: as `build_for_tests` has it).
     """
     of_it = [c for c in cases if c.headline == case.headline and c.violated]
     shown = next((c for c in of_it if c.release >= case.release), of_it[-1])
     name = case.headline.property
     trace, bound = verdicts.trace_of(shown.answer, name)
     run = controller_trace(trace, ModelView(bound))
-    kafka = build_for_tests(case.release)
+    kafka = kafka or build_for_tests(case.release)
     return run, junit_method(run, kafka, name if elr else f"{name} without ELR", name, elr)
 
 
@@ -184,18 +187,26 @@ def _built_from(folder: Path) -> str:
         raise UsageFailure(f"{folder} is not a build of `reassure kafka build`: it has no build.json") from None
 
 
-def _messages(kafka: Release, runs: list[tuple[Case, bool]], cases: Sequence[Case], build: Path | None) -> list[str]:
+def _messages(
+    kafka: Release,
+    runs: list[tuple[Case, bool]],
+    cases: Sequence[Case],
+    build: Path | None,
+    methods: Sequence[str] = (),
+) -> list[str]:
     """The messages of failing tests, in the order of the runs; "" for one that passes.
 
-    runs: cases, and whether ELR is on. Kafka's test class is compiled once for all.
+    runs: cases, and whether ELR is on. Kafka's test class is compiled once for all. methods: texts of more tests, which
+    are run after these where Kafka published its test class.
     """
     if kafka.tested:
-        ran = run_methods(with_tests(kafka, build), [method_of(case, cases, elr)[1] for case, elr in runs])
+        of_runs = [method_of(case, cases, elr, kafka)[1] for case, elr in runs]
+        ran = run_methods(with_tests(kafka, build), [*of_runs, *methods])
     else:
         ran = []
         for case, elr in runs:
             name = case.headline.property
-            program = reproduction(method_of(case, cases)[0], kafka, name, name, elr)
+            program = reproduction(method_of(case, cases, elr, kafka)[0], kafka, name, name, elr)
             ran.append(run_program(program, fetch(kafka)))
     return [message_of(outcome) for outcome in ran]
 
@@ -245,3 +256,41 @@ def wrong_outcome(case: Case, outcome: FindingTest) -> str:
         if message and not with_defect[where]:
             return f"its test fails{where}: {message}"
     return f"its test fails on the build with the fixes: {outcome.fixed}" if outcome.fixed else ""
+
+
+# -- a release that is in no table -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FindingOutcome:
+    """What a finding's test did on a release: messages of failures, "" if it passed, None if it was not run.
+
+    wrong: what is not as the rules have it that the release goes by, or "".
+    """
+
+    claim: str
+    message: str | None
+    without_elr: str | None
+    wrong: str
+
+
+def outcomes_by_rules(
+    kafka: Release, rules: str, cases: Sequence[Case], more: tuple[str, str, str]
+) -> list[FindingOutcome]:
+    """What the tests of all findings do on a release, beside what they have to do by some rules.
+
+    more: a finding that no rule has: its claim, its test method, and a part of the message with which it fails.
+    """
+    of_rules = [case for case in cases if case.release == rules and case.headline.in_production(rules)]
+    claim, method, reason = more
+    messages = _messages(kafka, [(case, elr) for case in of_rules for elr in (True, False)], cases, None, [method])
+    pairs = list(zip(messages[::2], messages[1::2], strict=False))[: len(of_rules)]
+    outcomes = [
+        FindingOutcome(case.headline.claim, on, off, wrong_outcome(case, FindingTest(kafka.version, "", on, off)))
+        for case, (on, off) in zip(of_rules, pairs, strict=True)
+    ]
+    if not kafka.tested:
+        return [*outcomes, FindingOutcome(claim, None, None, "")]
+    last = messages[-1]
+    wrong = f"its test fails for another reason: {last}" if last and reason not in last else ""
+    return [*outcomes, FindingOutcome(claim, last, None, wrong or ("" if last else "its test passes"))]

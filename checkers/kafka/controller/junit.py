@@ -35,6 +35,7 @@ ELSEWHERE = "the reassignment leads elsewhere than it was asked to"
 NOT_ELECTED = "an eligible replica is back, and nobody leads"
 NO_REPLICA_ELIGIBLE = "an eligible leader is no replica"
 NO_REPLICA_IN_SYNC = "a member of the ISR is no replica"
+TOO_MANY = "a new partition has more replicas than the topic was created with"
 NOBODY_LEADS = "brokers with every committed record are back, and nobody leads"
 REASONS = {
     "nothing_lost_by_a_completion": LOST,
@@ -245,6 +246,19 @@ def _deleted_topic_is_forgotten(trace: ControllerTrace) -> list[str]:
     return lines
 
 
+def _new_partition_is_as_large(trace: ControllerTrace) -> list[str]:
+    """A partition is added to the topic: that is refused, or it has as many replicas as the first one at the start."""
+    return [
+        "// one more partition",
+        "var more = replication.createPartitions(anonymousContextFor(ApiKeys.CREATE_PARTITIONS),",
+        '    List.of(new CreatePartitionsTopic().setName("foo").setCount(2).setAssignments(null)));',
+        "ctx.replay(more.records());",
+        "PartitionRegistration added = replication.getPartition(fooId, 1);",
+        f"assertTrue(added == null || added.replicas.length == {len(trace.start.partition.replicas)},",
+        f'    "{TOO_MANY}: " + added);',
+    ]
+
+
 def _somebody_is_eligible() -> list[str]:
     return [
         f"PartitionRegistration end = {PARTITION};",
@@ -348,6 +362,7 @@ _PROMISES: dict[str, Callable[[ControllerTrace], list[str]]] = {
     "somebody_may_still_lead": lambda trace: _somebody_is_eligible(),
     "directories_are_not_about_who_may_lead": _eligible_replicas_lead,
     "deleted_topics_are_forgotten": _deleted_topic_is_forgotten,
+    "new_partitions_are_as_large": _new_partition_is_as_large,
     "elr_within_replicas": _subset("elr", NO_REPLICA_ELIGIBLE),
     "completion_trims_isr_and_elr": lambda trace: [
         *_subset("elr", NO_REPLICA_ELIGIBLE)(trace),

@@ -180,14 +180,14 @@ def _parameter(value: Any) -> str:
 
 def release_setting(model: str, pairs: list[str], kafka: Release) -> list[str]:
     """The settings with the rules of a release, if the model has `release` to set and it is not set already."""
-    if not _rules(model) or _own_rules(pairs):
+    if not release_members(model) or _own_rules(pairs):
         return pairs
     return [*pairs, f"release={release_value(model, kafka).value}"]
 
 
 def release_value(model: str, kafka: Release) -> Enum:
     """A model's name for the rules of a release; `Failure` if it has none."""
-    members = _rules(model)
+    members = release_members(model)
     fitting = [member for member in members if str(member.value) == kafka.rules]
     if not fitting:
         has = ", ".join(str(member.value) for member in members)
@@ -203,7 +203,7 @@ def rules_note(model: str, pairs: list[str], kafka: Release) -> str:
 
     Raises `Failure` as `release_value` does.
     """
-    if not _rules(model):
+    if not release_members(model):
         return ""
     if own := _own_rules(pairs):
         return f"Kafka {kafka.version} is compared with the rules of {own}"
@@ -217,7 +217,7 @@ def rules_note(model: str, pairs: list[str], kafka: Release) -> str:
     return f"Kafka {kafka.version} is compared with the rules of {rules}{why}" if why else ""
 
 
-def _rules(model: str) -> list[Enum]:
+def release_members(model: str) -> list[Enum]:
     """The releases of Kafka that a model's configuration can name."""
     hint = hints_of(load(model).config).get("release")
     return list(hint) if isinstance(hint, type) and issubclass(hint, Enum) else []

@@ -37,7 +37,7 @@ deletes its log.
 [Findings](../findings.md) explains the causes and has [the measurements on real
 brokers](../findings.md#measured-on-real-brokers); [claims by release](../claims-by-release.md) lists every
 other promise and its verdict. `reassure kafka cluster finding-1` [repeats a run on real
-brokers](../how-to/kafka-cluster.md) in two minutes. A search of Kafka's classes without a model found [five more
+brokers](../how-to/kafka-cluster.md) in two minutes. A search of Kafka's classes without a model found [six more
 runs](../how-to/kafka.md#runs-found-in-the-classes-themselves).
 """
 

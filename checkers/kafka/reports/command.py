@@ -61,11 +61,16 @@ def run_report(args: argparse.Namespace, console: Console) -> Exit:
     return _executed(report, console) if args.run else Exit.OK
 
 
-def named_finding(name: str) -> tuple[int, list[Case]]:
-    """A finding by claim or number, with its number; `UsageFailure` names the nearest."""
+def findings_of_project() -> list[tuple[int, list[Case]]]:
+    """The findings with their numbers on the page, each with its cases by release."""
     names = {headline.claim for headline in HEADLINES}
     told = [claim for claim in claims.read() if claim.id in names]  # the other models need not be read
-    numbered = findings.numbered_findings(verdicts.entries(told, ledger.read()))
+    return findings.numbered_findings(verdicts.entries(told, ledger.read()))
+
+
+def named_finding(name: str) -> tuple[int, list[Case]]:
+    """A finding by claim or number, with its number; `UsageFailure` names the nearest."""
+    numbered = findings_of_project()
     by_name = {cases[0].headline.claim: (number, cases) for number, cases in numbered}
     by_number = {str(number): (number, cases) for number, cases in numbered}
     if (finding := by_name.get(name.upper()) or by_number.get(name)) is not None:

@@ -25,6 +25,7 @@ REASONS = {
     "request-is-not-understood": "AssertionError: expected: <0> but was: <-1>",
     "cordoned-replica-may-not-stay": "AssertionError: expected: <0> but was: <39>",
     "deleted-topic-is-looked-up": "RuntimeException: Topic ID AAAAAAAAAAEAAAAAAAAAAQ existed in isrMembers, but not in",
+    "partitions-added-in-a-move": "AssertionError: a new partition has more replicas than the topic was created with",
     "new-directory-empties-the-elr": "AssertionError: an eligible replica is back, and nobody leads",
     "leader-is-no-replica": "AssertionError: the leader is not in sync: PartitionRegistration(replicas=[1]",
 }

@@ -1,4 +1,4 @@
-"""The tests of the findings: which release runs them, and what is said of an outcome that ought to be another."""
+"""The tests of the findings: which release runs them, what is said of an outcome that ought to be another, and K25."""
 
 from __future__ import annotations
 
@@ -9,13 +9,20 @@ from typing import Any
 
 import pytest
 
+from reassure.checkers.kafka.builds.patched_build import make_build
 from reassure.checkers.kafka.controller import findings_command, kafka_tests
 from reassure.checkers.kafka.controller.findings_command import build_for_tests, wrong_outcome
 from reassure.checkers.kafka.controller.junit import GOES_ON, REASONS
+from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome, run_methods, with_tests
+from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.pages.finding_tests import FindingTest
 from reassure.checkers.kafka.pages.headlines import ELR, HEADLINES, Headline
 from reassure.checkers.machine.exit_codes import Failure
 from reassure.spec.kafka.releases import RELEASES_OF_RULES
+from tests.helpers.kafka_jars import class_path
+
+FINDINGS = Path(__file__).parents[4] / "docs" / "findings"
+METHOD = (FINDINGS / "K25-4.3.java").read_text(encoding="utf-8")
 
 ROLLBACK = Headline("Going back never ends", "K1", ("small",), "rolling_back_ends", "It stays.", "A rule.")
 RIGHT = FindingTest("4.3.1", "ab", GOES_ON, GOES_ON)
@@ -90,3 +97,21 @@ def test_a_folder_that_is_no_build_is_refused(tmp_path: Path) -> None:
             findings_command._built_from(tmp_path)
     (tmp_path / "build.json").write_text('{"release": "4.3.1"}')
     assert findings_command._built_from(tmp_path) == "4.3.1"
+
+
+def outcome(version: str, build: Path | None = None) -> MethodOutcome:
+    class_path(version, tests=True)  # else the test is skipped
+    (ran,) = run_methods(with_tests(release(version), build), [METHOD])
+    return ran
+
+
+@pytest.mark.parametrize("version", ["3.9.2", "4.3.1"])
+def test_a_request_of_before_the_registration_is_accepted(version: str) -> None:
+    ran = outcome(version)
+    assert not ran.passed and ran.message in ("expected: <[1]> but was: <[1, 2]>", "expected: <[1]> but was: <[2, 1]>")
+
+
+def test_the_fix_refuses_it(tmp_path: Path) -> None:
+    class_path("4.3.1", tests=True)
+    make_build([FINDINGS / "no-join-without-epoch.patch"], release("4.3.1"), tmp_path / "fixed")
+    assert outcome("4.3.1", tmp_path / "fixed") == MethodOutcome(True, "")

@@ -1,4 +1,4 @@
-"""Traces as test methods of Kafka's own test class: compiled, run, and failing on releases for the right reason."""
+"""Traces as test methods of Kafka's own test class, and as programs: compiled, run, failing for the right reason."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ import pytest
 
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import findings_command, junit
-from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller, to_itf
+from reassure.checkers.kafka.controller.controller_itf import executed, from_itf, run_of_controller, to_itf
+from reassure.checkers.kafka.controller.explore import LATE, Scope
+from reassure.checkers.kafka.controller.explore_logs import LogStep
 from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name
 from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome, run_methods, with_methods
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.releases import Release, release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace
-from reassure.checkers.kafka.controller.words import Command, Kind
+from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
+from reassure.checkers.kafka.controller.words import REFUSED_PROPOSALS, Command, Kind
 from reassure.checkers.kafka.pages.headlines import HEADLINES
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.prepare import plain
 from reassure.spec.kafka.partition import Broker
 from tests.helpers.committed_traces import committed_file, committed_trace
 from tests.helpers.kafka_explored import findings_of
-from tests.helpers.kafka_jars import TESTED, class_path
+from tests.helpers.kafka_jars import TESTED, VERSIONS, class_path, shared_driver
 from tests.helpers.kafka_traces import JOIN, TWO, trace_of
 
 REASONS = {
@@ -346,3 +349,34 @@ def test_the_whole_controller_does_the_same(version: str, tmp_path: Path, capsys
         assert ("IllegalArgumentException" in said) == (name == "controller_goes_on")
         last = [line for line in said.splitlines() if "(controller epoch" in line][-1]
         assert last.endswith("(controller epoch 3)" if name == "controller_goes_on" else "(controller epoch 1)")
+
+
+@pytest.mark.slow
+def test_a_models_trace_runs_on_a_release() -> None:
+    version = VERSIONS[0]
+    bound, _ = plain("kraft_kafka", [])
+    trace = controller_trace(trace_of(bound, [*JOIN, ("fence", {"broker": TWO})]), ModelView(bound))
+    program = reproduction(trace, release(version), "a follower joins")
+    assert program.file == "AFollowerJoins.java" and "// STEPS" not in program.text
+    assert run_program(program, class_path(version)).passed
+    wrong = type(program)(
+        program.name, program.text.replace("assertEquals(Set.of(1), Set", "assertEquals(Set.of(2), Set")
+    )
+    assert wrong != program
+    assert run_program(wrong, class_path(version)).message == "AssertionError: expected: <[2]> but was: <[1]>"
+
+
+def test_late_proposals_are_sent_with_old_epochs() -> None:
+    """Each has the answer by which Kafka's checks refuse it, in the run and in the program."""
+    version = VERSIONS[-1]
+    scope = Scope(2, unclean=(False,), events=(LATE,))
+    late = [command for command in scope.commands() if command.kind in REFUSED_PROPOSALS]
+    steps = [
+        LogStep(command, 0, 0) for command in (Command(Kind.RESTART_UNCLEANLY, 2), Command(Kind.UNFENCE, 2), *late)
+    ]
+    run, _ = executed(scope.initial_states()[0], steps, shared_driver(version), scope.setup)
+    assert run.answers[3:] == ["INVALID_UPDATE_VERSION", "FENCED_LEADER_EPOCH", "INELIGIBLE_REPLICA", "INVALID_REQUEST"]
+    trace = from_itf(json.loads(to_itf(run, {})), "late")
+    program = reproduction(trace, release(version), "late")
+    assert run_program(program, class_path(version)).passed
+    assert program.text.count(" - 1)") == 3

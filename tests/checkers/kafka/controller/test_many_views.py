@@ -1,4 +1,4 @@
-"""Steps of very many views are told apart, and the traces of several configurations have names of their own."""
+"""Views of a partition: very many are told apart, and brokers are renamed; traces of configurations have own names."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure.checkers.kafka.controller import conform_command
-from reassure.checkers.kafka.controller.explore_properties import _pairs
+from reassure.checkers.kafka.controller import conform_command, explore_properties
+from reassure.checkers.kafka.controller.explore_properties import Renaming, _pairs, renamings
+from reassure.checkers.kafka.controller.words import ControllerState, packed, unpacked
 from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.spec.kafka.partition import Partition
+from tests.helpers.brokers import b, seq
+from tests.helpers.kafka_explored import explored
 
 
 def test_pairs_of_more_views_than_22_bits_number_are_told_apart() -> None:
@@ -40,3 +44,31 @@ def test_traces_of_several_configurations_are_several_files(tmp_path: Path, monk
         Path(p).name for label in ("", "brokers-2") for p in conform_command._disagreements(compared, tmp_path, label)
     ]
     assert names == ["m--kafka-4.4.0-1.itf.json", "m--brokers-2--kafka-4.4.0-1.itf.json"]
+
+
+def test_a_state_is_renamed_in_every_field() -> None:
+    partition = Partition(seq(3, 1), b(1), b(3), b(3), b(2), seq(1)[0], 0, 0, True, seq(2)[0])
+    state = ControllerState(partition, b(1, 3), (0, 0, 0), True, b(1), False, 2, b(3), b(2))
+    word, _, settings = packed(state)
+    turned = Renaming((2, 3, 1))
+    partition = Partition(seq(1, 2), b(2), b(1), b(1), b(3), seq(2)[0], 0, 0, True, seq(3)[0])
+    words = (turned.states(np.array([word])), turned.settings(np.array([settings])))
+    assert unpacked(int(words[0][0]), 0, int(words[1][0]), 3) == ControllerState(
+        partition, b(1, 2), (0, 0, 0), True, b(2), False, 2, b(1), b(3)
+    )
+
+
+def test_the_first_renaming_changes_nothing() -> None:
+    words = explored("4.4.0").states
+    first, other = renamings(2)
+    assert (first.states(words) == words).all() and (other.states(words) != words).any()
+    assert (other.states(other.states(words)) == words).all()
+
+
+def test_findings_are_the_same_without_renamings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No property reads a number: what is evaluated for one of several states holds for all of them."""
+    graph = explored("3.9.0")
+    findings = explore_properties.evaluate(graph)
+    monkeypatch.setattr(explore_properties, "renamings", lambda brokers: renamings(brokers)[:1])
+    assert explore_properties.evaluate(graph) == findings
+    assert max(hit.count for hit in findings.violated.values()) > 1
