@@ -6,12 +6,15 @@ Also here: what is answered without any of them.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import gc
 import os
 import sys
 
 from reassure import __version__
+
+TYPE_CHECKING = False  # as type checkers read it; `reassure --version` does without `typing`
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NEW_OBJECTS = 100_000
 """Objects after which Python looks for garbage: its own number, 700, is reached again and again while modules are
@@ -28,8 +31,11 @@ def answered_at_once(words: list[str]) -> str | None:
     if words == ["--version"]:
         return f"reassure {__version__}\n"
     if len(words) == 2 and words[0] == "completion" and words[1] in SHELLS:
-        with contextlib.suppress(OSError), open(os.path.join(SCRIPTS, f"{words[1]}.txt"), encoding="utf-8") as file:
-            return file.read()
+        try:
+            with open(os.path.join(SCRIPTS, f"{words[1]}.txt"), encoding="utf-8") as file:
+                return file.read()
+        except OSError:
+            return None
     if words in ([], ["-h"], ["--help"]):
         from reassure.checkers.console.overview import WELCOME, overview
 
@@ -40,9 +46,11 @@ def answered_at_once(words: list[str]) -> str | None:
 def _print(text: str) -> None:
     """Prints a text to standard output; a reader that has gone misses the rest."""
     rest = memoryview(text.encode())
-    with contextlib.suppress(BrokenPipeError):
+    try:
         while rest:
             rest = rest[os.write(1, rest) :]
+    except BrokenPipeError:
+        pass
 
 
 def run() -> int:
@@ -54,20 +62,40 @@ def run() -> int:
             return 0
     except OSError as error:
         return _failed(error)
+    if os.environ.get("REASSURE_DEBUG"):  # debuggers and profilers follow one process
+        _one_thread()
+        return _main()
+    if os.environ.get("REASSURE_SERVER") == "1" and sys.argv[1:2] != ["serve"]:
+        from reassure.checkers.cli.client import ask
+
+        if (code := ask()) is not None:
+            os._exit(code)  # it has printed nothing by Python's streams
+    return execute(Leave.registered())
+
+
+def execute(leave: Leave, began: Callable[[int], None] | None = None, begin: Callable[[], None] | None = None) -> int:
+    """Executes the command line in a process of its own; returns its exit code twice, in both processes.
+
+    began: called in this process with the number of the other one. begin: called there before the command.
+    """
+    from reassure.checkers.machine.exit_codes import Failure
     from reassure.checkers.machine.own_process import in_own_process
 
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here uses
-    if os.environ.get("REASSURE_DEBUG"):  # debuggers and profilers follow one process
+    def command() -> int:
+        if begin is not None:
+            begin()
         return _main()
-    leave = Leave()
-    atexit.register(leave)  # before all others, so that it is called after them
-    from reassure.checkers.machine.exit_codes import Failure
 
+    _one_thread()
     try:
-        leave.code = in_own_process(_main)
+        leave.code = in_own_process(command, began)
     except Failure as failure:
         leave.code = _failed(failure)
     return leave.code
+
+
+def _one_thread() -> None:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here uses
 
 
 def _failed(error: Exception) -> int:
@@ -85,6 +113,13 @@ class Leave:
 
     code: int | None = None
     """Exit code; None: Python ends the process."""
+
+    @classmethod
+    def registered(cls) -> Leave:
+        """One that Python calls at the end: after all others, since it is registered before them."""
+        leave = cls()
+        atexit.register(leave)
+        return leave
 
     def __call__(self) -> None:
         if self.code is None:

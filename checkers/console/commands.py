@@ -76,6 +76,7 @@ PRINT_WHAT_IS_ASKED_FOR = frozenset(
         "show",
         "explore",
         "completion",
+        "serve",
         "query",
         "export",
         "kafka fetch",

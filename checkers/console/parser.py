@@ -50,6 +50,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "graph": ("reassure graph my_idea.py --by s.holder --out holders.html",),
     "lint": ("reassure lint my_idea.py",),
     "new": ("reassure new my_idea",),
+    "serve": ("reassure serve --idle 2h", "reassure serve --stop"),
     "query": ("reassure query runs/core6 'select * from levels'",),
     "export": ("reassure export my_idea.py --to tla --out tla",),
     "validate": ("reassure validate my_idea.py observed.jsonl --hidden 'lose,crash'",),

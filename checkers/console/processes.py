@@ -16,6 +16,13 @@ from reassure.checkers.machine.memory import runs_at_once
 from reassure.checkers.machine.stop import interrupts_wait
 
 T = TypeVar("T")
+_method = "spawn"
+
+
+def fork_processes() -> None:
+    """Says that everything is imported in this process, and that others are to be copies of it. A setting of it."""
+    global _method
+    _method = "fork"
 
 
 def in_processes(function: Callable[..., T], arguments: Sequence[tuple[Any, ...]], jobs: int) -> Generator[T]:
@@ -28,7 +35,7 @@ def in_processes(function: Callable[..., T], arguments: Sequence[tuple[Any, ...]
             yield function(*one)
         return
     jobs = min(jobs, len(arguments))
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _begin, (jobs,))
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context(_method), _begin, (jobs,))
     running: list[Future[T]] = []
     try:
         with interrupts_wait():  # the processes are started with the first

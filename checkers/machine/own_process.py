@@ -77,8 +77,8 @@ class Interrupts:
         later.start()
 
 
-def in_own_process(command: Callable[[], int]) -> int:
-    """The exit code that a command answers with; returns twice, in both processes.
+def in_own_process(command: Callable[[], int], began: Callable[[int], None] | None = None) -> int:
+    """The exit code that a command answers with; returns twice, in both processes. began: gets the other's number here.
 
     The command begins with `SIGNALS` blocked, and lets them through when it can end with a record. Raises `Failure`
     here if the other process ends without an answer. Signals that end a command are passed on.
@@ -105,6 +105,8 @@ def in_own_process(command: Callable[[], int]) -> int:
             signal.signal(number, pass_on)
     os.close(answering)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    if began is not None:
+        began(child)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os.set_blocking(answers, False)  # a process that the command has left may hold the other end
     answer = b""

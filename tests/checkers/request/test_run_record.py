@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from reassure.checkers.machine.exit_codes import Exit
-from reassure.checkers.machine.stop import StopReason
+from reassure.checkers.machine.stop import Stop, StopReason
+from reassure.checkers.request.engine_results import EngineResult, SearchResult, SearchStatistics
+from reassure.checkers.request.result import PropertyStatus, _status
 from reassure.checkers.request.run_identity import (
     ActionRecord,
     CoverRecord,
@@ -56,3 +60,17 @@ def test_records_have_the_keys() -> None:
     assert all(set(c) == keys(CoverRecord) for c in record["covers"])
     assert all(set(a) == keys(ActionRecord) for a in record["actions"].values())
     assert set(error_record(Exit.USAGE, "a reason", "kraft", "reassure check kraft")) == required
+
+
+@pytest.mark.parametrize(
+    ("reason", "remark"),
+    [
+        (StopReason.RAISED, "one about whole runs raises"),
+        (StopReason.MEMORY, "its graph is not complete"),
+        (StopReason.BUDGET, "its graph is not complete"),
+    ],
+)
+def test_the_remark_names_what_ended_the_graph(reason: StopReason, remark: str) -> None:
+    """Of a property about whole runs that a complete search left undecided."""
+    engine = EngineResult(SearchResult(), SearchStatistics(), Stop(reason, ""), True)
+    assert _status(True, None, engine) == (PropertyStatus.UNKNOWN, remark)

@@ -13,7 +13,7 @@ import sys
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ class Kept:
 
 def look_up(prepared: Prepared, options: SearchOptions) -> Kept | None:
     """What is kept of a model, for the claims that options want; None where the text of the program is not known."""
-    program, bound = _program(), prepared.bound
+    program, bound = program_digest(), prepared.bound
     if program is None:
         return None
     claims = [p.name for p in (*bound.properties, *bound.covers) if options.wants(p.name)]
@@ -65,8 +65,9 @@ def look_up(prepared: Prepared, options: SearchOptions) -> Kept | None:
     return Kept(key, None if stored is None else json.loads(zlib.decompress(stored)))
 
 
-def _program() -> str | None:
-    """The digest of the text of `MADE_BY`; None if it is not in folders."""
+@cache
+def program_digest() -> str | None:
+    """The digest of the text of `MADE_BY` as this process first reads it; None if it is not in folders."""
     digest = hashlib.sha256()
     for folder in (Path(reassure.__path__[0]) / name for name in MADE_BY):
         if not folder.is_dir():
