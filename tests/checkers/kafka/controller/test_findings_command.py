@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import findings_command, kafka_tests
 from reassure.checkers.kafka.controller.findings_command import build_for_tests, wrong_outcome
 from reassure.checkers.kafka.controller.junit import GOES_ON, REASONS
+from reassure.checkers.kafka.pages import findings
 from reassure.checkers.kafka.pages.finding_tests import FindingTest
 from reassure.checkers.kafka.pages.headlines import ELR, HEADLINES, Headline
-from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.releases import RELEASES_OF_RULES
 
 ROLLBACK = Headline("Going back never ends", "K1", ("small",), "rolling_back_ends", "It stays.", "A rule.")
@@ -62,7 +64,7 @@ def test_every_finding_has_a_reason_to_fail_for() -> None:
     assert {headline.property for headline in HEADLINES} == set(REASONS)
     assert set(ELR) == set(RELEASES_OF_RULES)
     assert [release for release in ELR if not HEADLINES[0].in_production(release)] == ["3.9"]
-    assert [h.claim for h in HEADLINES if h.in_production("3.9")] == ["K23", "K14"]
+    assert [h.claim for h in HEADLINES if h.in_production("3.9")] == ["K23", "K14", "K25"]
 
 
 @pytest.mark.parametrize(
@@ -90,3 +92,33 @@ def test_a_folder_that_is_no_build_is_refused(tmp_path: Path) -> None:
             findings_command._built_from(tmp_path)
     (tmp_path / "build.json").write_text('{"release": "4.3.1"}')
     assert findings_command._built_from(tmp_path) == "4.3.1"
+
+
+def test_the_finding_of_one_claim_leaves_the_others_as_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its classes are not started here; its tests fail for its reason, in every release."""
+    before = findings.recorded()
+    file = tmp_path / "confirmed.json"
+    file.write_text(findings.CONFIRMED.read_text())
+    asked: list[str] = []
+
+    def tested(cases: list[Any], *others: Any) -> dict[str, FindingTest]:
+        asked.extend(c.key for c in cases)
+        return {
+            c.key: FindingTest("4.3.1", "ab", REASONS[c.headline.property], REASONS[c.headline.property]) for c in cases
+        }
+
+    monkeypatch.setattr(findings_command, "_executed", lambda *values: (["a class"], Exit.OK))
+    monkeypatch.setattr(findings_command, "tested", tested)
+    assert main(["kafka", "findings", "--claim", "K25", "--out", str(file)]) == 0
+    assert asked == [f"K25, {rules}" for rules in RELEASES_OF_RULES]
+    after = findings.recorded(file)
+    assert {key for key in after.tests if after.tests[key] != before.tests.get(key)} == set(asked)
+    assert set(after.tests) == set(before.tests) | set(asked)
+    changed = [digest for digest in after.runs if after.runs[digest] != before.runs.get(digest)]
+    assert [after.runs[digest] for digest in changed] == [["a class"]] * len(RELEASES_OF_RULES)
+    assert set(after.runs) == set(before.runs) | set(changed) and after.with_fixes == before.with_fixes
+    assert main(["kafka", "findings", "--claim", "K22", "--out", str(file)]) == 64
+    message = "K22 is not the claim of a finding; there are K21, K20, K23, K24, K14, K18, K25"
+    assert message in " ".join(capsys.readouterr().err.split())
