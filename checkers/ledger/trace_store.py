@@ -35,7 +35,6 @@ from reassure.checkers.request.shared_options import pairs
 from reassure.checkers.traces.properties_here import of_each_configuration
 from reassure.spec import claims
 from reassure.spec.claims import Claim, judges
-from reassure.spec.kafka.releases import rules_in_name
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 from reassure.spec.semantics.trace import (
     Trace,
@@ -135,7 +134,8 @@ def by_release(release: str) -> list[int]:
 
 def _words(reading: str) -> str:
     """The first words of a reading's name but for its releases, as many as a file's name has room for."""
-    text = re.sub(r"[^a-z0-9]+", "-", rules_in_name(reading)[0].lower()).strip("-")
+    unversioned = re.sub(r", \w+ \d[\d.]*( to \d[\d.]*)?$", "", reading)
+    text = re.sub(r"[^a-z0-9]+", "-", unversioned.lower()).strip("-")
     return text if len(text) <= LONGEST_WORDS else text[: LONGEST_WORDS + 1].rpartition("-")[0] or text[:LONGEST_WORDS]
 
 

@@ -113,7 +113,7 @@ def counted(trace: Trace) -> str:
     return ", ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in counts)
 
 
-def setting(trace: Trace) -> str:
+def start_of(trace: Trace) -> str:
     """The start of a run."""
     s = trace.states[0]
     if _wording(trace) is OF_BROKERS:

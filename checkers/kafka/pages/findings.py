@@ -308,7 +308,7 @@ def _section(number: int, several: list[Case], folder: Path, record: FindingsRec
         trace, _ = trace_of(latest.answer, headline.property)
         link = f"{back}{relative(latest.path)}"
         where = f"**In {_span([c.release for c in cases])}**, [a run]({link}) of {finding_story.counted(trace)}"
-        lines += [f"{where} ({finding_story.setting(trace)}):", "\n".join(finding_story.story(trace))]
+        lines += [f"{where} ({finding_story.start_of(trace)}):", "\n".join(finding_story.story(trace))]
     lines.append(f"**Search.** {_searched(several)}")
     lines.append(f"**Confirmed.** {_confirmed(broken, record.runs)}")
     if with_fixes := _with_fixes(runs, record):
@@ -415,4 +415,4 @@ def story_of(case: Case) -> list[str]:
 
 def setting_of(case: Case) -> str:
     """The start of a case's run in words."""
-    return finding_story.setting(trace_of(case.answer, case.headline.property)[0])
+    return finding_story.start_of(trace_of(case.answer, case.headline.property)[0])

@@ -67,9 +67,9 @@ def played(monkeypatch: pytest.MonkeyPatch, lost_with_fixes: int) -> list[tuple[
             execution = Execution(records=RecordCounts(10, 4, 6, 0, 4))
         yield from (ClusterResult(run, version, execution, outcome, 3.4) for run in runs)
 
-    monkeypatch.setattr(command, "distribution", lambda kafka: Distribution(kafka, ()))
-    monkeypatch.setattr(command, "execute_runs", results)
-    monkeypatch.setattr(command, "report_cluster", lambda *values: None)
+    replaced = {"distribution": lambda kafka: Distribution(kafka, ()), "report_cluster": lambda *values: None}
+    for name, played_part in {**replaced, "execute_runs": results}.items():
+        monkeypatch.setattr(command, name, played_part)
     return started
 
 

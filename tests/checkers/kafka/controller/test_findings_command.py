@@ -109,8 +109,8 @@ def test_the_finding_of_one_claim_leaves_the_others_as_recorded(
             c.key: FindingTest("4.3.1", "ab", REASONS[c.headline.property], REASONS[c.headline.property]) for c in cases
         }
 
-    monkeypatch.setattr(findings_command, "_executed", lambda *values: (["a class"], Exit.OK))
-    monkeypatch.setattr(findings_command, "tested", tested)
+    for name, played in {"_executed": lambda *values: (["a class"], Exit.OK), "tested": tested}.items():
+        monkeypatch.setattr(findings_command, name, played)
     assert main(["kafka", "findings", "--claim", "K25", "--out", str(file)]) == 0
     assert asked == [f"K25, {rules}" for rules in RELEASES_OF_RULES]
     after = findings.recorded(file)
