@@ -133,8 +133,9 @@ def by_release(release: str) -> list[int]:
 
 
 def _words(reading: str) -> str:
-    """The first words of a reading's name, as many as a file's name has room for."""
-    text = re.sub(r"[^a-z0-9]+", "-", reading.lower()).strip("-")
+    """The first words of a reading's name but for its releases, as many as a file's name has room for."""
+    unversioned = re.sub(r", \w+ \d[\d.]*( to \d[\d.]*)?$", "", reading)
+    text = re.sub(r"[^a-z0-9]+", "-", unversioned.lower()).strip("-")
     return text if len(text) <= LONGEST_WORDS else text[: LONGEST_WORDS + 1].rpartition("-")[0] or text[:LONGEST_WORDS]
 
 

@@ -5,6 +5,7 @@ release can have rules of the next minor version, if Kafka backported a change: 
 `kafka explore --explain` decide it for each.
 """
 
+import re
 from collections.abc import Sequence
 
 RELEASES_OF_RULES: dict[str, tuple[str, ...]] = {
@@ -32,6 +33,18 @@ def rules_of(name: str) -> str:
     """The name of rules by which a release goes, given as itself or as a release in the table; "" for another text."""
     fitting = (rules for rules, versions in RELEASES_OF_RULES.items() if name in (rules, *versions))
     return next(fitting, "")
+
+
+def rules_in_name(name: str) -> tuple[str, tuple[str, ...]]:
+    """A name without the rules at its end, and these: ", Kafka 4.3", or several in a row, ", Kafka 3.9 to 4.4".
+
+    None for a name that ends otherwise, or names rules that are not in the table.
+    """
+    ending = re.search(r", Kafka (\d+\.\d+)(?: to (\d+\.\d+))?$", name)
+    rules = list(RELEASES_OF_RULES)
+    if ending is None or ending[1] not in rules or (ending[2] or ending[1]) not in rules:
+        return name, ()
+    return name[: ending.start()], tuple(rules[rules.index(ending[1]) : rules.index(ending[2] or ending[1]) + 1])
 
 
 def releases_text(rules: str) -> str:

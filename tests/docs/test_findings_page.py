@@ -39,7 +39,7 @@ def test_every_run_was_executed_by_kafkas_classes(entries: list[Entry]) -> None:
     """A run that has changed is to be executed anew: `reassure kafka findings`."""
     runs = findings.recorded().runs
     cases = [c for c in findings.cases(entries) if c.counts]
-    assert len(cases) == 28
+    assert len(cases) == 34
     assert [c.key for c in cases if not runs.get(findings.run_digest(c))] == []
 
 
@@ -75,7 +75,7 @@ def test_every_test_was_run_as_it_is_printed(entries: list[Entry]) -> None:
     """A text that has changed is to be run anew: `reassure kafka findings`. It does what it has to do."""
     recorded = findings.recorded().tests
     cases = [c for c in findings.cases(entries) if c.headline.in_production(c.release)]
-    assert set(recorded) == {c.key for c in cases} and len(cases) == 32
+    assert set(recorded) == {c.key for c in cases} and len(cases) == 38
     for case in cases:
         text = findings_command.method_of(case, cases)[1]
         assert hashlib.sha256(text.encode()).hexdigest() == recorded[case.key].method, case.key
@@ -85,10 +85,7 @@ def test_every_test_was_run_as_it_is_printed(entries: list[Entry]) -> None:
 
 def test_the_files_of_the_tests_are_those_that_were_run(entries: list[Entry]) -> None:
     record, folder = findings.recorded(), publish.FINDINGS.parent / "findings"
-    files = [
-        path for path in folder.glob("*.java") if not path.name.startswith("K25")
-    ]  # `test_findings_command.py` runs it
-    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.java")}
     by_claim: dict[str, list[findings.Case]] = {}
     for case in findings.cases(entries):
         by_claim.setdefault(case.headline.claim, []).append(case)
@@ -104,7 +101,7 @@ def test_the_index_has_the_findings_of_their_page(pages: dict[Path, str]) -> Non
     own = pages[publish.FINDINGS]
     told = [line for line in own.splitlines() if re.match(r"## \d", line)]
     rows = [line.split(" | ") for line in pages[folder / "README.md"].splitlines() if re.match(r"\| \d", line)]
-    assert [row[0] for row in rows] == [f"| {number}" for number in range(1, 7)] and len(told) == 6
+    assert [row[0] for row in rows] == [f"| {number}" for number in range(1, 8)] and len(told) == 7
     for row, title in zip(rows, told, strict=True):
         below = own[own.index(f"| [{title[3:]}]") :].split("\n\n")[0].splitlines()
         newest = next(line for line in below if "4.4" in line.split(" | ")[1]).split(" | ")[3]
@@ -115,7 +112,7 @@ def test_the_index_has_the_findings_of_their_page(pages: dict[Path, str]) -> Non
         assert f"[picture]({claim}.svg)" in row[5]
         assert (folder / f"{claim}.svg").read_text(encoding="utf-8") == pages[folder / f"{claim}.svg"]
     assert [row[-1] for row in rows].count("- |") == 0
-    assert len([path for path in pages if path.suffix == ".java"]) == 10
+    assert len([path for path in pages if path.suffix == ".java"]) == 12
 
 
 def test_the_speed_is_the_one_that_was_measured() -> None:

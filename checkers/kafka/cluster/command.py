@@ -13,7 +13,7 @@ from reassure.checkers.console.commands import Subcommand
 from reassure.checkers.console.parser import note
 from reassure.checkers.kafka.cluster.assumptions import execute_assumptions
 from reassure.checkers.kafka.cluster.distribution import distribution
-from reassure.checkers.kafka.cluster.effects import EFFECTS, PAUSED
+from reassure.checkers.kafka.cluster.effects import EFFECTS, LATE_FETCH_PROMISE, PAUSED
 from reassure.checkers.kafka.cluster.execute import Workload
 from reassure.checkers.kafka.cluster.random_runs import BROKERS, MIN_ISR, RandomRun, RandomScope, execute_random
 from reassure.checkers.kafka.cluster.report import (
@@ -31,6 +31,7 @@ from reassure.checkers.kafka.cluster.session import (
     ClusterRun,
     cases_of,
     execute_runs,
+    late_fetch_run,
     measurements,
     run_of,
 )
@@ -45,6 +46,7 @@ from reassure.checkers.kafka.pages.broker_page import (
     recorded_assumptions,
     with_newer,
 )
+from reassure.checkers.kafka.pages.findings import Case
 from reassure.checkers.kafka.pages.measurements import MEASURED, measured, with_more, written
 from reassure.checkers.kafka.pages.random_record import random_text, recorded_random_runs
 from reassure.checkers.machine.atomic_files import write_atomically, write_record
@@ -75,6 +77,11 @@ SUBCOMMANDS = {
             Option("--findings", "execute the runs of the page of findings, and record what is measured", bool),
             Option("--fixed DIR", "with --findings: run this build too, which `kafka build` made of the fixes", Path),
             Option("--times N", "with --findings: execute each run N times (default: 1)", positive, 1),
+            Option(
+                "--claim NAME",
+                "with --findings: only the finding of this claim, such as K25; repeatable (default: every finding)",
+                repeatable=True,
+            ),
             Option(
                 "--out FILE",
                 "with --findings or --assumptions: the file to add to (default: with the project's traces); with "
@@ -140,10 +147,12 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     return code
 
 
+Settings = tuple[tuple[str, str], ...]
 ONLY_FOR = {
     "model": ("traces",),
     "fixed": ("--findings",),
     "times": ("--findings",),
+    "claim": ("--findings",),
     "out": ("--findings", "--random", "--assumptions"),
     "brokers": ("--random",),
     "seed": ("--random",),
@@ -168,6 +177,7 @@ def _check_options(args: argparse.Namespace) -> None:
     if args.findings or args.assumptions:
         releases = _releases(args.release) or (_releases(["all"]) if args.findings else [LATEST])
         clusters = (len(releases) + (args.fixed is not None)) * args.times
+        clusters *= 1 if len(args.claim) == 1 or args.assumptions else 2  # one run has settings of its own
     if args.keep is not None and clusters > 1:
         raise UsageFailure(f"--keep is for one cluster; here are {clusters}")
 
@@ -241,7 +251,7 @@ def _traces(args: argparse.Namespace, results: list[ClusterResult], progress: Pr
     by_cluster = _runs(args)
     if args.keep is not None and len(by_cluster) > 1:
         raise UsageFailure(f"--keep is for one cluster; here are {len(by_cluster)}")
-    for (kafka, _), runs in by_cluster.items():
+    for (kafka, _, _), runs in by_cluster.items():
         results.extend(_on_cluster(args, kafka, runs, progress, console))
     return worst(result.code for result in results)
 
@@ -259,14 +269,30 @@ def _findings(args: argparse.Namespace, results: list[ClusterResult], progress: 
     if builds := [kafka.version for kafka in releases if kafka.build]:
         raise UsageFailure(f"{builds[0]}: --findings measures releases; a build of the fixes is given by --fixed")
     for kafka in [*releases, *([fixed] if fixed is not None else [])]:
-        cases = cases_of(kafka)
+        cases = _asked_for(args.claim, cases_of(kafka), kafka)
         for _ in range(args.times):
             runs = [replace(run_of(case), fixed=bool(kafka.build)) for case in cases]
-            for result in _on_cluster(args, kafka, runs, progress, console):
+            for result in _on_clusters(args, kafka, runs, progress, console):
                 results.append(result)
                 codes.append(result.code)
                 write_atomically(file, written(with_more(measured(file), measurements(kafka, cases, [result]))))
     return worst(codes)
+
+
+def _asked_for(claims: list[str], cases: list[Case], kafka: Release) -> list[Case]:
+    """The findings of these claims, or all; `UsageFailure` for a claim that is none of the release's."""
+    names = {case.headline.claim for case in cases}
+    if unknown := next((claim for claim in claims if claim not in names), None):
+        raise UsageFailure(f"{unknown} is not a finding of Kafka {kafka.version}; there are {', '.join(sorted(names))}")
+    return [case for case in cases if not claims or case.headline.claim in claims]
+
+
+def _on_clusters(
+    args: argparse.Namespace, kafka: Release, runs: list[ClusterRun], progress: Progress, console: Console
+) -> Iterator[ClusterResult]:
+    """Executes runs, those with one set of settings on one cluster."""
+    for settings in dict.fromkeys(run.settings for run in runs):
+        yield from _on_cluster(args, kafka, [run for run in runs if run.settings == settings], progress, console)
 
 
 def _on_cluster(
@@ -294,22 +320,26 @@ def _teller(progress: Progress, kafka: Release) -> Callable[[str], None]:
     return lambda text: progress.proof(f"Kafka {kafka.version}: {text}")
 
 
-def _runs(args: argparse.Namespace) -> dict[tuple[Release, bool], list[ClusterRun]]:
-    """The runs by cluster: a release, and whether ELR is on. `Failure` names a trace that none can be brought to."""
-    by_cluster: dict[tuple[Release, bool], list[ClusterRun]] = {}
+def _runs(args: argparse.Namespace) -> dict[tuple[Release, bool, Settings], list[ClusterRun]]:
+    """The runs by cluster: a release, whether ELR is on, settings. `Failure` names a trace that none is brought to."""
+    by_cluster: dict[tuple[Release, bool, Settings], list[ClusterRun]] = {}
     requested = _releases(args.release)
     for path in args.traces:
         trace, own = controller_traces(path, args.model)[-1]
         names = every_property(itf(path)["#meta"])
         promise = next((name for name in names if name in EFFECTS), next(iter(names), ""))
-        try:
-            plan = schedule(trace, promise in PAUSED)
-        except Failure as failure:
-            raise Failure(failure.code, f"{path}: {failure}") from None
-        if not plan.steps:
-            raise Failure(Exit.NOTHING, f"{path} has no step for a cluster to take: nothing would be executed")
+        if promise == LATE_FETCH_PROMISE:
+            run = late_fetch_run(str(path))
+        else:
+            try:
+                plan = schedule(trace, promise in PAUSED)
+            except Failure as failure:
+                raise Failure(failure.code, f"{path}: {failure}") from None
+            if not plan.steps:
+                raise Failure(Exit.NOTHING, f"{path} has no step for a cluster to take: nothing would be executed")
+            run = ClusterRun(str(path), promise, plan)
         for kafka in requested or [own]:
-            by_cluster.setdefault((kafka, plan.elr), []).append(ClusterRun(str(path), promise, plan))
+            by_cluster.setdefault((kafka, run.plan.elr, run.settings), []).append(run)
     return by_cluster
 
 

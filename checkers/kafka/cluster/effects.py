@@ -5,16 +5,30 @@ A measurement that cannot be made is a `Failure`: it shows neither that the effe
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from reassure.checkers.kafka.cluster.client import RequestRefused
-from reassure.checkers.kafka.cluster.execute import Execution, Executor
+from reassure.checkers.kafka.cluster.execute import RATE, Execution, Executor, Workload
 from reassure.checkers.kafka.cluster.schedule import Schedule
 from reassure.checkers.machine.exit_codes import Exit, Failure
 
 RESIGNATIONS = 3
 """Resignations after a broker's start that count as again and again."""
+LATE_FETCH_PROMISE = "leader_has_what_was_acknowledged"
+LONG_SESSION = 30
+"""Seconds of a session in which a broker is started again, fetches, and is started once more."""
+LATE_FETCH = Workload(records=1_500, bytes=200, per_second=0)
+"""Of the run with a late fetch: five fetches of a throttled copy."""
+LATE_FETCH_SETTINGS = (
+    ("broker.session.timeout.ms", str(LONG_SESSION * 1000)),
+    ("replication.quota.window.num", "4"),  # a throttled copy rests for three or four seconds after a fetch
+)
+SENT_WITHIN = 0.5
+"""Seconds until a follower that has all records has sent its next fetch."""
+HEARTBEAT = 2.0
+"""Seconds between the heartbeats of a broker, by Kafka's default: a pause begins so long after the last one at most."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +133,97 @@ def resignations(executor: Executor, plan: Schedule, execution: Execution) -> Ou
     return Outcome(risen >= RESIGNATIONS and not registered, text + ("registered" if registered else "not registered"))
 
 
+def late_fetch(executor: Executor, plan: Schedule, execution: Execution) -> Outcome:
+    """A fetch with broker epoch -1 waits in a paused leader while its sender loses its unwritten records and registers.
+
+    No request is held back, and of the log only the tail is cut that a loss of power takes. The added broker 2 is
+    killed, and started again within its session. Once it has every record its leader is paused, for less than its
+    session.
+    """
+    cluster, topic, waits = executor.cluster, executor.topic, executor.waits
+    executor.client.set("BROKER", "", RATE)
+    executor.throttle(frozenset({2}))
+    executor.client.reassign(topic, (1, 2))
+    _must(executor, lambda: _end(executor, 2) > 0, waits.step, "broker 2 fetched nothing")
+    epoch = executor.watch.broker_epochs[2]
+    cluster.kill(2)
+    written, before = cluster.write_back(2, topic), _end(executor, 2)
+    cluster.start(2)
+    _must(executor, lambda: _end(executor, 2) > before, LONG_SESSION, "broker 2 fetched nothing again")
+    executor.tell("broker 2 copies the rest")
+    _wait_until_whole(executor, LONG_SESSION)
+    cluster.pause(1)
+    paused = time.monotonic()
+    executor.rest(SENT_WITHIN)
+    whole, early = _end(executor, 2), executor.watch.broker_epochs[2] != epoch or 2 not in executor.watch.unfenced()
+    cluster.kill(2)
+    cluster.lose_tail(2, topic, written)
+    cluster.start(2)
+    executor.tell("the leader is paused")
+    back = executor.until(
+        lambda: executor.watch.broker_epochs[2] != epoch and 2 in executor.watch.unfenced(),
+        LONG_SESSION - 2 * HEARTBEAT - (time.monotonic() - paused),
+    )
+    seconds = time.monotonic() - paused
+    in_sync = _in_sync(executor, 2)
+    cluster.resume(1)
+    if in_sync:
+        text = "broker 2 joined the ISR before the leader was paused, by its present registration"
+        return Outcome(False, f"{text}; {_lost(executor, execution)}")
+    if early or not back:
+        late = (
+            "did not register anew within the leader's session"
+            if not early
+            else "was fenced before the leader was paused"
+        )
+        raise Failure(Exit.INCONCLUSIVE, f"broker 2 {late}: the steps did not fit into sessions of {LONG_SESSION} s")
+    executor.until(lambda: _in_sync(executor, 2), waits.settle)
+    joined, there = _in_sync(executor, 2), _end(executor, 2)
+    if joined:
+        cluster.kill(1)
+        _must(executor, lambda: _leads(executor, 2), 2 * LONG_SESSION, "broker 2 was not elected")
+    requests = [(r.epochs[2], r.answer) for r in executor.isr_requests() if 2 in r.epochs]
+    lost = _lost(executor, execution)
+    proposed = "; ".join(f"proposed with epoch {number}: {answer}" for number, answer in requests) or "not proposed"
+    text = (
+        f"the leader was paused for {seconds:.0f} s of its session of {LONG_SESSION} s while broker 2, which had "
+        f"{whole:,} records, died, lost what was not on its disk, and registered anew with {before:,}; {proposed}; "
+        + (f"in the ISR with {there:,}, and elected when the leader was killed; " if joined else "not in the ISR; ")
+        + lost
+    )
+    return Outcome(joined and execution.records is not None and execution.records.lost > 0, text)
+
+
+def _must(executor: Executor, condition: Callable[[], bool], seconds: float, what: str) -> None:
+    """Waits for a state that a run needs; `Failure` (5) if it does not come."""
+    if not executor.until(condition, seconds):
+        raise Failure(Exit.INCONCLUSIVE, f"{what} within {seconds:g} s")
+
+
+def _wait_until_whole(executor: Executor, seconds: float) -> None:
+    """Returns as soon as broker 2 has written every record; `Failure` (5) if it takes longer."""
+    leader, follower = (executor.cluster.segment(broker, executor.topic) for broker in (1, 2))
+    size, end = leader.stat().st_size, time.monotonic() + seconds
+    while follower.stat().st_size < size:
+        if time.monotonic() > end:
+            raise Failure(Exit.INCONCLUSIVE, f"broker 2 did not copy every record within {seconds:g} s")
+
+
+def _end(executor: Executor, broker: int) -> int:
+    """The offset after a broker's last record."""
+    return max((log.end for log in executor.logs() if (log.broker, log.kind) == (broker, "")), default=0)
+
+
+def _in_sync(executor: Executor, broker: int) -> bool:
+    state = executor.watch.state()
+    return state is not None and broker in {int(b) for b in state.partition.isr}
+
+
+def _leads(executor: Executor, broker: int) -> bool:
+    state = executor.watch.state()
+    return state is not None and int(state.partition.leader or 0) == broker
+
+
 def nothing_more(executor: Executor, plan: Schedule, execution: Execution) -> Outcome:
     """Of a run without a measured effect: its steps, and the records."""
     return Outcome(None, _lost(executor, execution))
@@ -135,6 +240,7 @@ EFFECTS: dict[str, Measure] = {
     "retarget_replaces_the_target": other_replicas,
     "requests_are_understood": other_replicas,
     "changed_min_isr_leaves_who_may_lead": offline,
+    LATE_FETCH_PROMISE: late_fetch,
 }
 """The measurement, by the property that a run violates."""
 PAUSED = frozenset({"changed_min_isr_leaves_who_may_lead"})

@@ -244,7 +244,7 @@ class Executor:
         return tuple(log for b in self.cluster.brokers for log in broker_logs(b.data, b.node, self.topic))
 
     def isr_requests(self) -> list[IsrRequest]:
-        """The requests for another ISR of the topic that a gated cluster's controller has answered."""
+        """The requests for another ISR of the topic that a controller has answered which logs them."""
         return isr_requests(self.cluster.controller.output, self.watch.topic_id() or "")
 
     # -- states --------------------------------------------------------------------------------------------------

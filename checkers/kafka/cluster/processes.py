@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import os
 import shutil
 import signal
 import socket
@@ -22,6 +23,7 @@ from types import TracebackType
 
 from reassure.checkers.kafka.cluster import warden
 from reassure.checkers.kafka.cluster.distribution import Distribution
+from reassure.checkers.kafka.cluster.observed import FIRST_SEGMENT
 from reassure.checkers.kafka.cluster.request_gate import RequestGate
 from reassure.checkers.kafka.controller.class_path import QUICK, tool
 from reassure.checkers.machine.exit_codes import Exit, Failure, SystemFailure
@@ -44,7 +46,7 @@ LOGGING = {
     "log.org.apache.kafka.common.utils": "warn",
 }
 REQUESTS_LOGGED = {"log.kafka.request.logger": "debug"}
-"""Of the controller behind a gate: each request with its answer, as JSON."""
+"""Of the controller: each request with its answer, as JSON."""
 COMMON = {
     "log.cleaner.dedupe.buffer.size": "2097152",  # 128 MiB by default
     "log.cleaner.io.buffer.size": "65536",
@@ -104,10 +106,11 @@ class Cluster:
         memory: int | None = None,
         settings: Mapping[str, str] = {},
         gated: bool = False,
+        logged: bool = False,
     ) -> None:
         """place: the folder, which is then kept; None: a temporary one. memory: the most that all processes may take,
         in bytes; None: what is free. settings: of every broker, beside `COMMON`. gated: the brokers reach the
-        controller by a `RequestGate`, and the controller logs requests.
+        controller by a `RequestGate`. gated, logged: the controller logs each request with its answer.
 
         `SystemFailure` if a port, memory, the folder or a program is missing.
         """
@@ -122,6 +125,7 @@ class Cluster:
         nodes = [CONTROLLER, *range(1, brokers + 1)]
         self.nodes = {n: KafkaProcess(n, p, self.folder / _name(n)) for n, p in zip(nodes, ports, strict=True)}
         self.gate = RequestGate(self.controller.port) if gated else None
+        self.logged = gated or logged
         self.warden = subprocess.Popen(
             [sys.executable, "-S", "-E", warden.__file__],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
@@ -215,7 +219,7 @@ class Cluster:
     def start(self, number: int) -> None:
         """Starts a node that is down."""
         node = self.nodes[number]
-        requests = REQUESTS_LOGGED if self.gate is not None and number == CONTROLLER else {}
+        requests = REQUESTS_LOGGED if self.logged and number == CONTROLLER else {}
         command = self._command("kafka.Kafka", HEAP, str(node.folder / "server.properties"), more_logging=requests)
         with open(node.output, "ab") as output:
             try:
@@ -249,6 +253,23 @@ class Cluster:
         """Removes the logs of a topic's partition 0 from a node that is down, as at worst a loss of power does."""
         for folder in self.nodes[number].data.glob(f"{topic}-0*"):
             shutil.rmtree(folder)
+
+    def segment(self, number: int, topic: str) -> Path:
+        """The only segment of a small log of a topic's partition 0."""
+        return self.nodes[number].data / f"{topic}-0" / FIRST_SEGMENT
+
+    def write_back(self, number: int, topic: str) -> int:
+        """Has the system write a log to the disk, as it does by itself after some time; its bytes."""
+        with open(self.segment(number, topic), "rb") as file:
+            os.fsync(file.fileno())
+            return os.fstat(file.fileno()).st_size
+
+    def lose_tail(self, number: int, topic: str, written: int) -> None:
+        """Cuts a log of a node that is down to the bytes that were written to the disk, as a loss of power does.
+
+        Kafka acknowledges and fetches records without a flush; at the start it makes the indexes of such a log anew.
+        """
+        os.truncate(self.segment(number, topic), written)
 
     def pause(self, number: int) -> None:
         """Stops a node's threads, as a long collection of garbage does."""

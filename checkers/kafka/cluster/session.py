@@ -14,13 +14,21 @@ from pathlib import Path
 
 from reassure.checkers.kafka.cluster.client import ClusterClient
 from reassure.checkers.kafka.cluster.distribution import Distribution
-from reassure.checkers.kafka.cluster.effects import EFFECTS, LAST, PAUSED, Outcome, nothing_more
-from reassure.checkers.kafka.cluster.execute import Execution, Executor, Waits, Workload
+from reassure.checkers.kafka.cluster.effects import (
+    EFFECTS,
+    LAST,
+    LATE_FETCH,
+    LATE_FETCH_PROMISE,
+    LATE_FETCH_SETTINGS,
+    PAUSED,
+    Outcome,
+    nothing_more,
+)
+from reassure.checkers.kafka.cluster.execute import Execution, Executor, Waits, Workload, schedule_of
 from reassure.checkers.kafka.cluster.processes import Cluster
 from reassure.checkers.kafka.cluster.schedule import Schedule, schedule
-from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.releases import Release
-from reassure.checkers.kafka.controller.replay import controller_trace
+from reassure.checkers.kafka.controller.replay import trace_of_controller
 from reassure.checkers.kafka.pages import findings
 from reassure.checkers.kafka.pages.findings import Case
 from reassure.checkers.kafka.pages.measurements import MeasuredRun, Measurement
@@ -34,13 +42,16 @@ WAITS = Waits()
 class ClusterRun:
     """A run to execute. name: of its file. promise: the property that it violates, or "".
 
-    fixed: the build has the fixes, with which the run has to show no effect, and to lose nothing.
+    fixed: the build has the fixes, with which the run has to show no effect, and to lose nothing. load: None: the
+    command's. settings: of the brokers of its cluster.
     """
 
     name: str
     promise: str
     plan: Schedule
     fixed: bool = False
+    load: Workload | None = None
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,14 +91,14 @@ class ClusterLimits:
 @contextmanager
 def started_cluster(
     kafka: Distribution, brokers: int, elr: bool, limits: ClusterLimits, tell: Callable[[str], None],
-    waits: Waits = WAITS, settings: Mapping[str, str] = {}, gated: bool = False,
+    waits: Waits = WAITS, settings: Mapping[str, str] = {}, gated: bool = False, logged: bool = False,
 ) -> Iterator[Executor]:  # fmt: skip
     """A cluster whose processes are being started, with its client; `Failure` if it cannot be started.
 
-    settings, gated: as of `Cluster`.
+    settings, gated, logged: as of `Cluster`.
     """
     deadline = time.monotonic() + (limits.seconds if limits.seconds is not None else math.inf)
-    with Cluster(kafka, brokers, elr, limits.place, limits.memory, settings, gated) as cluster:
+    with Cluster(kafka, brokers, elr, limits.place, limits.memory, settings, gated, logged) as cluster:
         tell("formatting")
         cluster.format()
         for number in cluster.nodes:
@@ -102,14 +113,16 @@ def execute_runs(
 ) -> Generator[ClusterResult, None, None]:  # fmt: skip
     """Executes runs on one cluster, those that leave it without a controller last; yields each result at once.
 
-    `Failure` if the cluster cannot be started. Runs with and without ELR need clusters of their own.
+    `Failure` if the cluster cannot be started. Runs with and without ELR need clusters of their own, as do runs with
+    other settings.
     """
     ordered = sorted(runs, key=lambda run: run.promise in LAST)
     brokers, elr = max(run.plan.brokers for run in runs), runs[0].plan.elr
-    with started_cluster(kafka, brokers, elr, limits, tell, waits) as executor:
+    settings = dict(runs[0].settings)
+    with started_cluster(kafka, brokers, elr, limits, tell, waits, settings, logged=bool(settings)) as executor:
         executor.bring_up()
         for number, run in enumerate(ordered, 1):
-            result = _executed(executor, f"run-{number}", run, load)
+            result = _executed(executor, f"run-{number}", run, run.load or load)
             yield result
             if result.failure is not None and result.failure.code is Exit.SYSTEM:
                 break
@@ -142,12 +155,20 @@ def cases_of(kafka: Release) -> list[Case]:
 def run_of(case: Case) -> ClusterRun:
     """The run of a finding, named by the finding's claim."""
     promise = case.headline.property
+    if promise == LATE_FETCH_PROMISE:
+        return late_fetch_run(case.headline.claim)
     trace, bound = verdicts.trace_of(case.answer, promise)
     try:
-        plan = schedule(controller_trace(trace, ModelView(bound)), promise in PAUSED)
+        plan = schedule(trace_of_controller(trace, bound), promise in PAUSED)
     except Failure as failure:
         raise Failure(failure.code, f"claim {case.headline.claim}: {failure}") from None
     return ClusterRun(case.headline.claim, promise, plan)
+
+
+def late_fetch_run(name: str) -> ClusterRun:
+    """The run of `unregistered_fetch`: its steps are of processes, fetches and logs, which `late_fetch` executes."""
+    plan = schedule_of((1,), 2, 1)
+    return ClusterRun(name, LATE_FETCH_PROMISE, plan, load=LATE_FETCH, settings=LATE_FETCH_SETTINGS)
 
 
 def measurements(kafka: Release, cases: Sequence[Case], results: Sequence[ClusterResult]) -> list[Measurement]:

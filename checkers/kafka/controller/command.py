@@ -50,7 +50,7 @@ from reassure.checkers.kafka.controller.releases import (
     own_release,
     release,
 )
-from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
+from reassure.checkers.kafka.controller.replay import ControllerTrace, replayed, trace_of_controller
 from reassure.checkers.kafka.controller.report import report_accepted, report_difference
 from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
 from reassure.checkers.kafka.pages.findings import CONFIRMED
@@ -218,6 +218,12 @@ SUBCOMMANDS = {
     "findings": Subcommand(
         "execute the runs and the tests of the page of findings on Kafka's classes; record the outcomes",
         (
+            Option(
+                "--claim NAME",
+                "only the finding of this claim, such as K25; the others stay as recorded; repeatable (default: every "
+                "finding)",
+                repeatable=True,
+            ),
             Option("--fixed DIR", "run the tests on this build too, which `kafka build` made of the fixes", Path),
             Option(
                 "--out FILE", "the file to write (default: with the project's traces)", Path, CONFIRMED, output=True
@@ -317,7 +323,7 @@ def controller_traces(
     for trace, bound, changed in read_traces(path, model, prepared):
         note(changed)
         own = own_release(getattr(bound.config, "release", None))
-        run = (controller_trace(trace, ModelView(bound)), own)
+        run = (trace_of_controller(trace, bound), own)
         runs = [*(each for each in runs if each != run), run]
     return runs
 

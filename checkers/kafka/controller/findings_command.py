@@ -14,9 +14,8 @@ from reassure.checkers.kafka.controller.confirm import confirm
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.junit import REASONS, junit_method
 from reassure.checkers.kafka.controller.kafka_tests import message_of, run_methods, with_tests
-from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.releases import RELEASES, Release, release
-from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace, replayed
+from reassure.checkers.kafka.controller.replay import ControllerTrace, replayed, trace_of_controller
 from reassure.checkers.kafka.controller.report import report_difference
 from reassure.checkers.kafka.controller.reproduction import reproduction, run_program
 from reassure.checkers.kafka.pages import finding_tests, findings
@@ -36,7 +35,7 @@ def run_findings(args: argparse.Namespace, console: Console) -> Exit:
 
     Exit code 18 where Kafka does something else, 15 where the ledger lacks an answer.
     """
-    cases = [c for c in _cases() if c.headline.in_production(c.release)]
+    cases = _asked_for(args.claim, [c for c in _cases() if c.headline.in_production(c.release)])
     before = _recorded_before(args.out)
     codes = [Exit.OK]
     notes: dict[str, list[str]] = {}
@@ -54,7 +53,7 @@ def run_findings(args: argparse.Namespace, console: Console) -> Exit:
         codes.append(code)
         notes.setdefault(findings.run_digest(case), []).extend(by)
         console.print(
-            f"{name}: {' and '.join(by) or 'no class of Kafka'} executed all {_steps_of(case)} steps",
+            f"{name}: {' and '.join(by) or 'no class of Kafka'} executed every step of the controller",
             style="green" if by else "red",
         )
     tests = tested(cases, args.fixed, before.tests)
@@ -75,10 +74,20 @@ def run_findings(args: argparse.Namespace, console: Console) -> Exit:
         codes.append(Exit.TRACE if wrong else Exit.OK)
         said = wrong or run.words + ("" if args.fixed is not None else " (as recorded; --fixed DIR executes it)")
         console.print(f"claim {case.headline.claim}, run of {case.release}: {said}", style="red" if wrong else "green")
+    if args.claim:
+        notes, tests, with_fixes = before.runs | notes, before.tests | tests, before.with_fixes | with_fixes
     fixed_runs = finding_tests.written(with_fixes)
     data = {"runs": notes, "tests": finding_tests.written(tests), "with_fixes": fixed_runs}
     write_atomically(args.out, json.dumps(data, indent=1, sort_keys=True) + "\n")
     return worst(codes)
+
+
+def _asked_for(claims: list[str], cases: list[Case]) -> list[Case]:
+    """The cases of these claims, or all; `UsageFailure` for a claim of no finding."""
+    names = list(dict.fromkeys(case.headline.claim for case in cases))
+    if unknown := next((claim for claim in claims if claim not in names), None):
+        raise UsageFailure(f"{unknown} is not the claim of a finding; there are {', '.join(names)}")
+    return [case for case in cases if not claims or case.headline.claim in claims]
 
 
 def _recorded_before(path: Path) -> FindingsRecord:
@@ -93,15 +102,11 @@ def _cases() -> list[Case]:
     return findings.cases(verdicts.of_project())
 
 
-def _steps_of(case: Case) -> int:
-    return (case.answer.results[case.headline.property].states or 1) - 1
-
-
 def _executed(case: Case, name: str, console: Console) -> tuple[list[str], Exit]:
     """Names the classes that take every step of a run as it is: the part of the controller, and the whole one."""
     kafka = build_for_tests(case.release)
     trace, bound = verdicts.trace_of(case.answer, case.headline.property)
-    commands = controller_trace(trace, ModelView(bound))
+    commands = trace_of_controller(trace, bound)
     with Driver(fetch(kafka)) as driver:
         difference = replayed(commands, driver)
     if difference is not None:
@@ -148,7 +153,7 @@ def method_of(
     shown = next((c for c in of_it if c.release >= case.release), of_it[-1])
     name = case.headline.property
     trace, bound = verdicts.trace_of(shown.answer, name)
-    run = controller_trace(trace, ModelView(bound))
+    run = trace_of_controller(trace, bound)
     kafka = kafka or build_for_tests(case.release)
     return run, junit_method(run, kafka, name if elr else f"{name} without ELR", name, elr)
 
@@ -187,21 +192,13 @@ def _built_from(folder: Path) -> str:
         raise UsageFailure(f"{folder} is not a build of `reassure kafka build`: it has no build.json") from None
 
 
-def _messages(
-    kafka: Release,
-    runs: list[tuple[Case, bool]],
-    cases: Sequence[Case],
-    build: Path | None,
-    methods: Sequence[str] = (),
-) -> list[str]:
+def _messages(kafka: Release, runs: list[tuple[Case, bool]], cases: Sequence[Case], build: Path | None) -> list[str]:
     """The messages of failing tests, in the order of the runs; "" for one that passes.
 
-    runs: cases, and whether ELR is on. Kafka's test class is compiled once for all. methods: texts of more tests, which
-    are run after these where Kafka published its test class.
+    runs: cases, and whether ELR is on. Kafka's test class is compiled once for all.
     """
     if kafka.tested:
-        of_runs = [method_of(case, cases, elr, kafka)[1] for case, elr in runs]
-        ran = run_methods(with_tests(kafka, build), [*of_runs, *methods])
+        ran = run_methods(with_tests(kafka, build), [method_of(case, cases, elr, kafka)[1] for case, elr in runs])
     else:
         ran = []
         for case, elr in runs:
@@ -217,7 +214,7 @@ def runs_with_fixes(broken: Mapping[str, Case], build: Path) -> dict[str, RunWit
     patched = release(str(build))
     names = [f"{case.headline.property} of {case.release}" for case in broken.values()]
     runs = [
-        controller_trace(trace, ModelView(bound))
+        trace_of_controller(trace, bound)
         for trace, bound in (verdicts.trace_of(case.answer, case.headline.property) for case in broken.values())
     ]
     methods = [
@@ -263,34 +260,22 @@ def wrong_outcome(case: Case, outcome: FindingTest) -> str:
 
 @dataclass(frozen=True)
 class FindingOutcome:
-    """What a finding's test did on a release: messages of failures, "" if it passed, None if it was not run.
+    """What a finding's test did on a release: messages of failures, "" if it passed.
 
     wrong: what is not as the rules have it that the release goes by, or "".
     """
 
     claim: str
-    message: str | None
-    without_elr: str | None
+    message: str
+    without_elr: str
     wrong: str
 
 
-def outcomes_by_rules(
-    kafka: Release, rules: str, cases: Sequence[Case], more: tuple[str, str, str]
-) -> list[FindingOutcome]:
-    """What the tests of all findings do on a release, beside what they have to do by some rules.
-
-    more: a finding that no rule has: its claim, its test method, and a part of the message with which it fails.
-    """
+def outcomes_by_rules(kafka: Release, rules: str, cases: Sequence[Case]) -> list[FindingOutcome]:
+    """What the tests of all findings do on a release, beside what they have to do by some rules."""
     of_rules = [case for case in cases if case.release == rules and case.headline.in_production(rules)]
-    claim, method, reason = more
-    messages = _messages(kafka, [(case, elr) for case in of_rules for elr in (True, False)], cases, None, [method])
-    pairs = list(zip(messages[::2], messages[1::2], strict=False))[: len(of_rules)]
-    outcomes = [
+    messages = _messages(kafka, [(case, elr) for case in of_rules for elr in (True, False)], cases, None)
+    return [
         FindingOutcome(case.headline.claim, on, off, wrong_outcome(case, FindingTest(kafka.version, "", on, off)))
-        for case, (on, off) in zip(of_rules, pairs, strict=True)
+        for case, on, off in zip(of_rules, messages[::2], messages[1::2], strict=True)
     ]
-    if not kafka.tested:
-        return [*outcomes, FindingOutcome(claim, None, None, "")]
-    last = messages[-1]
-    wrong = f"its test fails for another reason: {last}" if last and reason not in last else ""
-    return [*outcomes, FindingOutcome(claim, last, None, wrong or ("" if last else "its test passes"))]

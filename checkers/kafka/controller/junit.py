@@ -37,6 +37,7 @@ NO_REPLICA_ELIGIBLE = "an eligible leader is no replica"
 NO_REPLICA_IN_SYNC = "a member of the ISR is no replica"
 TOO_MANY = "a new partition has more replicas than the topic was created with"
 NOBODY_LEADS = "brokers with every committed record are back, and nobody leads"
+INCOMPLETE = "lost records before it registered anew, and leads"
 REASONS = {
     "nothing_lost_by_a_completion": LOST,
     "nothing_lost_by_a_cancellation": LOST,
@@ -44,6 +45,7 @@ REASONS = {
     "broker_events_are_carried_out": "is not assigned to this partition",
     "retarget_replaces_the_target": ELSEWHERE,
     "changed_min_isr_leaves_who_may_lead": NOBODY_LEADS,
+    "leader_has_what_was_acknowledged": INCOMPLETE,
 }
 """A part of the message with which a method fails because of the property; the fourth is an exception of Kafka's."""
 
@@ -317,6 +319,15 @@ def _keeps_committed(trace: ControllerTrace) -> list[str]:
     ]
 
 
+def _leader_is_complete(trace: ControllerTrace) -> list[str]:
+    """Whoever has lost records, and was only then registered and in sync again, does not lead."""
+    leader = int(trace.commands[-1].after.partition.leader or 0)
+    return [
+        f"assertNotEquals({leader}, {PARTITION}.leader,",
+        f'    "broker {leader} {INCOMPLETE}: " + {PARTITION});',
+    ]
+
+
 def _leads_to_the_target(trace: ControllerTrace) -> list[str]:
     command = trace.commands[-1].command
     if command.kind is not Kind.REASSIGN:
@@ -370,4 +381,5 @@ _PROMISES: dict[str, Callable[[ControllerTrace], list[str]]] = {
     ],
     "isr_within_replicas": _subset("isr", NO_REPLICA_IN_SYNC),
     "leader_is_in_sync": lambda trace: _leads_in_sync(),
+    "leader_has_what_was_acknowledged": _leader_is_complete,
 } | dict.fromkeys(_OF_LOST_RECORDS, _keeps_committed)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.model_view import ELECTIONS, ModelView, call_text
@@ -11,12 +12,17 @@ from reassure.checkers.kafka.controller.words import (
     Command,
     ControllerAnswer,
     ControllerState,
+    Kind,
     Setup,
     answer_of,
+    braces,
     described,
     packed,
     unpacked,
 )
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.spec.kafka.partition import NOBODY, Partition
+from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
 
 
@@ -109,6 +115,69 @@ def controller_trace(trace: Trace, view: ModelView) -> ControllerTrace:
             )
         )
     return ControllerTrace(view.setup, view.state(trace.states[0]), tuple(commands), len(trace) - 1)
+
+
+def trace_of_controller(trace: Trace, bound: BoundModel) -> ControllerTrace:
+    """The controller's part of a model's trace; `Failure` if the model is none of Kafka's controller."""
+    if bound.model.name == UNREGISTERED_FETCH:
+        return _of_unregistered_fetch(trace)
+    return controller_trace(trace, ModelView(bound))
+
+
+UNREGISTERED_FETCH = "unregistered_fetch"
+_TOLD_TO_CONTROLLER = {"fence": Kind.FENCE, "register": Kind.RESTART_UNCLEANLY, "unfence": Kind.UNFENCE}
+"""Steps of `unregistered_fetch` that the controller takes, beside AlterPartition: the others are of brokers."""
+
+
+def _of_unregistered_fetch(trace: Trace) -> ControllerTrace:
+    """The fencings, registrations and AlterPartition requests of a trace of `unregistered_fetch`.
+
+    That model has no epochs of the partition: both rise as in every release, the leader's with a new leader. An answer
+    is not expected, as a controller with the fix refuses the request.
+    """
+    first = trace.states[0]
+    replicas = tuple(sorted(first.isr))
+    partition = Partition(replicas, first.isr, NOBODY, NOBODY, NOBODY, first.leader, 0, 0, False, None)
+    state = _with_brokers(first, partition)
+    start, commands = state, list[TraceCommand]()
+    for i in range(1, len(trace.states)):
+        before, step, after = trace.states[i - 1], trace.steps[i], trace.states[i]
+        command, text = _told(before, step.action, step.params)
+        elected, same_isr = after.leader != before.leader, after.isr == before.isr
+        partition = replace(
+            state.partition,
+            isr=after.isr,
+            leader=after.leader,
+            leader_epoch=state.partition.leader_epoch + elected,
+            partition_epoch=state.partition.partition_epoch + (elected or not same_isr),
+        )
+        following = _with_brokers(after, partition)
+        if command is not None:
+            commands.append(TraceCommand(i, text, command, state, following))
+        state = following
+    return ControllerTrace(Setup(len(replicas), 1), start, tuple(commands), len(trace) - 1)
+
+
+def _with_brokers(state: Any, partition: Partition) -> ControllerState:
+    epochs = state.broker_epochs
+    incarnations = tuple(epochs[b] for b in sorted(epochs.keys()))
+    return ControllerState(partition, state.unfenced, incarnations, unclean=False)
+
+
+def _told(before: Any, action: str, params: Mapping[str, Any]) -> tuple[Command | None, str]:
+    """The command of a step of `unregistered_fetch` with its text; None if the controller takes no part in it."""
+    if action in _TOLD_TO_CONTROLLER:
+        broker = int(params["broker"])
+        lost = ", which has lost the records that it had fetched" if params["broker"] not in before.complete else ""
+        return Command(_TOLD_TO_CONTROLLER[action], broker), f"{action}({broker}){lost * (action == 'register')}"
+    if action != "alter_partition":
+        return None, ""
+    request = before.request
+    isr = tuple(sorted(int(b) for b in before.isr | {request.follower}))
+    epochs = {request.epochs[b] for b in before.isr | {request.follower} if b != before.leader}
+    if epochs != {-1}:
+        raise Failure(Exit.USAGE, f"a request with the epochs {braces(epochs)} is not one that Kafka's driver sends")
+    return Command(Kind.PROPOSE_WITHOUT_BROKER_EPOCHS, 0, isr), f"alter_partition({braces(isr)}), without their epochs"
 
 
 def _acts(view: ModelView, trace: Trace, j: int) -> bool:

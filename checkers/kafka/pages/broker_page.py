@@ -38,11 +38,12 @@ epoch -1, which its leader puts into the request, and for which neither leader n
 So it can join the ISR by the registration of the process before; and if it loses any tail of its log and registers
 anew while such a request, or the fetch that leads to it, is on its way, the request is accepted anyway, which loses
 acknowledged records though unclean election is off. In that scenario the session is 20 s, the request is held back and
-the log removed by the command. [`unregistered_fetch`](../../models/kraft/unregistered_fetch.md) is a model of this
-case alone: it finds the loss in 15 steps, by a fetch that waits in the leader, and shows that each of three fixes
-excludes it. The other models have no request with epoch -1: their answers do not cover it. The
-controller alone is searched with such requests by `reassure kafka explore --events unverified-proposals` and
-`reassure kafka diff`.
+the log removed by the command; in the runs of [finding 7](../findings.md#measured-on-real-brokers) nothing is held
+back, and the log loses only what was not on the disk.
+[`unregistered_fetch`](../../models/kraft/unregistered_fetch.md) is a model of this case alone: it finds the loss in
+15 steps, by a fetch that waits in the leader, and shows that each of three fixes excludes it. The other models have no
+request with epoch -1: their answers do not cover it. The controller alone is searched with such requests by
+`reassure kafka explore --events unverified-proposals` and `reassure kafka diff`.
 """
 
 

@@ -20,6 +20,7 @@ FIXES = {
     "K23": "fix-reassignment-as-requested.patch",
     "K24": "fix-last-known-leader-is-a-replica.patch",
     "K18": "fix-elr-outlives-minisr.patch",
+    "K25": "no-join-without-epoch.patch",
 }
 """The project's fix, by the claim of the finding; in the folder of the reports."""
 BY_HAND = "../how-to/repeat-a-finding-by-hand.md"

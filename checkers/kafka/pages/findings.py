@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-from reassure.checkers.kafka.pages import finding_tests, measurements
+from reassure.checkers.kafka.pages import finding_story, finding_tests, measurements
 from reassure.checkers.kafka.pages.finding_tests import FindingTest, RunWithFixes
 from reassure.checkers.kafka.pages.headlines import ELR, HEADLINES, NEWEST_CODE, UNREPORTED, Headline
 from reassure.checkers.ledger.ledger import PATHS
@@ -22,46 +21,11 @@ from reassure.checkers.ledger.markdown import BY, table
 from reassure.checkers.ledger.pages import relative
 from reassure.checkers.ledger.verdicts import Entry, ReadingAnswer, ReadingVerdict, trace_of
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.traces.format_value import plain
-from reassure.checkers.traces.render import changes
-from reassure.spec.semantics.trace import Trace, TraceStep
+from reassure.spec.kafka.releases import rules_in_name
 
 CONFIRMED = PATHS.traces / "confirmed.json"
 CLAIM_PAGE = "models/kraft/claims/README.md"
 """The page of KRaft's claims, from the top."""
-REQUESTS = frozenset({"start", "retarget", "cancel", "change_min_isr", "change_unclean"})
-FAILURES = frozenset({"fence", "shut_down_uncleanly"})
-SHOWN = {
-    "partition.replicas": "replicas",
-    "partition.isr": "ISR",
-    "partition.elr": "ELR",
-    "partition.adding": "adding",
-    "partition.removing": "removing",
-    "partition.leader": "leader",
-    "partition.last_known_leader": "last known leader",
-    "unfenced": "unfenced brokers",
-    "min_isr": "min.insync.replicas",
-    "unclean": "unclean election",
-    "complete": "brokers with every committed record",
-}
-"""Parts of a state that the story tells, with their names."""
-
-SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "start": lambda p: f"The administrator asks for replicas {plain(p['target'])}.",
-    "retarget": lambda p: f"The administrator asks for replicas {plain(p['target'])} instead.",
-    "cancel": lambda p: "The administrator cancels the reassignment.",
-    "change_min_isr": lambda p: f"The administrator sets min.insync.replicas to {p['value']}.",
-    "catch_up": lambda p: f"Broker {plain(p['follower'])} catches up.",
-    "propose_expansion": lambda p: f"The leader asks to take broker {plain(p['follower'])} into the ISR.",
-    "propose_shrink": lambda p: f"The leader asks to drop broker {plain(p['follower'])} from the ISR.",
-    "alter_partition": lambda p: f"The controller answers the request for ISR {plain(p['request'].isr)}.",
-    "commit": lambda p: "A record is committed: the ISR has it.",
-    "hear": lambda p: "The leader hears of the newest metadata.",
-    "fence": lambda p: f"The session of broker {plain(p['broker'])} expires.",
-    "unfence": lambda p: f"Broker {plain(p['broker'])} is back, and unfenced.",
-    "shut_down_uncleanly": lambda p: f"Broker {plain(p['broker'])} registers anew after an unclean shutdown.",
-}
-"""A step in words, by its action."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +76,7 @@ def cases(found: list[Entry], headlines: tuple[Headline, ...] = HEADLINES) -> li
     for headline in headlines:
         of_it: dict[str, list[Case]] = {}
         for name in headline.readings:
-            several = [c for a in by_claim.get(headline.claim, []) if (c := _case(headline, name, a)) is not None]
+            several = [case for a in by_claim.get(headline.claim, []) for case in _cases_of(headline, name, a)]
             if not several:
                 raise Failure(Exit.USAGE, f"claim {headline.claim} has no reading {name!r} of Kafka by release")
             for case in several:
@@ -124,11 +88,13 @@ def cases(found: list[Entry], headlines: tuple[Headline, ...] = HEADLINES) -> li
     return several_cases
 
 
-def _case(headline: Headline, name: str, answer: ReadingAnswer) -> Case | None:
-    """The case of an answer, if it is to this reading, of some release."""
-    release = str(answer.reading.set.get("release", ""))
-    fits = answer.reading.column == "kafka" and answer.reading.name == f"{name}, Kafka {release}"
-    return Case(headline, release, answer) if fits else None
+def _cases_of(headline: Headline, name: str, answer: ReadingAnswer) -> list[Case]:
+    """The cases of an answer, if it is to this reading: of the release, or of each that it names in a row."""
+    own, releases = rules_in_name(answer.reading.name)
+    configured = str(answer.reading.set.get("release", ""))
+    if answer.reading.column != "kafka" or own != name or configured not in ("", *releases):
+        return []
+    return [Case(headline, release, answer) for release in releases]
 
 
 # -- what Kafka's own classes did with the traces --------------------------------------------------------------
@@ -148,9 +114,9 @@ class FindingsRecord:
     with_fixes: each run on a release with the fixes, by `run_digest`.
     """
 
-    runs: Mapping[str, list[str]] = field(default_factory=dict)
-    tests: Mapping[str, FindingTest] = field(default_factory=dict)
-    with_fixes: Mapping[str, RunWithFixes] = field(default_factory=dict)
+    runs: dict[str, list[str]] = field(default_factory=dict)
+    tests: dict[str, FindingTest] = field(default_factory=dict)
+    with_fixes: dict[str, RunWithFixes] = field(default_factory=dict)
 
 
 def recorded(path: Path = CONFIRMED) -> FindingsRecord:
@@ -200,7 +166,8 @@ Each run is about partition 0 of a topic. Kafka's classes execute the controller
 logs: a broker deletes its log when it leaves the replicas, and begins with an empty log when it becomes a replica. A
 live broker does so (it renames the log to `-delete`; if it is added again before that log is gone, it makes a new one).
 A broker keeps its log if it sees removal and addition as one change of the metadata, because it lags behind or was down
-during both.
+during both. Finding 7 is a run of `unregistered_fetch`, which adds processes, fetches and records that are not on the
+disk yet; the controller takes part in five of its steps.
 
 In the table:
 
@@ -215,7 +182,7 @@ In the table:
 - *With the fixes*: the outcome of the same method on a release with the project's fixes; "-": it was not run. The
   models have the rules of the fixes too: `reassure check kraft_kafka --set release=fixed`.
 
-Findings 2 to 6 are new, and so are the verdicts for each release and the runs on Kafka's own classes. The public TLA+
+Findings 2 to 7 are new, and so are the verdicts for each release and the runs on Kafka's own classes. The public TLA+
 model of KIP-966 (by Vanlightly) trims the ELR as the KIP says. It has no cancellation, no request during a
 reassignment, no change of min.insync.replicas, and by default no reassignment. Among Kafka's own tests of changes of a
 partition, some have a reassignment and some have eligible replicas; none has both. {newest_code}
@@ -340,8 +307,8 @@ def _section(number: int, several: list[Case], folder: Path, record: FindingsRec
         latest = cases[-1]
         trace, _ = trace_of(latest.answer, headline.property)
         link = f"{back}{relative(latest.path)}"
-        where = f"**In {_span([c.release for c in cases])}**, [a run]({link}) of {_counted(trace)}"
-        lines += [f"{where} ({_setting(trace)}):", "\n".join(_story(trace))]
+        where = f"**In {_span([c.release for c in cases])}**, [a run]({link}) of {finding_story.counted(trace)}"
+        lines += [f"{where} ({finding_story.start_of(trace)}):", "\n".join(finding_story.story(trace))]
     lines.append(f"**Search.** {_searched(several)}")
     lines.append(f"**Confirmed.** {_confirmed(broken, record.runs)}")
     if with_fixes := _with_fixes(runs, record):
@@ -381,7 +348,7 @@ def _searched(several: list[Case]) -> str:
             decided = answer.verdict in (ReadingVerdict.HOLDS, ReadingVerdict.VIOLATED)
             verdict = f"{steps} steps" if steps else "no run" if decided else answer.verdict.words
             open_ones += [] if decided else [case.release]
-            by_bounds.setdefault(f"`{answer.run.subject} ({bounds})`", []).append(
+            by_bounds.setdefault(f"`{answer.run.subject}{f' ({bounds})' * bool(bounds)}`", []).append(
                 (case.release, f"{verdict} ({states:,} states)")
             )
     parts = [f"{run}: {'; '.join(_spans(cells))}." for run, cells in by_bounds.items()]
@@ -400,45 +367,6 @@ def _spans(cells: list[tuple[str, str]]) -> list[str]:
         else:
             groups.append((value, [release]))
     return [f"{_span(releases)} {value}" for value, releases in groups]
-
-
-def _counted(trace: Trace) -> str:
-    """The numbers of requests and failures in the run."""
-    names = [step.action for step in trace.steps[1:]]
-    requests, failures = (sum(n in kind for n in names) for kind in (REQUESTS, FAILURES))
-    counts = [(len(names), "step"), (requests, "request"), (failures, "failure")]
-    return ", ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in counts)
-
-
-def _setting(trace: Trace) -> str:
-    """The start of the run."""
-    s = trace.states[0]
-    p = s.partition
-    isr = "all in sync" if p.isr == frozenset(p.replicas) else f"ISR {plain(p.isr)}"
-    parts = [f"{len(s.unfenced)} brokers", f"replicas {plain(p.replicas)}", isr, f"MinISR {s.min_isr}"]
-    return ", ".join([*parts, f"unclean election {'on' if s.unclean else 'off'}"])
-
-
-def _story(trace: Trace) -> list[str]:
-    """The steps in words, with what changes, and what has become of the records."""
-    lines = []
-    for i in range(1, len(trace)):
-        before, after = trace.states[i - 1], trace.states[i]
-        changed = [f"{SHOWN[name]} {old} → {new}" for name, old, new in changes(before, after) if name in SHOWN]
-        if before == after:
-            changed = ["nothing is written: the controller throws"]
-        lines.append(f"{i}. {_sentence(trace.steps[i])}" + (f" *{'; '.join(changed)}*" if changed else ""))
-    leader, whole = trace.states[-1].partition.leader, trace.states[-1].complete
-    if leader is not None and leader not in whole:
-        lines.append(
-            f"\nBroker {plain(leader)} leads without every committed record; the brokers {plain(whole)} have them."
-        )
-    return lines
-
-
-def _sentence(step: TraceStep) -> str:
-    tell = SENTENCES.get(step.action)
-    return tell(step.params) if tell is not None else f"`{step.action}`."
 
 
 def _with_fixes(runs: list[list[Case]], record: FindingsRecord) -> str:
@@ -472,7 +400,8 @@ def _confirmed(broken: list[Case], notes: Mapping[str, list[str]]) -> str:
             by_class.setdefault(name, []).append(case.release)
     took = [f"{name}: {', '.join(releases)}" for name, releases in by_class.items() if name != "not executed"]
     executed = (
-        "For each release, Kafka's classes of that release executed every step of its run with the same outcome. "
+        "For each release, Kafka's classes of that release executed every step of the controller in its run with the "
+        "same outcome. "
         f"{'; '.join(took)}."
     )
     others = f"Not executed: {', '.join(by_class['not executed'])}." if "not executed" in by_class else ""
@@ -481,9 +410,9 @@ def _confirmed(broken: list[Case], notes: Mapping[str, list[str]]) -> str:
 
 def story_of(case: Case) -> list[str]:
     """The numbered steps of a case's run in words, and what has become of the records."""
-    return _story(trace_of(case.answer, case.headline.property)[0])
+    return finding_story.story(trace_of(case.answer, case.headline.property)[0])
 
 
 def setting_of(case: Case) -> str:
     """The start of a case's run in words."""
-    return _setting(trace_of(case.answer, case.headline.property)[0])
+    return finding_story.start_of(trace_of(case.answer, case.headline.property)[0])

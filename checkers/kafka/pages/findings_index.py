@@ -18,6 +18,7 @@ SHORT = {
     "K24": "registration stops the controller",
     "K14": "removal not stopped",
     "K18": "MinISR keeps it offline",
+    "K25": "joins without its epoch",
 }
 """A name of three or four words, by the claim of the finding."""
 HEAD = f"""# Findings: which is which
@@ -32,7 +33,8 @@ default in later releases. 4.1.1 and 4.1.2 behave like 4.2.
 """
 TAIL = """The `ReplicationControlManager` of each release executed the run; `reassure kafka replay` repeats that. The
 tests are methods of Kafka's own `ReplicationControlManagerTest`. The models add one assumption: a removed broker
-deletes its log.
+deletes its log. The model of finding 7 adds another one: a broker that dies can lose records that it fetched since its
+start.
 
 [Findings](../findings.md) explains the causes and has [the measurements on real
 brokers](../findings.md#measured-on-real-brokers); [claims by release](../claims-by-release.md) lists every

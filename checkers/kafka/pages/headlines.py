@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NEWEST_CODE = "The trunk of August 2026 (read, not executed) has all six."
+NEWEST_CODE = "The trunk of August 2026 (read, not executed) has the first six."
 SEARCHED = "we searched GitHub and public pages, but could not search Apache's Jira"
 UNREPORTED = f"We know of no public report of any: {SEARCHED}."
 KIP_966 = "[KIP-966](https://cwiki.apache.org/confluence/pages/viewpage.action?pageId=263426970)"
@@ -30,7 +30,8 @@ class Headline:
     readings: without the release; each begins with every replica in sync. Of each release the run of the first that is
     violated is told, and the steps are the fewest of all. breaks: what a cluster loses. cause: what in the controller
     does it. promise: what Kafka promises instead, quoted. source: of the promise. introduced: by which change. helps:
-    how an operator ends it, or "". needs_elr: it needs eligible leader replicas.
+    how an operator ends it, or "". needs_elr: it needs eligible leader replicas. in_trunk: the newest code was read,
+    and has it.
     """
 
     title: str
@@ -44,6 +45,7 @@ class Headline:
     introduced: str = ""
     helps: str = ""
     needs_elr: bool = False
+    in_trunk: bool = True
 
     def in_production(self, release: str) -> bool:
         """Whether a cluster in production can be in its states, by the rules of a release."""
@@ -166,5 +168,26 @@ HEADLINES = (
         helps="An unclean election by hand (ElectLeaders with UNCLEAN) elects the broker, and loses nothing if it has "
         "every record.",
         needs_elr=True,
+    ),
+    Headline(
+        "A broker that lost records joins the ISR by a request without its epoch",
+        "K25",
+        ("as released", "as released, three brokers"),
+        "leader_has_what_was_acknowledged",
+        "Acknowledged records are lost although unclean leader election is off. A broker that is started again fetches "
+        "before it is registered, with broker epoch -1; this takes longest where its old session still lives "
+        "(`broker.session.timeout.ms`). Then it is killed once more, and its log loses what was not on the disk, as "
+        "where the machine loses its power; half of these records are enough. A message waits in between: a fetch in a "
+        "leader that is paused for less than its own session, or the leader's request on its way to the controller. By "
+        "this message the broker joins the ISR without the records, and is elected. KIP-903 is to exclude just that.",
+        "`BrokerServer` gives the fetchers epoch -1 until the registration is answered. "
+        "`Replica.updateFetchStateOrThrow` and `Partition.isBrokerEpochIsrEligible` take -1 for any epoch, and "
+        "`ReplicationControlManager.ineligibleReplicasForIsr` skips its check for it.",
+        promise="Replicas with stale broker epoch should not be allowed to join the ISR",
+        source="the title of KIP-903",
+        introduced="PR 13489 (KAFKA-14617, 2023), for requests of before version 3. PR 14053 (KAFKA-15221) closed a "
+        "neighbouring race and kept it.",
+        helps="We know of no workaround.",
+        in_trunk=False,
     ),
 )

@@ -5,21 +5,22 @@ from __future__ import annotations
 from reassure.checkers.kafka.pages.findings import CLAIM_PAGE
 from reassure.checkers.ledger.markdown import table
 from reassure.checkers.ledger.verdicts import Entry, ReadingAnswer, ReadingVerdict
-from reassure.spec.kafka.releases import releases_text
+from reassure.spec.kafka.releases import releases_text, rules_in_name
 
 HEAD = """# Claims by Kafka release
 
 Written by `python -m reassure.checkers.publish` from the claims' ledger. A claim is one promise of Kafka's documents; a
 K-number, such as K1, names a claim about KRaft's reassignment ([how to read the claims](how-to/read-the-claims.md)).
 Each row is one reading of a claim, checked on the model of Kafka's controller (`kraft_kafka` or a variant) with the
-rules of each release. The page of a claim names the configuration of each verdict.
+rules of each release; K25 is checked on `unregistered_fetch`, whose one rule the code of all releases has. The page of
+a claim names the configuration of each verdict.
 
 - "holds": every reachable state and step of the configuration satisfies the reading.
 - A number: a run violates the reading, and the shortest such run takes this many steps.
 - "unreachable": the reading promises that a situation can occur, and no reachable state has it.
 - "-": the reading is not checked for this release.
 
-[Findings](findings.md) explains the six violations with the worst effect.
+[Findings](findings.md) explains the seven violations with the worst effect.
 
 A column has the name of the rules of the releases below, which `reassure kafka conform` compared with them. 4.1.1
 and 4.1.2 go by the rules of 4.2, because Kafka backported the change (PR 20655).
@@ -44,10 +45,10 @@ def _rows(entry: Entry) -> list[tuple[Entry, str, dict[str, ReadingAnswer]]]:
     """Each reading of Kafka's code with its answers by release."""
     by_name: dict[str, dict[str, ReadingAnswer]] = {}
     for answer in entry.answers:
-        release = str(answer.reading.set.get("release", ""))
-        if answer.reading.column == "kafka" and release:
-            name = answer.reading.name.removesuffix(f", Kafka {release}")
-            by_name.setdefault(name, {})[release] = answer
+        name, releases = rules_in_name(answer.reading.name)
+        if answer.reading.column == "kafka":
+            for release in releases:
+                by_name.setdefault(name, {})[release] = answer
     return [(entry, name, answers) for name, answers in by_name.items()]
 
 

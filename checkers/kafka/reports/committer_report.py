@@ -17,9 +17,8 @@ from reassure.checkers.kafka.builds.patched_build import UnpublishedSources, sou
 from reassure.checkers.kafka.builds.unified_diff import OfAnotherText
 from reassure.checkers.kafka.controller.junit import junit_method, method_name
 from reassure.checkers.kafka.controller.kafka_tests import kafkas_test, with_tests
-from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.releases import Release
-from reassure.checkers.kafka.controller.replay import ControllerTrace, controller_trace
+from reassure.checkers.kafka.controller.replay import ControllerTrace, trace_of_controller
 from reassure.checkers.kafka.pages import findings
 from reassure.checkers.kafka.pages.bug_reports import (
     FIXES,
@@ -39,6 +38,7 @@ from reassure.checkers.machine.exit_codes import UsageFailure
 WIDTH = 100
 """Of plain text, in characters."""
 TRUNK = "The code of trunk of August 2026 has the same lines (read, not executed)."
+NOT_READ = "The code of trunk was not read."
 
 
 @dataclass
@@ -84,7 +84,7 @@ def committer_report(number: int, several: Sequence[Case], kafka: Release) -> Co
         )
     name = case.headline.property
     trace, bound = trace_of(case.answer, name)
-    run = controller_trace(trace, ModelView(bound))
+    run = trace_of_controller(trace, bound)
     report = CommitterReport(number, several, case, kafka, run, junit_method(run, kafka, name, name))
     try:
         report.fix = fix_for(fix_file(claim), sources(kafka))
@@ -154,7 +154,7 @@ def markdown_text(report: CommitterReport, measured: list[Measurement]) -> str:
         "## Test",
         *_test_words(report),
         "## Trunk, and earlier reports",
-        f"{TRUNK} We know of no public report of it: {SEARCHED}.",
+        f"{TRUNK if headline.in_trunk else NOT_READ} We know of no public report of it: {SEARCHED}.",
     ]
     return "\n\n".join(parts) + "\n"
 

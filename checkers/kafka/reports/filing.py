@@ -100,6 +100,19 @@ FILINGS = {
             "The administrator changes min.insync.replicas of the topic before one of them is back.",
         ),
     ),
+    "K25": Filing(
+        "Critical",
+        f"{LOSS}; it needs two failures of a broker and a pause of the leader within one session",
+        (
+            UNCLEAN_OFF,
+            "A replica is out of the ISR and of the ELR, such as one that a reassignment adds.",
+            "Its broker fails and is started again within its session, so that it is not registered until that ends.",
+            "It copies the last records, and its leader is paused at that moment, for less than the leader's session.",
+            "Its broker fails again, and loses records that the operating system had not written to the disk, as where "
+            "the machine loses its power. It is started once more, and registers.",
+            "The leader goes on, and fails before the broker has copied the records again.",
+        ),
+    ),
 }
 """By the claim of the finding."""
 

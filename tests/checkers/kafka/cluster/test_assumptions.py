@@ -1,4 +1,4 @@
-"""The judgement of each assumption about brokers, on brokers that a test plays: held, and not held."""
+"""Scenarios on brokers that a test plays: each assumption about them, held and not held, and the fetch that waits."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from reassure.checkers.kafka.cluster import effects
 from reassure.checkers.kafka.cluster.assumptions import SCENARIOS
 from reassure.checkers.kafka.cluster.client import RecordCounts
-from reassure.checkers.kafka.cluster.execute import Waits
+from reassure.checkers.kafka.cluster.effects import Outcome, late_fetch
+from reassure.checkers.kafka.cluster.execute import Execution, Waits, schedule_of
 from reassure.checkers.kafka.cluster.observed import BrokerLog, IsrRequest
 from reassure.checkers.machine.exit_codes import Exit, Failure
 
@@ -185,3 +187,88 @@ def test_an_assumption(number: int, changes: Changes, holds: bool | None, seen: 
         result, text = SCENARIOS[number - 1].attempt(played)
         assert result is holds
         assert seen in text
+
+
+# -- a fetch that waits in a paused leader -------------------------------------------------------------------------
+
+
+class PlayedPair(PlayedBrokers):
+    """Broker 1 leads with 1,500 records, and broker 2 has 312. A byte is a record."""
+
+    def __init__(self, changes: Changes) -> None:
+        super().__init__(changes)
+        self.logs_now, self.isr = {(1, ""): 1500, (2, ""): 312}, {1}
+
+    def segment(self, broker: int, topic: str) -> SimpleNamespace:
+        return SimpleNamespace(stat=lambda: SimpleNamespace(st_size=self.logs_now[broker, ""]))
+
+    def recover(self) -> bool:
+        return True
+
+    def read(self, execution: Execution) -> None:
+        execution.records = self.counts
+
+
+WITH_624 = {(1, ""): 1500, (2, ""): 624}
+WAITS: Changes = {
+    "start 1": {"logs_now": {(1, ""): 1500, (2, ""): 1500}},
+    "lose_tail 1": {"logs_now": {(1, ""): 1500, (2, ""): 312}},
+    "start 2": {"epochs": {2: 70}, "unfenced_now": {1, 2}},
+    "resume 1": {"isr": {1, 2}, "logs_now": WITH_624, "requests": [IsrRequest({1: 12, 2: -1}, "NONE")]},
+    "kill 3": {"leader": 2, "counts": RecordCounts(1500, 624, 876, 0, 624)},
+}
+
+
+def outcome_of(changes: Changes) -> Outcome:
+    played: Any = PlayedPair(changes)
+    return late_fetch(played, schedule_of((1,), 2, 1), Execution())
+
+
+@pytest.mark.parametrize(
+    ("changes", "observed", "seen"),
+    [
+        (
+            WAITS,
+            True,
+            "the leader was paused for 0 s of its session of 30 s while broker 2, which had 1,500 records, died, lost "
+            "what was not on its disk, and registered anew with 312; proposed with epoch -1: NONE; in the ISR "
+            "with 624, and elected when the leader was killed; 876 of 1,500 acknowledged records are lost",
+        ),
+        ({**WAITS, "kill 3": {"leader": 2}}, False, "; 0 of 100 acknowledged records are lost"),
+        ({**WAITS, "resume 1": {}}, False, "with 312; not proposed; not in the ISR; 0 of 100 acknowledged"),
+        (
+            {**WAITS, "pause 1": {"isr": {1, 2}}},
+            False,
+            "broker 2 joined the ISR before the leader was paused, by its present registration; 0 of 100 acknowledged",
+        ),
+    ],
+)
+def test_a_late_fetch(changes: Changes, observed: bool, seen: str) -> None:
+    outcome = outcome_of(changes)
+    assert outcome.observed is observed
+    assert seen in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({**WAITS, "reassign 1": {"logs_now": {(1, ""): 1500}}}, "^broker 2 fetched nothing within 60 s"),
+        ({**WAITS, "start 1": {}}, "^broker 2 fetched nothing again within 0 s"),
+        ({**WAITS, "start 1": {"logs_now": WITH_624}}, "^broker 2 did not copy every record within 0 s"),
+        ({**WAITS, "kill 3": {}}, "^broker 2 was not elected within 0 s"),
+        (
+            {**WAITS, "pause 1": {"unfenced_now": {1}}},
+            "^broker 2 was fenced before the leader was paused: the steps did",
+        ),
+        ({**WAITS, "pause 1": {"epochs": {2: 14}}}, "^broker 2 was fenced before the leader was paused"),
+        (
+            {**WAITS, "start 2": {}},
+            "^broker 2 did not register anew within the leader's session: the steps did not fit",
+        ),
+    ],
+)
+def test_a_late_fetch_that_cannot_be_brought_about(changes: Changes, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(effects, "LONG_SESSION", 0)
+    with pytest.raises(Failure, match=why) as ended:
+        outcome_of(changes)
+    assert ended.value.code is Exit.INCONCLUSIVE

@@ -28,10 +28,10 @@ from tests.helpers.committed_traces import committed_file
 @pytest.mark.parametrize(
     ("version", "claims"),
     [
-        ("4.4.0", ["K21", "K20", "K23", "K24", "K14", "K18"]),
-        ("4.2.2", ["K21", "K20", "K24", "K14", "K18"]),
-        ("4.1.2", ["K21", "K20", "K24", "K14", "K18"]),
-        ("3.9.2", ["K14"]),
+        ("4.4.0", ["K21", "K20", "K23", "K24", "K14", "K18", "K25"]),
+        ("4.2.2", ["K21", "K20", "K24", "K14", "K18", "K25"]),
+        ("4.1.2", ["K21", "K20", "K24", "K14", "K18", "K25"]),
+        ("3.9.2", ["K14", "K25"]),
     ],
 )
 def test_the_findings_of_a_release(version: str, claims: list[str]) -> None:
@@ -67,9 +67,9 @@ def played(monkeypatch: pytest.MonkeyPatch, lost_with_fixes: int) -> list[tuple[
             execution = Execution(records=RecordCounts(10, 4, 6, 0, 4))
         yield from (ClusterResult(run, version, execution, outcome, 3.4) for run in runs)
 
-    monkeypatch.setattr(command, "distribution", lambda kafka: Distribution(kafka, ()))
-    monkeypatch.setattr(command, "execute_runs", results)
-    monkeypatch.setattr(command, "report_cluster", lambda *values: None)
+    replaced = {"distribution": lambda kafka: Distribution(kafka, ()), "report_cluster": lambda *values: None}
+    for name, played_part in {**replaced, "execute_runs": results}.items():
+        monkeypatch.setattr(command, name, played_part)
     return started
 
 
@@ -77,8 +77,9 @@ def test_measurements_are_written(played: list[tuple[str, list[str]]], tmp_path:
     file = tmp_path / "measured.json"
     words = ["kafka", "cluster", "--findings", "--release", "3.9.2", "--times", "2", "--out", str(file), "--quiet"]
     assert main(words) == 0
-    assert played == [("3.9.2", ["K14"])] * 2
-    (measurement,) = measured(file)
+    assert played == [("3.9.2", ["K14"]), ("3.9.2", ["K25"])] * 2  # each with its settings on a cluster of its own
+    measurement, of_25 = measured(file)
+    assert (of_25.claim, of_25.runs) == ("K25", measurement.runs)
     assert (measurement.claim, measurement.release, measurement.fixed) == ("K14", "3.9.2", False)
     assert measurement.runs == (MeasuredRun(True, True, 10, 6, "text", 3),) * 2
     assert main(words) == 0
@@ -89,7 +90,9 @@ def test_without_a_release_the_newest_of_each_minor_version(
     played: list[tuple[str, list[str]]], tmp_path: Path
 ) -> None:
     assert main(["kafka", "cluster", "--findings", "--out", str(tmp_path / "m.json"), "--quiet"]) == 0
-    assert [version for version, _ in played] == ["4.4.0", "4.3.1", "4.2.2", "4.1.2", "4.0.2", "3.9.2"]
+    versions = ["4.4.0", "4.3.1", "4.2.2", "4.1.2", "4.0.2", "3.9.2"]
+    assert [version for version, runs in played if runs != ["K25"]] == versions
+    assert [version for version, runs in played if runs == ["K25"]] == versions
 
 
 def test_a_build_with_the_fixes_has_to_show_nothing(
@@ -100,10 +103,10 @@ def test_a_build_with_the_fixes_has_to_show_nothing(
     file = tmp_path / "measured.json"
     words = ["kafka", "cluster", "--findings", "--release", "3.9.2", "--fixed", "build", "--out", str(file), "--quiet"]
     assert main(words) == 0
-    assert [version for version, _ in played] == ["3.9.2", "4.3.1+build-0123456789ab"]
+    assert list(dict.fromkeys(version for version, _ in played)) == ["3.9.2", "4.3.1+build-0123456789ab"]
     fixed = [m for m in measured(file) if m.fixed]
     assert {m.release for m in fixed} == {"4.3.1"}
-    assert [m.claim for m in fixed] == ["K14", "K18", "K20", "K21", "K23", "K24"]
+    assert [m.claim for m in fixed] == ["K14", "K18", "K20", "K21", "K23", "K24", "K25"]
     assert {m.seen for m in fixed} == {0}
 
 
@@ -113,6 +116,26 @@ def test_with_the_fixes_an_effect_counts_whatever_its_steps() -> None:
     measurement = Measurement("K20", "4.3.1", True, "ab", (run, replace(run, observed=False, lost=6)))
     assert (measurement.seen, replace(measurement, fixed=False).seen) == (2, 0)
     assert replace(measurement, runs=(replace(run, observed=False),)).seen == 0
+
+
+def test_the_finding_of_one_claim(
+    played: list[tuple[str, list[str]]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["kafka", "cluster", "--findings", "--release", "3.9.2", "--out", str(tmp_path / "m.json"), "--quiet"]
+    assert main([*words, "--claim", "K25", "--keep", str(tmp_path / "kept")]) == 0
+    assert played == [("3.9.2", ["K25"])]
+    assert main([*words, "--claim", "K21"]) == 64
+    assert "K21 is not a finding of Kafka 3.9.2; there are K14, K25" in capsys.readouterr().err
+    assert main([*words, "--keep", str(tmp_path / "kept")]) == 64
+    assert "--keep is for one cluster; here are 2" in capsys.readouterr().err
+    assert main(["kafka", "cluster", "--random", "1", "--claim", "K25"]) == 64
+    assert "--claim is for --findings, not for --random" in capsys.readouterr().err
+
+
+def test_the_run_with_a_late_fetch_is_named_by_its_trace(played: list[tuple[str, list[str]]]) -> None:
+    """Its steps are of brokers: it has no schedule, but a cluster with settings of its own."""
+    assert main(["kafka", "cluster", "K25", "finding-5", "--release", "4.4.0", "--quiet"]) == 0
+    assert [runs for _, runs in played] == [["K25"], ["finding-5"]]
 
 
 def test_a_build_of_ones_own_is_not_measured_as_a_release_or_as_fixed(

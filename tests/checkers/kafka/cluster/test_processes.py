@@ -14,6 +14,7 @@ import pytest
 
 from reassure.checkers.kafka.cluster import processes, warden
 from reassure.checkers.kafka.cluster.distribution import Distribution
+from reassure.checkers.kafka.cluster.observed import FIRST_SEGMENT
 from reassure.checkers.kafka.cluster.processes import Cluster, enough_memory, free_ports, kafka_uuid
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.machine.exit_codes import Exit, Failure, SystemFailure
@@ -77,6 +78,24 @@ def test_a_lost_log() -> None:
             ["t-0"],
             ["t-1", "t2-0"],
         ]
+
+
+def test_the_tail_of_a_log_that_was_not_on_the_disk() -> None:
+    """Of one broker's log of one topic."""
+    with Cluster(NOTHING, 2, True) as cluster:
+        for broker, name in ((1, "t-0"), (2, "t-0"), (2, "t-1")):
+            (cluster.nodes[broker].data / name).mkdir(parents=True)
+            (cluster.nodes[broker].data / name / FIRST_SEGMENT).write_bytes(b"12345")
+        assert cluster.write_back(2, "t") == 5
+        with open(cluster.segment(2, "t"), "ab") as log:
+            log.write(b"678")
+        cluster.lose_tail(2, "t", 5)
+        assert [cluster.segment(broker, "t").read_bytes() for broker in (1, 2)] == [b"12345"] * 2
+        cluster.lose_tail(2, "t", 3)
+        assert cluster.segment(2, "t").read_bytes() == b"123"
+        assert (cluster.nodes[2].data / "t-1" / FIRST_SEGMENT).read_bytes() == b"12345"
+        with pytest.raises(FileNotFoundError):
+            cluster.write_back(1, "other")
 
 
 def test_a_limit_on_memory_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

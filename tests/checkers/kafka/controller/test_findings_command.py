@@ -9,17 +9,15 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.kafka.builds.patched_build import make_build
+from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import findings_command, kafka_tests
 from reassure.checkers.kafka.controller.findings_command import build_for_tests, wrong_outcome
 from reassure.checkers.kafka.controller.junit import GOES_ON, REASONS
-from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome, run_methods, with_tests
-from reassure.checkers.kafka.controller.releases import release
+from reassure.checkers.kafka.pages import findings
 from reassure.checkers.kafka.pages.finding_tests import FindingTest
 from reassure.checkers.kafka.pages.headlines import ELR, HEADLINES, Headline
-from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.releases import RELEASES_OF_RULES
-from tests.helpers.kafka_jars import class_path
 
 FINDINGS = Path(__file__).parents[4] / "docs" / "findings"
 METHOD = (FINDINGS / "K25-4.3.java").read_text(encoding="utf-8")
@@ -69,7 +67,7 @@ def test_every_finding_has_a_reason_to_fail_for() -> None:
     assert {headline.property for headline in HEADLINES} == set(REASONS)
     assert set(ELR) == set(RELEASES_OF_RULES)
     assert [release for release in ELR if not HEADLINES[0].in_production(release)] == ["3.9"]
-    assert [h.claim for h in HEADLINES if h.in_production("3.9")] == ["K23", "K14"]
+    assert [h.claim for h in HEADLINES if h.in_production("3.9")] == ["K23", "K14", "K25"]
 
 
 @pytest.mark.parametrize(
@@ -99,19 +97,31 @@ def test_a_folder_that_is_no_build_is_refused(tmp_path: Path) -> None:
     assert findings_command._built_from(tmp_path) == "4.3.1"
 
 
-def outcome(version: str, build: Path | None = None) -> MethodOutcome:
-    class_path(version, tests=True)  # else the test is skipped
-    (ran,) = run_methods(with_tests(release(version), build), [METHOD])
-    return ran
+def test_the_finding_of_one_claim_leaves_the_others_as_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its classes are not started here; its tests fail for its reason, in every release."""
+    before = findings.recorded()
+    file = tmp_path / "confirmed.json"
+    file.write_text(findings.CONFIRMED.read_text())
+    asked: list[str] = []
 
+    def tested(cases: list[Any], *others: Any) -> dict[str, FindingTest]:
+        asked.extend(c.key for c in cases)
+        return {
+            c.key: FindingTest("4.3.1", "ab", REASONS[c.headline.property], REASONS[c.headline.property]) for c in cases
+        }
 
-@pytest.mark.parametrize("version", ["3.9.2", "4.3.1"])
-def test_a_request_of_before_the_registration_is_accepted(version: str) -> None:
-    ran = outcome(version)
-    assert not ran.passed and ran.message in ("expected: <[1]> but was: <[1, 2]>", "expected: <[1]> but was: <[2, 1]>")
-
-
-def test_the_fix_refuses_it(tmp_path: Path) -> None:
-    class_path("4.3.1", tests=True)
-    make_build([FINDINGS / "no-join-without-epoch.patch"], release("4.3.1"), tmp_path / "fixed")
-    assert outcome("4.3.1", tmp_path / "fixed") == MethodOutcome(True, "")
+    for name, played in {"_executed": lambda *values: (["a class"], Exit.OK), "tested": tested}.items():
+        monkeypatch.setattr(findings_command, name, played)
+    assert main(["kafka", "findings", "--claim", "K25", "--out", str(file)]) == 0
+    assert asked == [f"K25, {rules}" for rules in RELEASES_OF_RULES]
+    after = findings.recorded(file)
+    assert {key for key in after.tests if after.tests[key] != before.tests.get(key)} == set(asked)
+    assert set(after.tests) == set(before.tests) | set(asked)
+    changed = [digest for digest in after.runs if after.runs[digest] != before.runs.get(digest)]
+    assert [after.runs[digest] for digest in changed] == [["a class"]] * len(RELEASES_OF_RULES)
+    assert set(after.runs) == set(before.runs) | set(changed) and after.with_fixes == before.with_fixes
+    assert main(["kafka", "findings", "--claim", "K22", "--out", str(file)]) == 64
+    message = "K22 is not the claim of a finding; there are K21, K20, K23, K24, K14, K18, K25"
+    assert message in " ".join(capsys.readouterr().err.split())

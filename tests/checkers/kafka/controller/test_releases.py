@@ -8,7 +8,7 @@ from reassure.checkers.kafka.controller.command import _releases
 from reassure.checkers.kafka.controller.model_view import rules_note
 from reassure.checkers.kafka.controller.releases import LATEST, NEWEST, RELEASES, Release, own_release, release
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.spec.kafka.releases import RELEASES_OF_RULES, releases_text, rules_of
+from reassure.spec.kafka.releases import RELEASES_OF_RULES, releases_text, rules_in_name, rules_of
 
 
 def test_the_releases_that_users_run() -> None:
@@ -49,6 +49,10 @@ def test_the_name_of_rules_stands_for_the_newest_release_that_goes_by_them(name:
 
 
 def test_the_releases_of_rules_in_words() -> None:
+    assert rules_in_name("as printed, three, Kafka 4.3") == ("as printed, three", ("4.3",))
+    assert rules_in_name("as released, Kafka 3.9 to 4.1") == ("as released", ("3.9", "4.0", "4.1"))
+    for other in ("as released", "as released, Kafka 4.3 and more", "as released, Kafka 4.3 to 9.9", "Kafka 4.3"):
+        assert rules_in_name(other) == (other, ())
     assert releases_text("4.2") == "4.1.1, 4.1.2, 4.2.0 to 4.2.2"
     assert (releases_text("3.9"), releases_text("4.1"), releases_text("9.9")) == ("3.9.0 to 3.9.2", "4.1.0", "")
     assert [rules_of(name) for name in ("4.1", "4.1.0", "4.1.2", "4.2.1", "4.1.3", "")] == (

@@ -11,11 +11,12 @@ import pytest
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller
 from reassure.checkers.kafka.controller.model_view import ModelView
-from reassure.checkers.kafka.controller.replay import controller_trace, replayed
-from reassure.checkers.machine.exit_codes import Exit
+from reassure.checkers.kafka.controller.replay import controller_trace, replayed, trace_of_controller
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.prepare import plain
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep, to_itf
+from tests.helpers.committed_traces import committed_trace
 from tests.helpers.kafka_jars import EACH, class_path, shared_driver
 from tests.helpers.kafka_traces import JOIN, ONE, TWO, trace_of
 
@@ -160,3 +161,45 @@ def test_an_exception_of_a_request_is_an_answer_that_changes_nothing(bound: Boun
     found = replayed(replace(trace, commands=(*trace.commands[:-1], replace(last, after=grown))), driver)
     assert found is not None and found.step.number == 6 and found.answer.error == "UNKNOWN_SERVER_ERROR"
     assert found.state == last.before and not found.answer.thrown
+
+
+# -- the run of a late fetch, whose model has processes and fetches -----------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def late_fetch() -> tuple[Trace, BoundModel]:
+    return committed_trace("unregistered_fetch", "leader_has_what_was_acknowledged", brokers=2)
+
+
+@pytest.mark.parametrize("version", EACH)
+def test_the_controller_takes_its_part_in_a_late_fetch(late_fetch: tuple[Trace, BoundModel], version: str) -> None:
+    run = trace_of_controller(*late_fetch)
+    assert [f"{step.number} {step.text}" for step in run.commands] == [
+        "2 fence(1)",
+        "10 register(1), which has lost the records that it had fetched",
+        "11 unfence(1)",
+        "14 alter_partition({1, 2}), without their epochs",
+        "15 fence(2)",
+    ]
+    assert (run.brokers, run.min_isr, run.steps) == (2, 1, 15)
+    assert replayed(run, shared_driver(version)) is None
+
+
+def test_a_late_fetch_that_kafka_does_not_take_so(late_fetch: tuple[Trace, BoundModel]) -> None:
+    run = trace_of_controller(*late_fetch)
+    refused = replace(run.commands[3], after=run.commands[3].before)
+    found = replayed(replace(run, commands=(*run.commands[:3], refused)), shared_driver("4.4.0"))
+    assert found is not None
+    assert found.rows() == [("ISR", "{2}", "{1, 2}"), ("partition epoch", "1", "2")]
+
+
+def test_a_request_with_other_epochs_is_not_one_of_the_driver(late_fetch: tuple[Trace, BoundModel]) -> None:
+    trace, bound = late_fetch
+    before = trace.states[13]
+    request = replace(before.request, epochs=before.request.epochs.put(ONE, 1))
+    states = [*trace.states[:13], replace(before, request=request), *trace.states[14:]]
+    with pytest.raises(
+        Failure, match=r"a request with the epochs \{1\} is not one that Kafka's driver sends"
+    ) as refused:
+        trace_of_controller(replace(trace, states=states), bound)
+    assert refused.value.code is Exit.USAGE

@@ -115,9 +115,9 @@ def test_a_fix_is_placed_where_its_lines_stand_in_another_release() -> None:
         (
             "lost",
             "4.3.1",
-            "'lost' is not a finding that this command reports; did you mean K21, K20, K23, K24, K14, K18?",
+            "'lost' is not a finding that this command reports; did you mean K21, K20, K23, K24, K14, K18, K25?",
         ),
-        ("7", "4.3.1", "'7' is not a finding that this command reports; did you mean K21"),
+        ("9", "4.3.1", "'9' is not a finding that this command reports; did you mean K21"),
         ("K23", "4.2.0", "Kafka 4.2.0 does not have finding K23; releases with the rules of 4.3, 4.4 do"),
         (
             "K21",
@@ -167,7 +167,7 @@ def test_the_parts_of_a_report(number: int, claim: str) -> None:
     assert all(f"- {condition}\n" in text for condition in filing.preconditions)
     assert ("eligible leader replicas (ELR, KIP-966)" in text) is headline.needs_elr
     assert headline.cause in text and headline.promise.removeprefix("none is needed: ") in text
-    assert "(read, not executed)" in text and "could not search Apache's Jira" in text
+    assert ("(read, not executed)" in text) is headline.in_trunk and "could not search Apache's Jira" in text
     assert "runs on a cluster of 4.4.0" in text
     assert hand_script(number).text in text and "Observed: " in text
 
@@ -177,7 +177,8 @@ def test_every_finding_has_words_for_its_report_and_a_script_of_its_own() -> Non
     scripts = [hand_script(number) for number, _ in FINDINGS]
     assert len({script.text for script in scripts}) == len(FINDINGS)
     for number, script in enumerate(scripts, 1):
-        assert script.text.startswith(f"#!/usr/bin/env bash\n# finding-{number}.sh\n# cluster.sh")
+        assert script.text.startswith(f"#!/usr/bin/env bash\n# finding-{number}.sh\n")
+        assert "\n# cluster.sh: a controller" in script.text and ". ./cluster.sh" not in script.text
         assert subprocess.run(["bash", "-n"], input=script.text, text=True).returncode == 0
         assert script.output.startswith("Expected: ") and "```" not in script.output
 
