@@ -87,7 +87,7 @@ def test_the_files_of_the_tests_are_those_that_were_run(entries: list[Entry]) ->
     record, folder = findings.recorded(), publish.FINDINGS.parent / "findings"
     files = [
         path for path in folder.glob("*.java") if not path.name.startswith("K25")
-    ]  # `test_unregistered.py` runs it
+    ]  # `test_renamed_brokers.py` runs it
     digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     by_claim: dict[str, list[findings.Case]] = {}
     for case in findings.cases(entries):

@@ -1,4 +1,7 @@
-"""The value of an expression along a trace: `reassure show TRACE --value EXPRESSION`."""
+"""The value of an expression along a trace: `reassure show TRACE --value EXPRESSION`.
+
+Also here: values as expressions of the language.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from reassure.checkers.traces.format_value import as_python
 from tests.helpers.command import said
+from tests.helpers.posting_model import posting, story
 
 
 @pytest.fixture
@@ -44,3 +49,13 @@ def test_values_where_they_change(trace: str, capsys: pytest.CaptureFixture[str]
 def test_wrong_expressions(words: list[str], message: str, trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = said(capsys, "show", trace, *words)
     assert (code, out, err) == (64, "", f"reassure: {message}\n")
+
+
+def test_a_state_is_what_its_expression_says(tmp_path: Path) -> None:
+    """With sets of records, maps, ids and optionals; sets are as the language takes them."""
+    made = posting(tmp_path)
+    trace, bound = story(made)
+    for state in trace.states:
+        text = as_python(state)
+        assert eval(text, vars(made) | {"c": bound.config}) == state, text
+    assert as_python(frozenset({made.Node(2), made.Node(1)})) == "frozenset({Node(1), Node(2)})"
