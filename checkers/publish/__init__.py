@@ -39,7 +39,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PICTURES = {"hasty": "README.md", "voting": "docs/tutorial/6-your-own-protocol.md"}
 """The models whose violation a page has a picture of: the page that shows the model."""
 COUNTEREXAMPLES = ROOT / "counterexamples"
-PICTURED_TRACES = {"lasso": "core_liveness/a_pending_reassignment_ends"}
+PICTURED_TRACES = {
+    "lasso": "core_liveness/a_pending_reassignment_ends",
+    "raft_membership": "raft_membership/committed_entries_agree",
+}
 """Pictures of the project's own traces on pages beside those of the findings, by name: the traces."""
 COVERS = {"two_phase_commit": ("two_phase_commit", "managers=2", "everybody_commits")}
 """Pictures of how a cover is reached, by name: the model, its setting, the cover."""

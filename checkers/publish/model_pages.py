@@ -82,7 +82,9 @@ def check_row(run: GateRun) -> tuple[str, ...]:
     s = run.result.stats
     violated = [p.name for p in run.result.properties if p.status is PropertyStatus.VIOLATED]
     text = first_few([f"`{n}`" for n in violated], 3)
-    counts = (f"{s.distinct:,}", f"{s.generated:,}", str(s.depth))
+    classes = (run.result.search.symmetry if run.result.search else {}).get("states")
+    distinct = f"{s.distinct:,} classes of {classes:,}" if classes else f"{s.distinct:,}"
+    counts = (distinct, f"{s.generated:,}", str(s.depth))
     return (run.settings or "default", run.result.verdict, text or "-", *counts)
 
 

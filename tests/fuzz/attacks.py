@@ -9,7 +9,7 @@
     wire        the explorer: 2,000 connections, requests that are cut at random places
 
 The exit code is 1 if one of them finds something. `hostile_plans` has the clusters; budgets by a clock that jumps and
-pages of other origins are ordinary tests (`test_clock`, `test_server`).
+pages of other origins are ordinary tests (`test_property_lists`, `test_server`).
 """
 
 from __future__ import annotations

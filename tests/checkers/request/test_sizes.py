@@ -1,4 +1,7 @@
-"""Sizes on the command line."""
+"""Sizes on the command line.
+
+Also here: the remark on a property about whole runs that a complete search left undecided.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import argparse
 
 import pytest
 
+from reassure.checkers.machine.stop import Stop, StopReason
+from reassure.checkers.request.engine_results import EngineResult, SearchResult, SearchStatistics
 from reassure.checkers.request.options import size
+from reassure.checkers.request.result import PropertyStatus, _status
 
 
 @pytest.mark.parametrize(
@@ -34,3 +40,16 @@ def test_a_unit_of_a_thousand_ends_with_b_alone(text: str, count: int) -> None:
 def test_what_is_not_a_size(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="is not a size; write 512M or 2G"):
         size(text)
+
+
+@pytest.mark.parametrize(
+    ("reason", "remark"),
+    [
+        (StopReason.RAISED, "one about whole runs raises"),
+        (StopReason.MEMORY, "its graph is not complete"),
+        (StopReason.BUDGET, "its graph is not complete"),
+    ],
+)
+def test_the_remark_names_what_ended_the_graph(reason: StopReason, remark: str) -> None:
+    engine = EngineResult(SearchResult(), SearchStatistics(), Stop(reason, ""), True)
+    assert _status(True, None, engine) == (PropertyStatus.UNKNOWN, remark)

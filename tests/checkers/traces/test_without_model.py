@@ -1,4 +1,7 @@
-"""ITF files of Apalache and Quint, shown without a model."""
+"""ITF files of Apalache and Quint, shown without a model.
+
+Also here: traces read back by a public reader of ITF, where it can.
+"""
 
 from __future__ import annotations
 
@@ -130,3 +133,25 @@ def test_a_wrong_state(state: str, says: str, tmp_path: Path, capsys: pytest.Cap
     path = tmp_path / "x.itf.json"
     path.write_text(f'{{"vars": ["x"], "states": [{state}]}}')
     assert said(capsys, "show", str(path)) == (64, "", f"reassure: {path}: {says}\n")
+
+
+itf_py = pytest.importorskip("itf_py")
+
+
+def test_values_of_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "traces", "die_hard", f"--out={tmp_path}", "--quiet")[0] == 0
+    for path in sorted(tmp_path.glob("*.itf.json")):
+        data = json.loads(path.read_text())
+        trace = itf_py.trace_from_json(data)
+        assert trace.vars == ["big", "small"]
+        expected = [{name: int(s[name]["#bigint"]) for name in trace.vars} for s in data["states"]]
+        assert [state.values for state in trace.states] == expected
+        assert [state.meta["action"] for state in trace.states] == [s["#meta"]["action"] for s in data["states"]]
+
+
+def test_what_the_reader_does_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An optional value: it makes a class of the tag, and `None` is not a name of one (`docs/reference/traces.md`)."""
+    assert said(capsys, "traces", "core", f"--out={tmp_path}", "--quiet")[0] == 0
+    data = json.loads((tmp_path / "core--traces--actions-001.itf.json").read_text())
+    with pytest.raises(ValueError, match=r"'None'|'#bigint'"):
+        itf_py.trace_from_json(data)
