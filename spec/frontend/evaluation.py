@@ -37,6 +37,7 @@ from reassure.spec.language.types import (
     SeqType,
     SetType,
     Type,
+    unbounded,
 )
 
 
@@ -127,6 +128,24 @@ def scalar_of(context: Context, node: ast.expr, value: Sym, *kinds: type[Type]) 
         return value.node
     kinds_text = " or ".join(TYPE_NAMES[k] for k in kinds)
     raise context.refuse(node, f"`{ast.unparse(node)}` is {describe(value)}", f"{kinds_text} is needed here")
+
+
+def number_of(context: Context, node: ast.expr, value: Sym) -> Node:
+    """The number that an int is, or that an id has, which counts as reading the order of its sort."""
+    g = context.graph
+    if isinstance(value, Scalar) and isinstance(value.type, IdType):
+        kind, index = value.type, value.node
+        if unbounded(kind):
+            what = f"the number of a {kind}, of which there may be any number"
+            raise context.refuse(node, what, "compare ids with each other, or --set a number of them")
+        context.reads_order(kind.sort)
+        if index.op == "const":
+            return g.num(kind.first + index.data)
+        number = g.num(kind.first + kind.count - 1)
+        for i in range(kind.count - 2, -1, -1):
+            number = g.ite(g.eq(index, g.const(i, kind)), g.num(kind.first + i), number)
+        return number
+    return scalar_of(context, node, value, IntType)
 
 
 COMPARE_WITH: dict[type[Type], str] = {

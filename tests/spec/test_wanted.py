@@ -9,7 +9,7 @@ import pytest
 from tests.spec.wanted import PAGE, WANTED, answer, written
 
 ACCEPTED = ("maptoset", "mapmap", "augassign", "tupleassign", "tuplecmp", "method", "property", "nestedput", "rangecfg")
-ACCEPTED += ("chooseset", "chooserec", "const", "forloop", "earlyexit", "enumerate", "rangevar")
+ACCEPTED += ("chooseset", "chooserec", "const", "forloop", "earlyexit", "enumerate", "rangevar", "idint")
 
 
 @pytest.mark.parametrize("name", WANTED)
