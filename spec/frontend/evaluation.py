@@ -148,6 +148,25 @@ def number_of(context: Context, node: ast.expr, value: Sym) -> Node:
     return scalar_of(context, node, value, IntType)
 
 
+def as_numbers(context: Context, node: ast.Compare, *sides: tuple[ast.expr, Sym]) -> list[Sym]:
+    """The two sides; of an id and a number that the model calculates, their numbers.
+
+    A number that is written there, or that lies in the state, is compared with an id by mistake more often than not.
+    """
+    kinds = {type(value.type) for _, value in sides if isinstance(value, Scalar)}
+    if kinds != {IdType, IntType}:
+        return [value for _, value in sides]
+    for side, value in sides:
+        if isinstance(value, Scalar) and isinstance(value.type, IntType) and isinstance(side, DATA):
+            what = f"an id and a number: `{ast.unparse(node)}`"
+            raise context.refuse(node, what, "write `int(id)` for its number, or `Sort(1)` for an id")
+    return [Scalar(number_of(context, side, value)) for side, value in sides]
+
+
+DATA = (ast.Constant, ast.Attribute, ast.Subscript, ast.UnaryOp)
+"""Numbers that are written there, or that lie in the state, a record or a map."""
+
+
 COMPARE_WITH: dict[type[Type], str] = {
     SetType: "compare with an empty set: `x != frozenset()`",
     IntType: "compare with a number: `x != 0`",

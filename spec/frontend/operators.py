@@ -15,6 +15,7 @@ import ast
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import (
     NOTHING,
+    as_numbers,
     lower,
     lower_condition,
     lower_operand,
@@ -112,17 +113,13 @@ def binary_op(context: Context, node: ast.BinOp) -> Sym:
         a = empty_like(g, b, a.sequence) if isinstance(a, Empty) else a
         b = empty_like(g, a, b.sequence) if isinstance(b, Empty) else b
     if isinstance(a, Scalar) and isinstance(b, Scalar):
+        if type(op) in ARITHMETIC and isinstance(a.type, IdType | IntType) and isinstance(b.type, IdType | IntType):
+            a, b = Scalar(number_of(context, node.left, a)), Scalar(number_of(context, node.right, b))
         combined = _scalars(context, node, a, b)
         if combined is not None:
             return Scalar(combined)
-    sign = SIGNS.get(type(op), type(op).__name__)
-    if type(op) in ARITHMETIC and all(isinstance(x, Scalar) and isinstance(x.type, IdType | IntType) for x in (a, b)):
-        x, y = number_of(context, node.left, a), number_of(context, node.right, b)
-        numbers = _scalars(context, node, Scalar(x), Scalar(y))
-        assert numbers is not None
-        return Scalar(numbers)
-    remedy = "`| & - ^` are for sets of one sort, `+ - * // %` for ints, `+` for tuples"
-    raise context.refuse(node, f"{describe(a)} {sign} {describe(b)}", remedy)
+    what = f"{describe(a)} {SIGNS.get(type(op), type(op).__name__)} {describe(b)}"
+    raise context.refuse(node, what, "`| & - ^` are for sets of one sort, `+ - * // %` for ints, `+` for tuples")
 
 
 def _scalars(context: Context, node: ast.BinOp, a: Scalar, b: Scalar) -> Node | None:
@@ -246,32 +243,13 @@ def _comparison(context: Context, node: ast.Compare, left: ast.expr, op: ast.cmp
         a, b = _side(context, left), _side(context, right)
         if isinstance(a, Poison) or isinstance(b, Poison):
             raise Refused
-        same = _same(context, *_as_numbers(context, node, (left, a), (right, b)))
+        same = _same(context, *as_numbers(context, node, (left, a), (right, b)))
         return same if isinstance(op, ast.Eq) else g.not_(same)
     a, b = lower_operand(context, left), lower_operand(context, right)
-    a, b = _as_numbers(context, node, (left, a), (right, b))
+    a, b = as_numbers(context, node, (left, a), (right, b))
     if isinstance(op, ast.Gt | ast.GtE):
         a, b = b, a
     return is_less(context, node, a, b, isinstance(op, ast.Lt | ast.Gt))
-
-
-def _as_numbers(context: Context, node: ast.Compare, *sides: tuple[ast.expr, Sym]) -> list[Sym]:
-    """The two sides; of an id and a number that the model calculates, their numbers.
-
-    A number that is written there, or that lies in the state, is compared with an id by mistake more often than not.
-    """
-    kinds = {type(value.type) for _, value in sides if isinstance(value, Scalar)}
-    if kinds != {IdType, IntType}:
-        return [value for _, value in sides]
-    for side, value in sides:
-        if isinstance(value, Scalar) and isinstance(value.type, IntType) and isinstance(side, DATA):
-            what = f"an id and a number: `{ast.unparse(node)}`"
-            raise context.refuse(node, what, "write `int(id)` for its number, or `Sort(1)` for an id")
-    return [Scalar(number_of(context, side, value)) for side, value in sides]
-
-
-DATA = (ast.Constant, ast.Attribute, ast.Subscript, ast.UnaryOp)
-"""Numbers that are written there, or that lie in the state, a record or a map."""
 
 
 def _is_none(context: Context, node: ast.Compare, left: ast.expr, right: ast.expr) -> Node:
