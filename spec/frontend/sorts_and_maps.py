@@ -46,7 +46,7 @@ def id_of(context: Context, node: ast.Call, sort: type[Id]) -> Sym:
     if unbounded(kind) and number.op != "const":
         what = f"{kind}() of a number, as there may be any number of them"
         raise context.refuse(node, what, "use a parameter, or --set a number of them")
-    low, high = context.bounds(number)
+    low, high = (number.data, number.data) if number.op == "const" else context.bounds(number)
     outside = low < kind.first or high >= kind.first + kind.count
     if outside and not unbounded(kind):
         if exclude(g, context.path, context.assured):  # as `Broker(i - 1)` in a first turn, behind `i > 0`
