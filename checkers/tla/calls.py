@@ -318,6 +318,14 @@ def _abs(context: Context, node: ast.Call) -> Value:
     return Value(call(context.scope.helper("Abs"), context.term(node.args[0])), int)
 
 
+def _int(context: Context, node: ast.Call) -> Value:
+    """`int(id)`: an id is its number."""
+    value = context.translate(node.args[0])
+    if value.kind is bool:
+        return Value(choose(value.term, atom("1"), atom("0")), int)
+    return Value(context.whole(value, node), int)
+
+
 CALLS: dict[Any, Callable[[Context, ast.Call], Value]] = {
     some: _some,
     replace: _replace,
@@ -334,6 +342,7 @@ CALLS: dict[Any, Callable[[Context, ast.Call], Value]] = {
     tuple: _tuple,
     frozenset: _frozenset,
     abs: _abs,
+    int: _int,
 }
 """The functions of the language and the built-in ones, each with the function that translates its calls."""
 

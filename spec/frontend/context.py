@@ -33,7 +33,7 @@ from reassure.spec.frontend.lowered_model import Check, Formula, Guard, Telling,
 from reassure.spec.frontend.symbolic_values import Mismatch, Sym, of_type, refuse_inner_bags
 from reassure.spec.frontend.symbols import Symbols
 from reassure.spec.language.annotations import AnyNumber, record_type, resolve
-from reassure.spec.language.types import IntType, Type
+from reassure.spec.language.types import EnumType, IdType, IntType, Type, unbounded
 from reassure.spec.language.values import Id
 from reassure.spec.language.vocabulary import Initial
 from reassure.spec.semantics.interpreter import BoundModel
@@ -101,6 +101,36 @@ def exclude(g: Graph, *conditions: Node) -> bool:
     return False
 
 
+def _choices(node: Node, facts: set[Node]) -> list[Node]:
+    """What a choice may be where facts hold; of one by the value of an id or enum member, as its number is one."""
+    test = node.args[0]
+    ids = [arg for arg in test.args if isinstance(arg.type, IdType | EnumType) and arg.op != "const"]
+    if test.op != "eq" or len(ids) != 1 or unbounded(ids[0].type):
+        return list(node.args[1:])
+    (chosen,), choices = ids, list[Node]()
+    possible = {i for i in range(chosen.type.count) if all(_fits(chosen, i, fact) for fact in facts)}
+    while node.op == "ite" and node.args[0].op == "eq" and chosen in node.args[0].args:
+        (index,) = (arg for arg in node.args[0].args if arg is not chosen)
+        if index.op != "const":
+            break
+        if index.data in possible:
+            choices.append(node.args[1])
+        possible.discard(index.data)
+        node = node.args[2]
+    return [*choices, node] if possible or not choices else choices
+
+
+def _fits(chosen: Node, index: int, fact: Node) -> bool:
+    """Whether an id or enum member may be that of an index, as far as a fact says."""
+    holds, test = (False, fact.args[0]) if fact.op == "not" else (True, fact)
+    if test.op not in ("lt", "eq") or chosen not in test.args:
+        return True
+    if any(arg.op != "const" for arg in test.args if arg is not chosen):
+        return True
+    a, b = (index if arg is chosen else arg.data for arg in test.args)
+    return holds == (a < b if test.op == "lt" else a == b)
+
+
 def bounds_under(node: Node, facts: set[Node]) -> tuple[int, int]:
     """The least and the greatest value that an int may have where facts hold, as far as is seen."""
     assert isinstance(node.type, IntType)
@@ -109,8 +139,11 @@ def bounds_under(node: Node, facts: set[Node]) -> tuple[int, int]:
         (a, b), (c, d) = (bounds_under(arg, facts) for arg in node.args)
         low = max(low, {"add": a + c, "sub": a - d, "min": min(a, c), "max": max(a, c)}[node.op])
         high = min(high, {"add": b + d, "sub": b - c, "min": min(b, d), "max": max(b, d)}[node.op])
-    if node.op == "ite":
-        low, high = _of_choice(node, facts)
+    elif node.op == "ite":
+        taken = [bounds_under(choice, facts) for choice in _choices(node, facts)]
+        least, greatest = _of_choice(node, facts)
+        low = max(low, least, min(b[0] for b in taken))
+        high = min(high, greatest, max(b[1] for b in taken))
     before = None
     while before != (low, high):  # what is not a bound excludes another number once the bound is there
         before = low, high

@@ -38,6 +38,7 @@ from reassure.spec.language.types import (
     SeqType,
     SetType,
     Type,
+    unbounded,
 )
 
 
@@ -130,6 +131,43 @@ def scalar_of(context: Context, node: ast.expr, value: Sym, *kinds: type[Type]) 
         return value.node
     kinds_text = " or ".join(TYPE_NAMES[k] for k in kinds)
     raise context.refuse(node, f"`{ast.unparse(node)}` is {describe(value)}", f"{kinds_text} is needed here")
+
+
+def number_of(context: Context, node: ast.expr, value: Sym) -> Node:
+    """The number that an int is, or that an id has, which counts as reading the order of its sort."""
+    g = context.graph
+    if isinstance(value, Scalar) and isinstance(value.type, IdType):
+        kind, index = value.type, value.node
+        if unbounded(kind):
+            what = f"the number of a {kind}, of which there may be any number"
+            raise context.refuse(node, what, "compare ids with each other, or --set a number of them")
+        context.reads_order(kind.sort)
+        if index.op == "const":
+            return g.num(kind.first + index.data)
+        number = g.num(kind.first + kind.count - 1)
+        for i in range(kind.count - 2, -1, -1):
+            number = g.ite(g.eq(index, g.const(i, kind)), g.num(kind.first + i), number)
+        return number
+    return scalar_of(context, node, value, IntType)
+
+
+def as_numbers(context: Context, node: ast.Compare, *sides: tuple[ast.expr, Sym]) -> list[Sym]:
+    """The two sides; of an id and a number that the model calculates, their numbers.
+
+    A number that is written there, or that lies in the state, is compared with an id by mistake more often than not.
+    """
+    kinds = {type(value.type) for _, value in sides if isinstance(value, Scalar)}
+    if kinds != {IdType, IntType}:
+        return [value for _, value in sides]
+    for side, value in sides:
+        if isinstance(value, Scalar) and isinstance(value.type, IntType) and isinstance(side, DATA):
+            what = f"an id and a number: `{ast.unparse(node)}`"
+            raise context.refuse(node, what, "write `int(id)` for its number, or `Sort(1)` for an id")
+    return [Scalar(number_of(context, side, value)) for side, value in sides]
+
+
+DATA = (ast.Constant, ast.Attribute, ast.Subscript, ast.UnaryOp)
+"""Numbers that are written there, or that lie in the state, a record or a map."""
 
 
 COMPARE_WITH: dict[type[Type], str] = {

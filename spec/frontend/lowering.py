@@ -129,9 +129,10 @@ CALLS: dict[Any, Callable[[Context, ast.Call], Sym]] = {
     tuple: aggregates.tuple_of,
     frozenset: aggregates.frozenset_of,
     abs: aggregates.absolute,
+    int: sorts_and_maps.int_of,
 }
 """The functions of the language and the built-in ones, each with the function that lowers its calls."""
-OFFERED = "any, all, sum, len, min, max, next, sorted, tuple, frozenset, abs, replace, every, fill, Map"
+OFFERED = "any, all, sum, len, min, max, next, sorted, tuple, frozenset, abs, int, replace, every, fill, Map"
 IN_PLACE_OF: dict[str, str] = {
     "enumerate": "write a loop or a comprehension over it: `for i, x in enumerate(seq)`",
     "zip": "write `... for i in range(4) if i < len(a)`, with `a[i]` and `b[i]`",
@@ -139,7 +140,6 @@ IN_PLACE_OF: dict[str, str] = {
     "product": "write `... for x in s for y in t`",
     "permutations": "write `... for x in s for y in s if x != y`",
     "reversed": "write a loop or a comprehension over it",
-    "int": "an id has no number: write `sum(1 for x in every(Sort, c) if x < id)`",
     "bool": "write a comparison, as `n != 0`",
     "map": "write a comprehension",
     "filter": "write a comprehension",

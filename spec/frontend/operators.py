@@ -14,12 +14,14 @@ from reassure.spec.frontend import columns
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import (
     NOTHING,
+    as_numbers,
     lower,
     lower_condition,
     lower_operand,
     lower_present,
     lower_scalar,
     not_none_if,
+    number_of,
 )
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
@@ -112,15 +114,13 @@ def binary_op(context: Context, node: ast.BinOp) -> Sym:
         if one is not None and other is not None:
             return columns.concatenated(g, context.symbols.choose, one, other)
     if isinstance(a, Scalar) and isinstance(b, Scalar):
+        if type(op) in ARITHMETIC and isinstance(a.type, IdType | IntType) and isinstance(b.type, IdType | IntType):
+            a, b = Scalar(number_of(context, node.left, a)), Scalar(number_of(context, node.right, b))
         combined = _scalars(context, node, a, b)
         if combined is not None:
             return Scalar(combined)
-    sign = SIGNS.get(type(op), type(op).__name__)
-    if any(isinstance(x, Scalar) and isinstance(x.type, IdType) for x in (a, b)):
-        remedy = "ids are not calculated: write `min(x for x in every(Sort, c) if x > id)`, or take a parameter"
-        raise context.refuse(node, f"{describe(a)} {sign} {describe(b)}", remedy)
-    remedy = "`| & - ^` are for sets of one sort, `+ - * // %` for ints, `+` for tuples"
-    raise context.refuse(node, f"{describe(a)} {sign} {describe(b)}", remedy)
+    what = f"{describe(a)} {SIGNS.get(type(op), type(op).__name__)} {describe(b)}"
+    raise context.refuse(node, what, "`| & - ^` are for sets of one sort, `+ - * // %` for ints, `+` for tuples")
 
 
 def _scalars(context: Context, node: ast.BinOp, a: Scalar, b: Scalar) -> Node | None:
@@ -244,9 +244,10 @@ def _comparison(context: Context, node: ast.Compare, left: ast.expr, op: ast.cmp
         a, b = _side(context, left), _side(context, right)
         if isinstance(a, Poison) or isinstance(b, Poison):
             raise Refused
-        same = _same(context, a, b)
+        same = _same(context, *as_numbers(context, node, (left, a), (right, b)))
         return same if isinstance(op, ast.Eq) else g.not_(same)
     a, b = lower_operand(context, left), lower_operand(context, right)
+    a, b = as_numbers(context, node, (left, a), (right, b))
     if isinstance(op, ast.Gt | ast.GtE):
         a, b = b, a
     return is_less(context, node, a, b, isinstance(op, ast.Lt | ast.Gt))

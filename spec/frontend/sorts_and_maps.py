@@ -1,4 +1,4 @@
-"""Ids, `every`, and total maps: `fill`, `Map({...})`, `map.put(key, value)`.
+"""Ids and their numbers, `every`, and total maps: `fill`, `Map({...})`, `map.put(key, value)`.
 
 Also here: records: made by their class, changed by `replace`.
 
@@ -13,13 +13,14 @@ from dataclasses import MISSING
 
 from reassure.spec.frontend import columns
 from reassure.spec.frontend.comprehensions import naming, unroll
-from reassure.spec.frontend.context import Context
+from reassure.spec.frontend.context import Context, exclude
 from reassure.spec.frontend.evaluation import (
     by_parameter,
     keyword,
     lower,
     lower_present,
     lower_scalar,
+    number_of,
     peek,
     positional,
 )
@@ -50,12 +51,44 @@ NOT_TOTAL = "a map that is not total", "its keys are `k for k in every(Sort, c)`
 
 
 def id_of(context: Context, node: ast.Call, sort: type[Id]) -> Sym:
-    """`Broker(1)`."""
-    number = lower(context, positional(context, node, 1, 1)[0])
-    if isinstance(number, Scalar) and isinstance(number.type, IntType) and number.node.op == "const":
-        return context.symbols.lift(sort(number.node.data))
-    what = f"{sort.__name__}() of what is not constant"
-    raise context.refuse(node, what, "ids are not calculated; use parameters")
+    """`Broker(1)`, `Broker((int(b) + 1) % c.brokers)`: the id of a number that is seen to be one's.
+
+    The class does not know how many ids there are, so that Python makes one of any number.
+    """
+    g, (argument,) = context.graph, positional(context, node, 1, 1)
+    number = number_of(context, argument, lower_present(context, argument))
+    kind = resolve(sort, context.symbols.sizes)
+    assert isinstance(kind, IdType)
+    if unbounded(kind) and number.op != "const":
+        what = f"{kind}() of a number, as there may be any number of them"
+        raise context.refuse(node, what, "use a parameter, or --set a number of them")
+    low, high = (number.data, number.data) if number.op == "const" else context.bounds(number)
+    outside = low < kind.first or high >= kind.first + kind.count
+    if outside and not unbounded(kind):
+        if exclude(g, context.path, context.assured):  # as `Broker(i - 1)` in a first turn, behind `i > 0`
+            return Scalar(g.const(0, kind))
+        last = kind.first + kind.count - 1
+        what = f"`{ast.unparse(node)}`, whose number may be {low}" + (f"..{high}" if low < high else "")
+        way = "a test before it" if context.scope.guards is None else "an `if`, as each guard may be left out here"
+        raise context.refuse(
+            node, what, f"keep it within {kind.first}..{last}: by `% n`, by `min` and `max`, or by {way}"
+        )
+    if number.op == "const":
+        return context.symbols.lift(sort(number.data))
+    context.reads_order(sort)
+    found = g.const(high - kind.first, kind)
+    for one in range(high - 1, low - 1, -1):
+        found = g.ite(g.eq(number, g.num(one)), g.const(one - kind.first, kind), found)
+    return Scalar(found)
+
+
+def int_of(context: Context, node: ast.Call) -> Sym:
+    """`int(id)`: its number."""
+    (argument,) = positional(context, node, 1, 1)
+    value = lower_present(context, argument)
+    if isinstance(value, Scalar) and isinstance(value.type, BoolType):
+        return Scalar(context.graph.ite(value.node, context.graph.num(1), context.graph.num(0)))
+    return Scalar(number_of(context, argument, value))
 
 
 def every_call(context: Context, node: ast.Call) -> Sym:

@@ -22,8 +22,8 @@ class Id(int):
 
         class Broker(Id, size="brokers", first=1): ...
 
-    Members are integers underneath, so they are fast and have an order (`min`, `sorted`), but a model
-    may not calculate with them.
+    Members are integers underneath, so they are fast, have an order (`min`, `sorted`), and a model may
+    calculate with them: `Broker((int(b) + 1) % c.brokers)`.
     """
 
     size: ClassVar[str | int]

@@ -71,7 +71,7 @@ REFUSED = [
     ("require(s.number == WORD)\n    return s", "types do not fit", "equal to the Python object 'one'"),
     ("return CALLABLE(s)", "a call of `Callable`", "functions of the model"),
     ("require(s.number in s.alive)\n    return s", "an int in set of Node", "another sort"),
-    ("require(Node(9) in s.alive)\n    return s", "types do not fit", "Node(9)"),
+    ("require(Node(9) in s.alive)\n    return s", "`Node(9)`, whose number may be 9", "1..3"),
     ("return replace(s, order=tuple(n for n in s.alive))", "a set has no order", "sorted"),
     ("return replace(s, leader=next((n for n in s.alive), None))", "a set has no order", "sorted"),
     ("return replace(s, order=tuple(Node(1) for n in s.order))", "a tuple of changed members", "as they are"),
@@ -139,7 +139,7 @@ REFUSED = [
         "",
     ),
     ("require(s.leader.first())\n    return s", "`s.leader` may be None here", "is not None"),
-    ("return replace(s, leader=Node(s.number))", "Node() of what is not constant", "not calculated"),
+    ("return replace(s, leader=Node(s.number))", "`Node(s.number)`, whose number may be -2..5", "1..3: by `% n`"),
 ]
 
 HELPERS = """

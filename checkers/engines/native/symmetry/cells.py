@@ -144,7 +144,8 @@ def _order_is_read(lowered: LoweredModel, sort: type[Id], any_order: bool) -> st
         if told.by is Telling.NAME:
             continue
         if not any_order:
-            more = " (`--symmetry any-order` forgets the order)" if name in actions else ""
+            hidden = any(t.by is Telling.HIDDEN_ORDER for _, t in _tellings(lowered, sort))
+            more = " (`--symmetry any-order` forgets the order)" if name in actions and not hidden else ""
             return f"{name} reads the order of {sort.__name__}{more}"
         if name not in actions:
             return f"{name} reads the order of {sort.__name__}; name other properties by --property"
