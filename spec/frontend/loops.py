@@ -272,9 +272,15 @@ def _breaks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
 
 
 OPERATIONS: dict[type[ast.operator | ast.boolop], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.BitOr: "|", ast.BitAnd: "&", ast.BitXor: "^",
-    ast.And: "and", ast.Or: "or",
-}  # fmt: skip
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.BitOr: "|",
+    ast.BitAnd: "&",
+    ast.BitXor: "^",
+    ast.And: "and",
+    ast.Or: "or",
+}
 
 
 def _operation(statement: ast.stmt, name: str, target: ast.expr) -> str:

@@ -172,11 +172,13 @@ def test_the_name_of_rules_that_no_release_had(version: str, name: str) -> None:
     [
         ({"PartitionRecord": (3, "0-2"), "NoOpRecord": (20, "0-7"), "FenceBrokerRecord": (7, "0")}, []),
         ({"PartitionRecord": (3, "0-3")}, ["PartitionRecord of version 3, API key 3"]),
-        ({"NewRecord": (99, "0"), "TopicRecord": (2, "0-1")}, [
-            "NewRecord of version 0, API key 99", "TopicRecord of version 1, API key 2"]),
+        (
+            {"NewRecord": (99, "0"), "TopicRecord": (2, "0-1")},
+            ["NewRecord of version 0, API key 99", "TopicRecord of version 1, API key 2"],
+        ),
         ({"GoneRecord": (98, "none")}, []),
     ],
-)  # fmt: skip
+)
 def test_records_that_the_audit_does_not_know(
     schemas: dict[str, tuple[int, str]], unknown: list[str], tmp_path: Path
 ) -> None:
