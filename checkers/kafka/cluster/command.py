@@ -79,7 +79,7 @@ SUBCOMMANDS = {
             Option("--times N", "with --findings: execute each run N times (default: 1)", positive, 1),
             Option(
                 "--claim NAME",
-                "with --findings: only the finding of this claim, such as K25; repeatable (default: every finding)",
+                "with --findings: only the finding of this claim; repeatable (default: every finding)",
                 repeatable=True,
             ),
             Option(

@@ -220,8 +220,7 @@ SUBCOMMANDS = {
         (
             Option(
                 "--claim NAME",
-                "only the finding of this claim, such as K25; the others stay as recorded; repeatable (default: every "
-                "finding)",
+                "only the finding of this claim; the others stay as recorded; repeatable (default: every finding)",
                 repeatable=True,
             ),
             Option("--fixed DIR", "run the tests on this build too, which `kafka build` made of the fixes", Path),
