@@ -110,7 +110,7 @@ def executed(found: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[int, Exit, st
     console: Any = SimpleNamespace(print=lambda text, style="": lines.append(text))
     for name, value in {
         "fetch": lambda *_, **__: None, "Driver": Jvm, "replayed": lambda *_: None, "confirm": confirmed,
-        "controller_trace": lambda *_: None, "ModelView": lambda _: None,
+        "trace_of_controller": lambda *_: None,
     }.items():  # fmt: skip
         monkeypatch.setattr(findings_command, name, value)
     monkeypatch.setattr(findings_command.verdicts, "trace_of", lambda *_: (None, None))
