@@ -25,7 +25,7 @@ GROUPS = {
         "show": ("cli.commands.show", "print a trace as text, Markdown, a picture, a diagram or JSON"),
         "explore": ("explorer.command", "walk through a model in the browser, step by step"),
         "gate": ("gate.command", "run all checks of a file; exit with the most severe code"),
-        "serve": ("cli.commands.serve", "start a process in which everything is imported: commands start sooner"),
+        "serve": ("cli.commands.serve", "keep a process with everything imported: commands start sooner"),
         "completion": ("cli.commands.completion", "print a script by which bash, zsh or fish complete commands"),
     },
     "ask": {

@@ -41,6 +41,7 @@ MOST_FILES = 1_700
 """In git. This number may only become smaller: 1,700 are wanted, and 1,090 are Python."""
 RUN = (
     "die_hard",
+    "raft_membership",
     "core_liveness",
     "kraft",
     "kraft_kafka_maintained",
@@ -294,6 +295,7 @@ def test_every_link_leads_somewhere() -> None:
 def test_no_page_is_long() -> None:
     """A reader finds what a page has without a search: at most 30 KB, or an index leads to its sections."""
     with_index = {page for page in PAGES if page.parent.name == "claims" or page.name.startswith("mutants-")}
+    with_index.add(ROOT / "docs" / "findings.md")  # of which `findings/README.md` is the index
     assert [str(p) for p in PAGES if p.stat().st_size > 30_000 and p not in with_index] == []
 
 

@@ -127,7 +127,7 @@ CONSTRUCTS = {
     "two_at_once": "a, b = s.number, s.inner.count\n    a, b = b, a\n    return replace(s, number=a - b)",
     "ring | node: Node": "return replace(s, leader=Node((node + 1) % c.nodes + 1))",
     "number_of_an_id": "leader = some(s.leader)\n    return replace(s, number=int(leader) + int(s.inner.on))",
-    "id_of_a_number": "require(0 < s.number < 4)\n    return replace(s, leader=Node(s.number))",
+    "id_of_a_number": "if 0 < s.number < 4:\n        return replace(s, leader=Node(s.number))\n    return s",
     "id_and_a_number | node: Node": "require(all(i <= node for i in range(s.number)))\n    return replace(s, number=node - 1)",
     "loop_returns": "for n in sorted(s.alive):\n        if n in s.order:\n            return replace(s, leader=n)\n    return s",
     "loop_counts": "k = 0\n    for n in s.order:\n        if n in s.alive:\n            k += 1\n    return replace(s, number=k)",

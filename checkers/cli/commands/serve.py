@@ -36,7 +36,7 @@ from reassure.checkers.cli import client
 from reassure.checkers.cli.own_process import Leave, execute
 from reassure.checkers.console.processes import fork_processes
 from reassure.checkers.engines.native.kernels import search_loop, state_table
-from reassure.checkers.engines.native.model.translation import program_digest
+from reassure.checkers.engines.native.model.translation import MADE_BY, program_digest
 from reassure.checkers.engines.native.translator.native_function import prepare
 from reassure.checkers.machine.exit_codes import Exit, Failure, SystemFailure
 from reassure.checkers.machine.own_files import locked
@@ -192,7 +192,7 @@ def _import_all() -> None:
 def _make_ready() -> None:
     """Has done what every check begins with and what depends on the program alone."""
     digest_of_modules(name for name in list(sys.modules) if name.startswith("reassure.spec"))  # reads their syntax
-    program_digest()
+    program_digest(MADE_BY)
     for words in (None, *STATE_WORDS):
         for module in (search_loop, state_table):
             prepare(module, words)

@@ -151,12 +151,12 @@ def test_a_model_may_have_any_name(name: str, tmp_path: Path, capsys: pytest.Cap
 
 def test_refusals_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
-    text = text.replace("    poured = min(s.small, 5 - s.big)", "    for x in (1,):\n        pass\n    poured = [3]")
+    text = text.replace("    poured = min(s.small, 5 - s.big)", "    while True:\n        pass\n    poured = [3]")
     code, _, err = said(capsys, "check", model_file(tmp_path, text))
     assert code == 150
     assert "2 constructs outside the language" in err
-    line = text.splitlines().index("    for x in (1,):") + 1
-    assert f"mine.py:{line}:5: a for loop: use a comprehension" in err
+    line = text.splitlines().index("    while True:") + 1
+    assert f"mine.py:{line}:5: a while loop: a step is finite: write `for i in range(limit):` with `break`" in err
     assert "    ^" in err
 
 

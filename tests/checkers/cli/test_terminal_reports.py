@@ -82,7 +82,7 @@ def test_a_first_state_and_its_reasons(slots: str, capsys: pytest.CaptureFixture
     ]
     lines = [line for line in out.splitlines() if line.strip().startswith("for ")]
     assert lines == ["    for a = 1, b = 3", "    for a = 3, b = 1"]
-    assert "  deadlock  found, trace of " in out
+    assert "  deadlock  found after " in out
 
 
 @pytest.mark.parametrize("command", ["check", "guards", "simulate", "prove"])

@@ -132,7 +132,11 @@ def declarations() -> Iterator[tuple[str, str]]:
     """Every declaration of an option in the source: its usage and its help."""
     for path in Path(__file__).parents[3].joinpath("checkers").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Option":
+            if (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func) == "Option"
+                and isinstance(node.args[0], ast.Constant)
+            ):
                 yield ast.literal_eval(node.args[0]), ast.unparse(node.args[1])
 
 
@@ -199,7 +203,7 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
 }  # fmt: skip
 WITHOUT_A_COMMAND_AGAIN = {
     "models", "new", "verify", "query", "replay", "explore", "show", "graph", "audit", "gate", "claims", "export",
-    "lint", "completion",
+    "lint", "completion", "serve",
 }  # fmt: skip
 """Commands that neither print nor record how to repeat them."""
 WITH_JAVA = {

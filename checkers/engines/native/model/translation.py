@@ -53,7 +53,7 @@ class Kept:
 
 def look_up(prepared: Prepared, options: SearchOptions) -> Kept | None:
     """What is kept of a model, for the claims that options want; None where the text of the program is not known."""
-    program, bound = program_digest(), prepared.bound
+    program, bound = program_digest(MADE_BY), prepared.bound
     if program is None:
         return None
     claims = [p.name for p in (*bound.properties, *bound.covers) if options.wants(p.name)]
@@ -66,10 +66,10 @@ def look_up(prepared: Prepared, options: SearchOptions) -> Kept | None:
 
 
 @cache
-def program_digest() -> str | None:
-    """The digest of the text of `MADE_BY` as this process first reads it; None if it is not in folders."""
+def program_digest(names: tuple[str, ...]) -> str | None:
+    """The digest of the text of these packages as this process first reads it; None if they are not in folders."""
     digest = hashlib.sha256()
-    for folder in (Path(reassure.__path__[0]) / name for name in MADE_BY):
+    for folder in (Path(reassure.__path__[0]) / name for name in names):
         if not folder.is_dir():
             return None
         for path in sorted(folder.rglob("*.py")):

@@ -258,7 +258,9 @@ def test_a_refused_mutant_says_why() -> None:
     bound, lowered = prepared.bound, prepared.lowered
     judge = Judge(bound, lowered, SearchOptions(), MutantLimits(), lambda states: None)
     mutant = next(m for m in mutants_of(bound) if (m.where, m.before, m.after) == ("three_in_sync", "2", "3"))
-    why = "types do not fit: Broker(3) is not one of the 3 Broker ids"
+    why = (
+        "`Broker(3)`, whose number may be 3: keep it within 0..2: by `% n`, by `min` and `max`, or by a test before it"
+    )
     assert judge.judge(mutant) == Judged(Fate.REFUSED, {}, why)
 
 

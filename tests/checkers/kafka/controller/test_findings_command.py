@@ -1,4 +1,4 @@
-"""The tests of the findings: which release runs them, what is said of an outcome that ought to be another, and K25."""
+"""The tests of the findings: which release runs them, and what is said of an outcome that ought to be another."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ from reassure.checkers.kafka.pages.finding_tests import FindingTest
 from reassure.checkers.kafka.pages.headlines import ELR, HEADLINES, Headline
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.releases import RELEASES_OF_RULES
-
-FINDINGS = Path(__file__).parents[4] / "docs" / "findings"
-METHOD = (FINDINGS / "K25-4.3.java").read_text(encoding="utf-8")
 
 ROLLBACK = Headline("Going back never ends", "K1", ("small",), "rolling_back_ends", "It stays.", "A rule.")
 RIGHT = FindingTest("4.3.1", "ab", GOES_ON, GOES_ON)
