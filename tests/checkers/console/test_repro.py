@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from reassure.checkers.analyses.guards.command import file_and_line
 from reassure.checkers.console.commands import options_of, subcommands
 from reassure.checkers.console.overview import COMMANDS
 from reassure.checkers.console.parser import parse
@@ -29,6 +30,7 @@ VALUES: dict[Callable[[str], Any] | None, list[str]] = {
     int: ["7", "8"],
     Path: ["folder/a", "folder/b"],
     options.positive: ["7", "8"],
+    file_and_line: ["a.py:7", "b/c.py:8"],
     options.whole: ["7", "8"],
     options.seed: ["7", "8"],
     options.duration: ["1234567.25s", "0.00001"],
@@ -173,7 +175,10 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
          "--seed=2"],
         {"any_number"},  # which has a method of its own
     ),
-    "guards": (["{0}", "--set=most=3", "--property=small", *LIMITS, "--symmetry=auto"], set()),
+    "guards": (
+        ["{0}", "--set=most=3", "--property=small", "--action=down", "--at={0}:31", *LIMITS, "--symmetry=auto"],
+        set(),
+    ),
     "fairness": (["{0}", "--set=most=3", "--property=gets*", *LIMITS], set()),
     "mutants": (
         ["{0}", "--set=most=3", "--property=small", "--max=4", "--seed=3", "--timeout=100s", "--wider=most=4", *LIMITS,
