@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from reassure.checkers.console.parser import search_options
-from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.report.analysis_report import rows_in_gate
@@ -15,23 +15,10 @@ from reassure.checkers.request.prepare import must_match, prepare
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.request.shared_options import EXACT_SYMMETRY, MEMORY_OF_EACH, WORKERS, Option, common
 
-
-def file_and_line(text: str) -> str:
-    """A text that is `FILE:LINE`. `ArgumentTypeError` for anything else."""
-    if re.fullmatch(r".+:[0-9]{1,9}", text) is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not FILE:LINE, such as my_idea.py:14")
-    return text
-
-
 OPTIONS = (
     *common("weigh only these properties of states and steps, or deadlock"),
-    Option("--action NAME", "only the guards that this action reaches; repeatable (default: all)", repeatable=True),
-    Option(
-        "--at FILE:LINE",
-        "only the guards of the `require` on this line; repeatable (default: all; of a variant its own file's first)",
-        file_and_line,
-        repeatable=True,
-    ),
+    Option("--action NAME", "guards of this action; repeatable", repeatable=True),
+    Option("--at FILE:LINE", "guards of this line; repeatable", repeatable=True),
     WORKERS,
     MEMORY_OF_EACH,
     EXACT_SYMMETRY,
@@ -48,9 +35,17 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     bound, options = prepared.bound, search_options(args)
     weighed = [p.name for p in bound.properties if not p.temporal] + ["deadlock"] * bound.model.deadlock
     must_match(bound, weighed, options)
-    places = tuple((Path(file), int(line)) for file, _, line in (text.rpartition(":") for text in args.at))
+    places = tuple(map(_place, args.at))
     with Progress(quiet=args.quiet) as progress:
         analysis = guards(bound, options, progress, GuardChoice(tuple(args.action), places))
     if analysis.raised is None and not analysis.guards:
         raise Failure(Exit.NOTHING, f"{bound.model.name} has no guards")
     return guards_report(RunIdentity.of(prepared, "guards", args.repro), bound, analysis).deliver(args, console)
+
+
+def _place(text: str) -> tuple[Path, int]:
+    """The file and the line of `FILE:LINE`."""
+    if re.fullmatch(r".+:[0-9]{1,9}", text) is None:
+        raise UsageFailure(f"--at {text!r}: it is FILE:LINE, such as my_idea.py:14")
+    file, _, line = text.rpartition(":")
+    return Path(file), int(line)

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.analyses.guards.command import file_and_line
 from reassure.checkers.console.commands import options_of, subcommands
 from reassure.checkers.console.overview import COMMANDS
 from reassure.checkers.console.parser import parse
@@ -30,7 +29,6 @@ VALUES: dict[Callable[[str], Any] | None, list[str]] = {
     int: ["7", "8"],
     Path: ["folder/a", "folder/b"],
     options.positive: ["7", "8"],
-    file_and_line: ["a.py:7", "b/c.py:8"],
     options.whole: ["7", "8"],
     options.seed: ["7", "8"],
     options.duration: ["1234567.25s", "0.00001"],
