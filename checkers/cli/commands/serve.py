@@ -54,7 +54,7 @@ OPTIONS = (
         duration,
         IDLE,
     ),
-    Option("--stop", "end the server that runs; its commands go on", bool),
+    Option("--stop", "end the server; its commands go on", bool),
 )
 EPILOG = (
     "Commands use the server if the environment variable REASSURE_SERVER is 1. A command that finds none, or one of "
