@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +21,7 @@ from reassure.spec.frontend.lowering import check, lower_model
 from reassure.spec.language.vocabulary import LanguageError, Model
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers import model_text
+from tests.helpers.command import said
 from tests.helpers.drawn_states import drawn
 from tests.helpers.native_steps import Native, plain_steps
 from tests.helpers.symbolic_steps import difference
@@ -227,3 +229,14 @@ def test_a_guard_that_is_no_bool_is_refused_at_its_place(base: ModuleType, tmp_p
     text = "MODEL = base.MODEL.guarded(base.stop, lambda s: s.number)"
     (refusal,) = check(BoundModel(variant(base, text, tmp_path)))
     assert refusal.construct == "`s.number` is an int, not a bool"
+
+
+def test_the_guards_that_a_variant_adds_come_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """So that a budget is spent on them."""
+    text = "from reassure.models.examples import core\nfrom reassure.models.examples.core import *\n"
+    text += "MODEL = core.MODEL.guarded(core.cancel, lambda p: p.leader is not None)\n"
+    (tmp_path / "careful.py").write_text(text)
+    said(capsys, "guards", str(tmp_path / "careful.py"), f"--json={tmp_path / 'g.json'}")
+    guards = json.loads((tmp_path / "g.json").read_text())["guards"]
+    assert [(g["file"], g["line"]) for g in guards[:2]] == [("careful.py", 3), ("core.py", guards[1]["line"])]
+    assert {g["file"] for g in guards[1:]} == {"core.py"} and len(guards) == 14

@@ -14,7 +14,8 @@ code takes the place of the function's while an action or an initial function ru
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Container
+import sys
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +28,7 @@ from reassure.checkers.engines.native.exploration import Exploration, Limits, St
 from reassure.checkers.engines.native.kernels.model_code import SWITCH
 from reassure.checkers.engines.native.search import Clock, Search
 from reassure.checkers.engines.native.symmetry.reduced_search import ExactClasses
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Ending, Interrupted, Stop, StopReason
 from reassure.checkers.machine.terminal import counted
@@ -41,6 +43,7 @@ from reassure.checkers.traces.outcomes import (
 )
 from reassure.checkers.traces.reconstruct import Disagreement
 from reassure.spec.frontend.introspection import SubsetError, find_source
+from reassure.spec.frontend.lowered_model import Guard as Site
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.frontend.statements import conjuncts
@@ -140,6 +143,8 @@ class Guard:
     trace: Trace | None = None
     """A shortest run of plain Python without the guard that violates the first of them."""
     note: str = ""
+    number: int = 0
+    """Among all guards of the model, in the order in which the actions reach them."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +167,44 @@ class GuardAnalysis:
     def complete(self) -> bool:
         """Whether every guard was left out."""
         return self.stopped == ALL_LEFT_OUT
+
+
+@dataclass(frozen=True)
+class GuardChoice:
+    """The guards to leave out: those that one of these actions or initial functions reaches, and that stand at one of
+    these places (FILE, LINE). An empty choice is every guard."""
+
+    actions: tuple[str, ...] = ()
+    places: tuple[tuple[Path, int], ...] = ()
+
+    def has(self, guard: Site) -> bool:
+        """Whether a guard is one of them."""
+        of_action = not self.actions or not set(self.actions).isdisjoint(guard.reached_by)
+        return of_action and (not self.places or any(_stands_at(guard, place) for place in self.places))
+
+    def must_match(self, model: str, guards: Sequence[Site]) -> None:
+        """`Failure` if an action, a place or both together have no guard: none must hide behind the others."""
+        names = list(dict.fromkeys(name for guard in guards for name in guard.reached_by))
+        for action in self.actions:
+            if action not in names:
+                raise Failure(Exit.NOTHING, f"no guard of {model} is in {action}; guards are in {', '.join(names)}")
+        for place in self.places:
+            if not any(_stands_at(guard, place) for guard in guards):
+                lines = sorted({guard.line for guard in guards if _is_file(guard, place[0])})
+                there = f"there are guards at {', '.join(map(str, lines))}" if lines else "no guard is in that file"
+                raise Failure(Exit.NOTHING, f"no guard of {model} is at {place[0]}:{place[1]}; {there}")
+        if guards and not any(map(self.has, guards)):
+            raise Failure(Exit.NOTHING, f"no guard of {model} is in one of these actions and at one of these places")
+
+
+def _stands_at(guard: Site, place: tuple[Path, int]) -> bool:
+    return guard.line == place[1] and _is_file(guard, place[0])
+
+
+def _is_file(guard: Site, file: Path) -> bool:
+    """Whether a guard is in a file that is given by its name alone or by a path."""
+    whole = Path(guard.file)
+    return whole.name == file.name if file == Path(file.name) else whole.resolve() == file.resolve()
 
 
 class GuardSearches:
@@ -212,9 +255,16 @@ class GuardSearches:
         searches.clock = self.clock
         return searches, searches.base()
 
-    def listed(self) -> list[Guard]:
-        """Every guard of the text, in the order in which the actions reach them."""
-        return [Guard(", ".join(g.reached_by), g.text, Path(g.file).name, g.line) for g in self.guards]
+    def listed(self, about: GuardChoice) -> list[Guard]:
+        """The guards that were asked for, in the order in which the actions reach them; of a variant first those of its
+        own file. `Failure` if an action or a place has none."""
+        about.must_match(self.bound.model.name, self.guards)
+        model = self.bound.model
+        own = getattr(sys.modules.get(model.module), "__file__", None) if model.base is not None else None
+        chosen = [number for number, g in enumerate(self.guards) if about.has(g)]
+        chosen.sort(key=lambda number: self.guards[number].file != own)  # stable; alike where there is no base
+        named = [(number, self.guards[number]) for number in chosen]
+        return [Guard(", ".join(g.reached_by), g.text, Path(g.file).name, g.line, number=n) for n, g in named]
 
     def without(self, number: int) -> Unguarded:
         """The model in plain Python without a guard. Raises `LookupError` where its text cannot be found."""
@@ -288,10 +338,15 @@ def _with_switches(bound: BoundModel) -> LoweredModel:
         raise LanguageError(f"with a guard left out the model is outside the language: {first}") from None
 
 
-def guards(bound: BoundModel, options: SearchOptions, progress: Progress) -> GuardAnalysis:
-    """Leaves out every guard in turn; an early end keeps the verdicts on those that were judged."""
+def guards(
+    bound: BoundModel, options: SearchOptions, progress: Progress, about: GuardChoice = GuardChoice()
+) -> GuardAnalysis:
+    """Leaves out every guard in turn; an early end keeps the verdicts on those that were judged.
+
+    about: which guards; `Failure` if there is none such.
+    """
     searches = GuardSearches(bound, options, progress.proof)
-    verdicts, stopped = searches.listed(), ALL_LEFT_OUT
+    verdicts, stopped = searches.listed(about), ALL_LEFT_OUT
     base, raised = None, None
     symmetry: dict[str, Any] = {}
     with Ending() as ending:
@@ -302,8 +357,8 @@ def guards(bound: BoundModel, options: SearchOptions, progress: Progress) -> Gua
             stopped = base.stopped
         else:
             symmetry = searches.classes.record(base)
-            for number, guard in enumerate(verdicts):
-                progress.proof(f"guard {number + 1} of {len(verdicts)}: {guard.action}")
-                verdicts[number] = searches.judged(guard, number, base)
+            for place, guard in enumerate(verdicts):
+                progress.proof(f"guard {place + 1} of {len(verdicts)}: {guard.action}")
+                verdicts[place] = searches.judged(guard, guard.number, base)
     violated = sorted(base.violated(searches.claims)) if base else []
     return GuardAnalysis(tuple(verdicts), base, tuple(violated), ending.stop or stopped, raised, symmetry)

@@ -40,21 +40,21 @@ def guards_report(identity: RunIdentity, bound: BoundModel, analysis: GuardAnaly
         analysis.complete,
         analysis.stopped,
         f"{bound.model.name}: {counted(states, 'state')}, {counted(steps, 'step')}{violated}",
-        [_row(g, number, kinds, identity, bound) for number, g in enumerate(analysis.guards)],
+        [_row(g, kinds, identity, bound) for g in analysis.guards],
         lambda rows: {"guards": rows, "not_checked": temporal} | ({"symmetry": found} if found else {}),
         [(text, tone) for text, tone in remarks if text],
         lambda console: report_classes(found, console) if found else None,
     )
 
 
-def _row(g: Guard, number: int, kinds: dict[str, str], identity: RunIdentity, bound: BoundModel) -> Row:
-    """One guard. number: among all of the model. kinds: of the properties, by name."""
+def _row(g: Guard, kinds: dict[str, str], identity: RunIdentity, bound: BoundModel) -> Row:
+    """One guard. kinds: of the properties, by name."""
     note = g.note
     if g.depth is not None:
         note = f"{', '.join(g.falls)} violated {after(g.depth, '')}{f'; {note}' if note else ''}"
     write = None
     if g.trace is not None:
-        stem = f"{g.action.split(',')[0]}-{g.line}-{number}"
+        stem = f"{g.action.split(',')[0]}-{g.line}-{g.number}"
         write = signed(identity, bound, g.trace, (g.falls[0], kinds.get(g.falls[0], "deadlock")), stem)
     return Row(
         g.text,

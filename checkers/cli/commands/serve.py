@@ -50,11 +50,11 @@ IDLE = 900.0
 OPTIONS = (
     Option(
         "--idle TIME",
-        "the server ends after this time without a command, such as 90s or 2h (default: 15m)",
+        "end after this time without a command, such as 90s or 2h (default: 15m)",
         duration,
         IDLE,
     ),
-    Option("--stop", "end the server that runs; commands that it executes go on", bool),
+    Option("--stop", "end the server; its commands go on", bool),
 )
 EPILOG = (
     "Commands use the server if the environment variable REASSURE_SERVER is 1. A command that finds none, or one of "

@@ -173,7 +173,10 @@ RUNS: dict[str, tuple[list[str], set[str]]] = {
          "--seed=2"],
         {"any_number"},  # which has a method of its own
     ),
-    "guards": (["{0}", "--set=most=3", "--property=small", *LIMITS, "--symmetry=auto"], set()),
+    "guards": (
+        ["{0}", "--set=most=3", "--property=small", "--action=down", "--at={0}:31", *LIMITS, "--symmetry=auto"],
+        set(),
+    ),
     "fairness": (["{0}", "--set=most=3", "--property=gets*", *LIMITS], set()),
     "mutants": (
         ["{0}", "--set=most=3", "--property=small", "--max=4", "--seed=3", "--timeout=100s", "--wider=most=4", *LIMITS,

@@ -15,6 +15,7 @@ from reassure.checkers.engines.native.exploration import Exploration, Start
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions
+from reassure.models.examples import core
 from tests.helpers.command import said
 
 WITHOUT = """
@@ -461,3 +462,39 @@ def up(s: State) -> State:
     code, out, _ = said(capsys, "show", str(next(folder.iterdir())), f"--model={path}")
     assert code == 0
     assert f"  Without the guard s.n < 1 in up, small.py:{line}." in out.splitlines()
+
+
+def test_the_guards_of_an_action_and_of_a_line(
+    judged: dict[tuple[str, str], dict[str, object]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The verdicts are those among all guards; the command again asks for the same."""
+    record = tmp_path / "g.json"
+    of_propose = [g for g in judged.values() if g["action"] == "propose"]
+    line = judged["propose", "p.leader in isr"]["line"]
+    path = Path(str(core.__file__))
+    wanted = {
+        ("--action=propose",): of_propose,
+        (f"--at=core.py:{line}",): [g for g in of_propose if g["line"] == line],
+        ("--action=cancel", "--action=propose", f"--at={path}:{line}"): [g for g in of_propose if g["line"] == line],
+    }
+    for words, guards in wanted.items():
+        code, out, _ = said(capsys, "guards", "core", *words, f"--json={record}")
+        assert (code, json.loads(record.read_text())["guards"]) == (0, guards)
+        assert out.splitlines()[-1] == f"again: reassure guards core {' '.join(words)}"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--action=nosuch"], "no guard of core is in nosuch; guards are in fence, unfence, propose, alter, "),
+        (["--at=core.py:1"], "no guard of core is at core.py:1; there are guards at "),
+        (["--at=other.py:1"], "no guard of core is at other.py:1; no guard is in that file"),
+        (["--at=core.py:71", "--action=propose"], "no guard of core is in one of these actions and at one of these"),
+        (["--at=core.py"], "--at 'core.py': it is FILE:LINE, such as my_idea.py:14"),
+        (["--at=:3"], "--at ':3': it is FILE:LINE"),
+    ],
+)
+def test_a_choice_without_a_guard_is_refused(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said(capsys, "guards", "core", *words)[2].startswith(f"reassure: {message}")
