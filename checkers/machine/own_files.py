@@ -24,6 +24,13 @@ POLL = 0.05
 _told: set[str] = set()
 
 
+def cache_folder(name: str) -> Path:
+    """A folder of what is kept from one command to the next: below REASSURE_CACHE, or in the user's cache folder."""
+    declared = os.environ.get("REASSURE_CACHE")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return (Path(declared) if declared else base / "reassure") / name
+
+
 def others_can_write(path: Path) -> str | None:
     """Why others may have written a folder, in words; None if they cannot have. `OSError` if it is not there."""
     return _why(os.stat(path))

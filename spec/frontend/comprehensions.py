@@ -103,7 +103,7 @@ def members_of(context: Context, node: ast.expr, ordered: bool) -> tuple[list[It
 
 def of_any_number(item: Type) -> tuple[str, str]:
     """The problem of going through the members of a sort one by one, and the remedy."""
-    what = f"this comprehension over {item}, of which there may be any number"
+    what = f"this comprehension or loop over {item}, of which there may be any number"
     return what, "write any, all, sum or frozenset over one set, in which nothing fails; or --set a number of them"
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.machine.own_files import make_folder, own_folder
+from reassure.checkers.machine.own_files import cache_folder, make_folder, own_folder
 from reassure.checkers.request.options import SparkOptions
 
 JAVA = 17
@@ -46,12 +46,17 @@ def java_version(command: str) -> int | None:
     return int(version[1]) if version else None
 
 
+def _java() -> str | None:
+    """The java that Spark starts; None if there is none."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which(f"{home}/bin/java" if home else "java")
+
+
 def why_not() -> str | None:
     """The reason in one line why Spark cannot start here; None if it can."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # under spark-submit there is a JVM already
         return None
-    home = os.environ.get("JAVA_HOME")
-    command = shutil.which(f"{home}/bin/java" if home else "java")
+    home, command = os.environ.get("JAVA_HOME"), _java()
     if command is None:
         return f"Spark needs Java {JAVA} or later, and there is none" + (f" in JAVA_HOME={home}" if home else "")
     version = java_version(command)
@@ -103,18 +108,11 @@ def log() -> Path:
     return process_folder() / "log"
 
 
-def _archive_folder() -> Path:
-    """The folder of the archives of classes: below REASSURE_CACHE, or the user's cache folder."""
-    cache = os.environ.get("REASSURE_CACHE")
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return (Path(cache) if cache else base / "reassure") / "jvm"
-
-
 def _archive_name() -> str:
     """Another for another Java, Spark, or set of options."""
     import pyspark
 
-    java = Path(shutil.which(f"{os.environ.get('JAVA_HOME')}/bin/java") or shutil.which("java") or "").resolve()
+    java = Path(_java() or "").resolve()
     jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
     known = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in (java, *jars)]
     return hashlib.sha256("\n".join([JAVA_OPTIONS, *known]).encode()).hexdigest()[:32]
@@ -124,7 +122,7 @@ def _archive_name() -> str:
 def class_archive() -> Iterator[tuple[str, tuple[int, ...]]]:
     """Options of a JVM for the archive of Spark's classes, and descriptors that the JVM inherits.
 
-    To load and verify 10,000 classes is half of what a short job costs. Java takes them from an archive that an
+    To load and verify them is half of what a short job costs. Java takes them from an archive that an
     earlier JVM wrote at its end, after the command (JEP 350). It checks the archive, and goes on without one that does
     not fit. The descriptor is that of a lock, which the JVM holds until it has ended: only then is the archive whole.
     No options where the cache cannot be used, or while another JVM writes the archive.
@@ -133,7 +131,7 @@ def class_archive() -> Iterator[tuple[str, tuple[int, ...]]]:
         options: str = ""
         inherited: tuple[int, ...] = ()
         with contextlib.suppress(OSError):
-            folder = _archive_folder()
+            folder = cache_folder("jvm")
             archive = folder / f"{_archive_name()}.jsa"
             if own_folder(folder.parent) and own_folder(folder) and not re.search(r"[\s\"'\\\\]", str(archive)):
                 flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -150,7 +148,7 @@ def _of_archive(archive: Path, lock: int) -> tuple[str, tuple[int, ...]]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return "", ()
-        if not written.exists() or not any(written.open("rb").read(4)):  # a JVM writes the first bytes last
+        if not written.exists() or _begins_with_zeros(written):
             written.unlink(missing_ok=True)
             return ARCHIVING.format(written), (lock,)
         written.replace(archive)
@@ -160,6 +158,12 @@ def _of_archive(archive: Path, lock: int) -> tuple[str, tuple[int, ...]]:
             old.with_suffix(".lock").unlink(missing_ok=True)
     os.utime(archive)
     return ARCHIVED.format(archive), ()
+
+
+def _begins_with_zeros(file: Path) -> bool:
+    """Whether an archive is not whole: a JVM writes its first bytes last."""
+    with file.open("rb") as archive:
+        return not any(archive.read(4))
 
 
 def gateway(cluster: SparkOptions) -> Any:

@@ -39,7 +39,7 @@ from reassure.checkers.kafka.controller.releases import (
 )
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import SystemFailure, UsageFailure
-from reassure.checkers.machine.own_files import locked, others_can_write, own_folder, temporary_folder
+from reassure.checkers.machine.own_files import cache_folder, locked, others_can_write, own_folder, temporary_folder
 
 DRIVER = "ControllerDriver.java"
 MAVEN_SECONDS = 600
@@ -70,9 +70,7 @@ class ClassPath:
 
 def folder() -> Path:
     """The folder that releases are kept in: below REASSURE_CACHE, or the user's cache folder."""
-    cache_root = os.environ.get("REASSURE_CACHE")
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return (Path(cache_root) if cache_root else base / "reassure") / "kafka"
+    return cache_folder("kafka")
 
 
 def tool(name: str) -> str:

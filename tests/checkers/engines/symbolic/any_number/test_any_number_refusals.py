@@ -29,7 +29,7 @@ def test_what_has_no_translation_is_refused_with_its_place(tmp_path: Path) -> No
         proof(path)
     assert refused.value.code is Exit.MODEL
     assert re.search(r"model\.py:\d+:\d+: this comprehension", str(refused.value))
-    assert "this comprehension over Node, of which there may be any number" in str(refused.value)
+    assert "this comprehension or loop over Node, of which there may be any number" in str(refused.value)
 
 
 MAPS = """
