@@ -380,6 +380,7 @@ def quantities(stats: SearchStatistics, cluster: bool) -> list[str]:
         f"traces in {seconds['report']:.2f} s": seconds["report"] >= LONG,
         f"{stats.bytes_per_state} bytes a state": True,
         f"{stats.memory / 2**20:,.0f} MiB": bool(stats.memory),
+        f"levels of {stats.disk / 2**20:,.0f} MiB on disk": bool(stats.disk),
     }
     return [text for text, is_said in measured.items() if is_said]
 

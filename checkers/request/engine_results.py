@@ -110,6 +110,9 @@ class SearchStatistics:
     )
     bytes_per_state: int = 0
     memory: int = 0
+    """Bytes of table, levels and buffers."""
+    disk: int = 0
+    """Bytes of levels that a search in this process moved to disk, its memory being full."""
     workers: int = 1
 
     def clip(self, path: str, declared: bool, count: int = 1) -> None:

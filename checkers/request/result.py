@@ -299,6 +299,7 @@ class CheckResult:
                 "seconds": {k: round(v, 4) for k, v in s.seconds.items()},
                 "bytes_per_state": s.bytes_per_state,
                 "memory": s.memory,
+                "disk": s.disk,
                 "workers": s.workers,
             },
         }

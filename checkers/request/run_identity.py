@@ -69,6 +69,7 @@ class StatisticsRecord(TypedDict, total=False):
     seconds: dict[str, float]
     bytes_per_state: int
     memory: int
+    disk: int
     workers: int
 
 

@@ -133,6 +133,10 @@ class LevelSearch(Protocol):
     def memory(self) -> int: ...
 
     @property
+    def disk(self) -> int:
+        """Bytes of levels that were moved to disk, memory being full."""
+
+    @property
     def depth(self) -> int:
         """Levels that were expanded, or were to be when the search ended."""
 
@@ -210,6 +214,7 @@ class Exploration:
             start.undeclared,
             0 if self.complete else self.search.frontier,
             memory=self.search.memory,
+            disk=self.search.disk,
         )
         for (path, declared), count in zip(self.kernel.model.clips, self.kernel.clip_counts(tally), strict=True):
             if count:

@@ -27,14 +27,17 @@ from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG,
 from reassure.checkers.engines.native.levels import SIZES, Levels, SearchSizes, as_arrays, finish, shares, slices
 from reassure.checkers.engines.native.translator.language import Words, wrap
 from reassure.checkers.engines.native.translator.native_function import native, prepare
-from reassure.checkers.engines.native.translator.word_rows import WordRows, zeros
+from reassure.checkers.engines.native.translator.word_rows import MAPPED, WordRows, zeros
 from reassure.checkers.machine import polled_interrupts
 from reassure.checkers.machine.memory import MemoryLimit, OutOfMemory, process_memory
 from reassure.checkers.machine.stop import budget_ended
 
 if TYPE_CHECKING:
+    from reassure.checkers.engines.native.level_file import LevelFile
     from reassure.checkers.engines.native.model.kernel_numbers import Flag, ModelKernel
 
+LEAST_GROWTH = 1.1
+"""The factor by which a table at least grows, where the memory limit forbids its usual step."""
 APART = 16
 """Words that keep what two threads write out of one cache line."""
 
@@ -176,7 +179,11 @@ class Search:
         """States of the last level that were not expanded, as of the last look."""
         self.hits = FirstHits()
         self.chunk_bytes = 0
-        """Bytes of the chunks that are full."""
+        """Bytes of the chunks that are full and in memory."""
+        self.file: LevelFile | None = None
+        """Where full chunks are from when memory ends."""
+        self._full: list[WordRows] = []
+        self._moving = threading.Lock()
         self._new_by_tag = [0] * (MAX_TAG + 2)
 
     @property
@@ -209,33 +216,78 @@ class Search:
         """Bytes held by table, levels and buffers."""
         return self.table.nbytes + self.chunk_bytes + sum(w.nbytes for w in self.workers)
 
+    @property
+    def disk(self) -> int:
+        """Bytes of levels that were moved to disk, memory being full."""
+        return self.file.nbytes if self.file is not None else 0
+
     def allow(self, more: int) -> None:
         """Raises `OutOfMemory` if with so many more bytes the limit would be passed."""
+        self._has_room(more)
         self.limit.allow(self.memory + more)
 
-    def reserve(self, extra: int, pool: ThreadPoolExecutor | None = None) -> int:
-        """Makes sure that so many more states fit the table, growing it if need be; how many more fit in all.
+    def _has_room(self, more: int) -> bool:
+        """Whether so many more bytes are within the limit; moves full chunks to disk before they are not.
 
-        pool: threads that grow it.
+        Other threads may read these chunks meanwhile: their addresses and their content stay.
+        """
+        with self._moving:
+            if self.memory + more > self.limit.bytes and self._full:
+                self._move_to_disk()
+            return self.memory + more <= self.limit.bytes
+
+    def _move_to_disk(self) -> None:
+        from reassure.checkers.engines.native.level_file import LevelFile  # few searches need it
+
+        self.file = self.file or LevelFile()
+        full, self._full = self._full, []
+        for chunk in full:
+            if self.file.take(chunk.memory):
+                self.chunk_bytes -= chunk.nbytes
+
+    def reserve(self, extra: int, pool: ThreadPoolExecutor | None = None, least: int | None = None) -> int:
+        """Grows the table, if need be, for so many more states; how many more fit in all.
+
+        pool: threads that grow it. least: how many must fit, where the limit forbids growth (default: all).
         """
         needed, slots, sizes = self.distinct + extra, self.table.slots, self.sizes.table
         grown = sizes.slots_for(needed, slots)
         more = 8 * self.words * (grown - slots)
-        if self.table.fits(grown) and self.memory + more <= self.limit.bytes:
+        if self.table.fits(grown) and self._has_room(more + self._next_chunks):
             self.table.grow(grown, pool)
-        elif needed > slots * sizes.full:
+        elif (most := self._most_slots()) >= slots * LEAST_GROWTH:
+            self.table.grow(most, pool)
+            return self.reserve(extra, pool, least)
+        elif self.distinct + (extra if least is None else least) > slots * sizes.full:
             self.allow(more)
             raise OutOfMemory("the system has no addresses for a larger table")
         share = sizes.load if self.table.slots == grown else sizes.full
         return int(self.table.slots * share) - self.distinct
 
+    def _most_slots(self) -> int:
+        """The largest table that the limit allows beside what is held and the next chunk of each worker."""
+        left = self.limit.bytes - self.memory - self._next_chunks
+        return self.table.most(self.table.slots + left // (8 * self.words))
+
+    @property
+    def _next_chunks(self) -> int:
+        """Bytes of the next chunk of each worker."""
+        return sum(8 * self.words * self._rows_after(w) for w in self.workers)
+
+    def _rows_after(self, worker: Worker) -> int:
+        """Rows of the next chunk of a worker."""
+        return max(min(2 * len(worker.chunk), -(-self.sizes.chunk // self.words)), 4 * worker.spare)
+
     def room_in(self, worker: Worker) -> int:
         """States that a slice may append before its last batch; takes a new chunk if the old one is full."""
         spare = worker.spare
         if len(worker.chunk) - worker.end < 2 * spare:
-            size = max(min(2 * len(worker.chunk), self.sizes.chunk // self.words), 4 * spare)
+            size = self._rows_after(worker)
             self.allow(8 * self.words * size)
-            self.chunk_bytes += worker.chunk.nbytes
+            with self._moving:
+                self.chunk_bytes += worker.chunk.nbytes
+                if worker.chunk.nbytes >= MAPPED:
+                    self._full.append(worker.chunk)
             worker.parts.append(worker.chunk[worker.start : worker.end])
             worker.chunk = WordRows.zeros(size, self.words)
             worker.end = worker.start = worker.before = 0
@@ -274,6 +326,8 @@ class Search:
 
         def noting(left: int) -> None:
             self.unexpanded = left
+            if self.file is not None:
+                self.file.forget()
             stop(left)
 
         with ThreadPoolExecutor(len(self.workers)) as threads:
@@ -306,7 +360,7 @@ class Search:
         if most < 1 or size > sizes.small or size != sum(map(len, self.found[-1])):
             return False
         a, spare, first = worker.arguments, worker.spare, worker.start
-        fits = self.reserve(min(max(size * 4, 256), self.table.slots // 8) + spare) - spare
+        fits = self.reserve(min(max(size * 4, 256), self.table.slots // 8) + spare, least=2 * spare) - spare
         room = min(self.room_in(worker), fits)
         if first != worker.start:  # there is a new chunk
             return False
@@ -401,7 +455,8 @@ class Level:
             self.left = sum(high - low for _, low, high in self.pending)  # threads that count down may miss one
             workers = search.workers if pool is not None else search.workers[:1]
             spare = workers[0].spare
-            fits = search.reserve(min(max(self.left * 4, 256), search.table.slots // 8) + len(workers) * spare, pool)
+            wanted = min(max(self.left * 4, 256), search.table.slots // 8) + len(workers) * spare
+            fits = search.reserve(wanted, pool, least=2 * len(workers) * spare)
             share = fits // len(workers) - spare
             if pool is None:
                 self._work(workers[0], share, lambda: self.stop(self.left))

@@ -134,6 +134,11 @@ class DistributedRun:
         return sum(self.table_bytes.values())
 
     @property
+    def disk(self) -> int:
+        """None of levels that memory had no room for: every level is in files."""
+        return 0
+
+    @property
     def distinct(self) -> int:
         return sum(c.states for c in self.commits) + self.beyond
 

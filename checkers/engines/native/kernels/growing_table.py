@@ -142,6 +142,10 @@ class GrowingTable:
         """Whether the machine has addresses for so many slots."""
         return slots * self.words <= len(self.room)
 
+    def most(self, slots: int) -> int:
+        """The most slots, so many at most, that fill whole lines and for which the machine has addresses."""
+        return min(slots, len(self.room) // self.words) // LANES * LANES
+
     def release(self) -> None:
         """Gives the memory back, so that what is allocated next takes pages that the machine has at hand."""
         self.slots = 0

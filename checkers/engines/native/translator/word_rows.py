@@ -10,19 +10,21 @@ import mmap
 from functools import cached_property
 from typing import Any
 
+MAPPED = 1 << 20
+"""Bytes from which on memory is a mapping of its own, which can go to disk."""
 LARGE = 1 << 22
 """Bytes from which on memory is taken in huge pages, where the system has them."""
 
 
 def zeros(words: int) -> memoryview:
     """So many words, all 0. Raises `MemoryError`."""
-    if 8 * words < LARGE:
+    if 8 * words < MAPPED:
         return memoryview(bytearray(8 * words)).cast("q")
     try:
         memory = mmap.mmap(-1, 8 * words, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError:
         raise MemoryError(f"no memory for {words} words") from None
-    if hasattr(mmap, "MADV_HUGEPAGE"):
+    if hasattr(mmap, "MADV_HUGEPAGE") and 8 * words >= LARGE:
         memory.madvise(mmap.MADV_HUGEPAGE)
     return memoryview(memory).cast("q")
 

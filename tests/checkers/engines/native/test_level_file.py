@@ -1,0 +1,71 @@
+"""Levels on disk: words keep their address and their content, and a search that moves them finds what it found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reassure.checkers.engines.native import level_file
+from reassure.checkers.engines.native.level_file import LevelFile, in_memory
+from reassure.checkers.engines.native.translator.word_rows import MAPPED, address_of, zeros
+from tests.helpers.runs import checked, everything
+
+WORDS = MAPPED // 8
+
+
+def numbered(words: int, first: int = 0) -> memoryview:
+    memory = zeros(words)
+    for k in range(words):
+        memory[k] = first + k
+    return memory
+
+
+def test_words_stay_where_they_are(tmp_path: Path) -> None:
+    """A second piece goes behind the first one, at the beginning of a page; no name of the file is left."""
+    file, pieces = LevelFile(tmp_path), [numbered(WORDS + 3), numbered(WORDS, 10**9)]
+    places, contents = [address_of(p) for p in pieces], [p.tolist() for p in pieces]
+    assert [file.take(p) for p in pieces] == [True, True]
+    assert [address_of(p) for p in pieces] == places
+    assert [p.tolist() for p in pieces] == contents
+    assert file.nbytes == MAPPED + 4096 + MAPPED
+    assert not list(tmp_path.iterdir())
+    file.forget()
+    assert [p.tolist() for p in pieces] == contents
+
+
+def test_words_that_begin_within_a_page_stay_in_memory(tmp_path: Path) -> None:
+    file, words = LevelFile(tmp_path), numbered(WORDS)[1:]
+    assert not file.take(words)
+    assert (file.nbytes, words[0]) == (0, 1)
+
+
+def test_a_full_disk_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, words = LevelFile(tmp_path), numbered(WORDS)
+    monkeypatch.setattr(level_file, "LEFT_FREE", 1.0)
+    assert not file.take(words)
+    assert (file.nbytes, words.tolist()) == (0, list(range(WORDS)))
+
+
+def test_a_folder_that_cannot_be_made_takes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert not LevelFile(tmp_path / "file" / "levels").take(numbered(WORDS))
+
+
+def test_a_folder_in_memory_takes_nothing(tmp_path: Path) -> None:
+    shared = Path("/dev/shm")
+    if not shared.is_dir() or not in_memory(shared):
+        pytest.skip("this system has no file system in memory")
+    assert not in_memory(tmp_path)
+    assert not LevelFile(shared / f"levels-{tmp_path.name}").take(numbered(WORDS))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_search_whose_levels_are_on_disk_finds_the_same(workers: int) -> None:
+    free, _ = checked("core", ["brokers=5"], "native", workers=workers)
+    limit = free.stats.memory - 6 * MAPPED
+    tight, _ = checked("core", ["brokers=5"], "native", workers=workers, memory=limit)
+    assert everything(tight) == everything(free)
+    assert free.stats.disk == 0
+    assert tight.stats.disk >= 6 * MAPPED
+    assert tight.stats.memory <= limit
