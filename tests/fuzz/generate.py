@@ -265,6 +265,7 @@ class Writer(Extras):
             if self.taste.commands and params and self.chance(0.4):
                 words.append(f"fair_each={[n for n, _ in params if self.chance(0.7)]}")
         self.begin({"s": self.state, **dict(params)}, guards=True)
+        at_first = self.scope.copy()  # without the names that the body binds
         if of_ids:
             body = self.step_of_ids()
         elif self.simple:
@@ -274,6 +275,7 @@ class Writer(Extras):
             body = self.body(self.state, self.rng.choice((12, 25, 40)), self.chance(guarded))
             self.taste = replace(self.taste, in_order=False)
         if self.taste.raising and self.chance(0.6):
+            self.scope = at_first
             body = [f"if {self.atom()}:", f"    e9 = {self.raising()}", *body]
         if self.large and self.large.others:
             body = [f"require({self.rng.choice(self.large.others)})", *body]
@@ -325,8 +327,10 @@ class Writer(Extras):
         if kind in ("step_property", "step_cover"):
             return self.step_claim("cover" if kind == "step_cover" else kind, name, over, when)
         self.begin({"s": over})
+        at_first = self.scope.copy()
         body = self.claimed(self.rng.choice((8, 16, 30)))
         if self.taste.raising and over is self.state and self.chance(0.3):
+            self.scope = at_first
             body = [f"if {self.atom()}:", f"    e9 = {self.raising()}", *body]
         self.fuel = 10
         decorator = f"@{kind}" + (f"({when})" if when and kind in ("invariant", "cover") else "")
