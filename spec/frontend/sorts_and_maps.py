@@ -259,12 +259,15 @@ def subscript(context: Context, node: ast.Subscript) -> Sym:
 
 
 def _item_of_tuple(context: Context, node: ast.Subscript, base: Tuple) -> Sym:
-    """An item of a tuple, whose items may be of several kinds."""
+    """An item of a tuple, whose items may be of several kinds; if they are of one, a part too, or at any place."""
     index = lower_present(context, node.slice) if not isinstance(node.slice, ast.Slice) else None
+    places = columns.as_columns(context.graph, base)
     if isinstance(index, Scalar) and isinstance(index.type, IntType) and index.node.op == "const":
         if -len(base.items) <= index.node.data < len(base.items):
             item: Sym = base.items[index.node.data]
             return item
+    elif places is not None and len({describe(item) for item in base.items}) == 1:
+        return _part_of_columns(context, node, places)
     raise context.refuse(node, f"this index into {describe(base)}", "a number that is one of its places")
 
 
