@@ -154,7 +154,7 @@ class Bodies(Expressions):
     def _loop(self, result: Kind, nested: int) -> list[str]:
         """A loop over what has an order: any statements in it, `break`, `continue`, `else`."""
         name, kind = self.fresh("x"), self.rng.choice((Int(), Bool(), SetOf(self.rng.choice(self.items)), *self.logs()))
-        lines = [f"{name} = {self.of(kind, 2)}"]
+        lines = [f"{name} = {'()' if isinstance(kind, Sequence) and self.chance(0.5) else self.of(kind, 2)}"]
         self.scope.bind(name, kind)
         source, target, names = self.ordered_source()
         saved = self.scope.known, self.scope.holding

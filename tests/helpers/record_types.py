@@ -253,6 +253,7 @@ SEQUENCES = {
     "loop_reads_its_last": "out = ()\n    for e in s.log:\n        if len(out) > 0 and out[-1].term == e.term:\n            continue\n        out = out + (e,)\n    return replace(s, log=out)",
     "loop_drops_its_last": "out = ()\n    for e in s.log:\n        if out != () and out[-1].term > e.term:\n            out = out[: len(out) - 1]\n        out = out[:2] + (e,)\n    return replace(s, log=out, n=len(out))",
     "loop_of_numbers_reads_its_last": "out = ()\n    for i in s.nums:\n        if len(out) == 0 or out[-1] < i:\n            out += (i,)\n    return replace(s, nums=out)",
+    "loop_reads_its_best": "out, k = (), 0\n    for i in s.nums:\n        k = max(out, default=-1) if len(out) < 2 else min(out)\n        out = out + (i,)\n    return replace(s, n=k)",
     "loop_of_ids_reads_its_last": "out = ()\n    for x in s.order:\n        if out != () and out[-1] == x:\n            continue\n        out = out[0:] + (x,)\n    return replace(s, order=out)",
     "put_at_a_number": "require(0 <= s.n < len(s.log))\n    return replace(s, log=s.log[: s.n] + (s.e,) + s.log[s.n + 1 :])",
     "equal | x: Server": "require(s.log == s.logs[x] or s.log == (s.e,) or s.nums == (1, s.n))\n    return replace(s, n=0)",
