@@ -22,6 +22,7 @@ from reassure.checkers.tla.kinds import (
     item_of,
     items_of_tuple,
     place_name,
+    sequences_of,
     tuple_term,
     value_of,
 )
@@ -200,6 +201,12 @@ def _tuple(context: Context, node: ast.Tuple) -> Value:
     return Value(*tuple_term(tuple(context.whole(i, node) for i in items), tuple(i.kind for i in items)))
 
 
+def _is_number(node: ast.expr) -> bool:
+    """Whether a number is written there."""
+    inner = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+    return isinstance(inner, ast.Constant)
+
+
 def _subscript(context: Context, node: ast.Subscript) -> Value:
     base = context.translate(node.value)
     if family(base.kind) is Map:
@@ -207,7 +214,11 @@ def _subscript(context: Context, node: ast.Subscript) -> Value:
     if family(base.kind) is not tuple:
         raise context.refuse(node, f"`{ast.unparse(node)}`")
     kinds = items_of_tuple(base.kind)
-    if kinds is not None:
+    if kinds is not None and not _is_number(node.slice):
+        if len(set(kinds)) > 1 or base.term.op != "record":
+            raise context.refuse(node, f"`{ast.unparse(node)}`")
+        base = Value(Term("tuple", base.term.parts), sequences_of(kinds[0]))
+    elif kinds is not None:
         index = ast.literal_eval(node.slice)
         return Value(field(base.term, place_name(index % len(kinds))), kinds[index])
     length = call("Len", base.term)

@@ -219,7 +219,7 @@ def _extreme(context: Context, node: ast.Call, name: str) -> Sym:
         if isinstance(source, Poison):
             return source
         packed = isinstance(source, Scalar) and isinstance(source.type, SeqType)
-        if packed or isinstance(source, Bag | Loose | Tuple | Columns):
+        if packed or isinstance(source, Bag | Loose | Tuple | Columns | Empty):
             context.rollback(checkpoint)
             return _extreme_of_elements(context, node, name, default)
         if not isinstance(source, Scalar) or not isinstance(source.type, SetType):

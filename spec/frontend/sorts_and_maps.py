@@ -29,6 +29,7 @@ from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.sets_and_sequences import item_index, seq_len, sequence_of
 from reassure.spec.frontend.symbolic_values import (
     Columns,
+    Empty,
     MapOf,
     Mismatch,
     Option,
@@ -255,16 +256,21 @@ def subscript(context: Context, node: ast.Subscript) -> Sym:
         return _item(context, node, base.node, base.type)
     if isinstance(base, Columns) and base.places:
         return _part_of_columns(context, node, base)
+    if isinstance(base, Columns) or (isinstance(base, Empty) and base.sequence):
+        return _part_of_nothing(context, node)
     raise context.refuse(node, f"an index into {describe(base)}", "only maps and tuples are indexed")
 
 
 def _item_of_tuple(context: Context, node: ast.Subscript, base: Tuple) -> Sym:
-    """An item of a tuple, whose items may be of several kinds."""
+    """An item of a tuple, whose items may be of several kinds; if they are of one, a part too, or at any place."""
     index = lower_present(context, node.slice) if not isinstance(node.slice, ast.Slice) else None
+    places = columns.as_columns(context.graph, base)
     if isinstance(index, Scalar) and isinstance(index.type, IntType) and index.node.op == "const":
         if -len(base.items) <= index.node.data < len(base.items):
             item: Sym = base.items[index.node.data]
             return item
+    elif places is not None and len({describe(item) for item in base.items}) == 1:
+        return _part_of_columns(context, node, places)
     raise context.refuse(node, f"this index into {describe(base)}", "a number that is one of its places")
 
 
@@ -302,6 +308,21 @@ def _part_of_columns(context: Context, node: ast.Subscript, base: Columns) -> Sy
     there, item = columns.item_of_columns(g, choose, base, index)
     context.check("error", node, there)
     return item
+
+
+def _part_of_nothing(context: Context, node: ast.Subscript) -> Sym:
+    """A slice of an empty tuple, as that which a loop starts from; an item there is none."""
+    if not isinstance(node.slice, ast.Slice):
+        lower_scalar(context, node.slice, IntType)
+        if context.path is context.graph.false:  # as in a first turn, behind a test that there are items
+            raise Refused
+        raise context.refuse(node, "an index into an empty tuple", "it always raises; test before that there are items")
+    if node.slice.step is not None:
+        raise context.refuse(node, "a slice with a step", "write `seq[a:b]`")
+    for bound in (node.slice.lower, node.slice.upper):
+        if bound is not None:
+            _slice_bound(context, bound, context.graph.num(0))
+    return Empty(True)
 
 
 def _slice_bound(context: Context, node: ast.expr, length: Node) -> Node:

@@ -14,6 +14,7 @@ from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.symmetry.cells import NotRenamed, sorts_to_rename
 from reassure.spec.semantics.interpreter import Clipped, ModelError
 from tests.fuzz.compare_commands import asked_of
+from tests.fuzz.constructs import OF_NUMBERS, constructs
 from tests.fuzz.generate import Source
 from tests.fuzz.subject import Refused, Subject, loaded
 from tests.fuzz.worker import placed
@@ -49,12 +50,22 @@ def features(subject: Subject) -> set[str]:
     found |= {"raises"} if subject.error is not None else set()
     found |= {"steps clipped"} if _clips(subject) else set()
     found |= {"whole and small: commands are asked"} if asked_of(subject) else set()
+    shown = constructs(Source({subject.path.stem: subject.path.read_text()}))
+    found |= {"sequences of records, numbers or sets"} if any("sequence of" in word for word in shown) else set()
+    found |= {"ids as numbers"} if OF_NUMBERS & set(shown) else set()
     layout = state_layout(bound)
     found |= {f"{LONG} words or more"} if layout.bytes_per_state >= 8 * LONG else set()
     found |= {f"{DEEP} levels or more"} if len(subject.levels) >= DEEP else set()
     found |= {f"{BROAD} steps of a state or more"} if _broad(subject) else set()
     renamed = {f"symmetry: {mode}" for mode in ("on", "any-order") if _renames(subject, mode)}
-    also = {"claims: over a view", "terminal states", "raises", "whole and small: commands are asked"}
+    also = {
+        "sequences of records, numbers or sets",
+        "ids as numbers",
+        "claims: over a view",
+        "terminal states",
+        "raises",
+        "whole and small: commands are asked",
+    }
     return found | renamed | {f"{mode}, and {feature}" for mode in renamed for feature in found & also}
 
 

@@ -21,18 +21,26 @@ def constructs(source: Source) -> Counter[str]:
 
 
 def _of(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return ["Add", *_sequence_sum(node)]
     if isinstance(node, ast.BoolOp | ast.BinOp | ast.UnaryOp | ast.AugAssign):
         name = type(node.op).__name__
         return [f"{name}=" if isinstance(node, ast.AugAssign) else name]
     if isinstance(node, ast.Compare):
-        return [*(type(op).__name__ for op in node.ops), *(["chained"] if len(node.ops) > 1 else [])]
+        found = [*(type(op).__name__ for op in node.ops), *(["chained"] if len(node.ops) > 1 else [])]
+        cut = [isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice) for n in (node.left, *node.comparators)]
+        return [*found, *(["slices compared"] if all(cut) else [])]
     if isinstance(node, ast.Call):
         return _call(node)
     if isinstance(node, ast.GeneratorExp | ast.SetComp):
         several = ["two loops"] if len(node.generators) > 1 else []
         return [type(node).__name__, *several, *(["filter"] if node.generators[0].ifs else [])]
     if isinstance(node, ast.Subscript):
-        return ["slice" if isinstance(node.slice, ast.Slice) else "subscript"]
+        if isinstance(node.slice, ast.Slice):
+            return ["slice"]
+        return ["subscript", *(["index from the end"] if isinstance(node.slice, ast.UnaryOp) else [])]
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Subscript):
+        return ["field of the last item"] if isinstance(node.value.slice, ast.UnaryOp) else []
     if isinstance(node, ast.Assign):
         return ["two at once" if isinstance(node.targets[0], ast.Tuple) else "assignment"]
     if isinstance(node, ast.If):
@@ -52,8 +60,18 @@ def _of(node: ast.AST) -> list[str]:
     return [type(node).__name__] if isinstance(node, ast.IfExp | ast.Lambda | ast.Set) else []
 
 
+def _sequence_sum(node: ast.BinOp) -> list[str]:
+    """What `+` with a written sequence does: an item is appended, or is put in the place of another."""
+    cut = isinstance(node.right, ast.Subscript) and isinstance(node.right.slice, ast.Slice)
+    if cut and isinstance(node.left, ast.BinOp) and isinstance(node.left.right, ast.Tuple):
+        return ["item replaced"]
+    return ["item appended"] if isinstance(node.right, ast.Tuple) and len(node.right.elts) == 1 else []
+
+
 def _call(node: ast.Call) -> list[str]:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if len(name) == 1 and name in SORTS:
+        return ["id" if isinstance(node.args[0], ast.Constant) else "id of a number"]
     found = ["helper" if name[:1] == "h" and name[1:].isdigit() else "record" if name in RECORDS else name]
     found += [
         f"{name} {k.arg}="
@@ -70,7 +88,8 @@ def _call(node: ast.Call) -> list[str]:
 
 
 NAMED = ("default", "state", "views", "deadlock", "on", "tags", "when", "fair")
-RECORDS = ("P", "Q", "R", "State", "Wide", "View")
+SORTS = "ABCL"
+RECORDS = ("Entry", "P", "Q", "R", "State", "Wide", "View")
 
 
 def _annotation(node: ast.expr, place: str) -> list[str]:
@@ -86,6 +105,9 @@ def _annotation(node: ast.expr, place: str) -> list[str]:
         if inner.startswith("Annotated["):
             kind = inner[len("Annotated[") :].split("[")[0].split(",")[0]
         found.append(f"{place}: {kind} | None")
+    for start, kind in OF_PARTS.items():
+        found += [f"{place}: sequence of {kind}"] if f"Annotated[tuple[{start}" in text else []
+    found += [f"{place}: length named"] if "MaxLen('" in text else []
     for word in ("MaxSize", "MaxLen", "frozenset", "Map"):
         if word in text:
             found.append(f"{place}: {word}")
@@ -95,6 +117,14 @@ def _annotation(node: ast.expr, place: str) -> list[str]:
         found.append(f"{place}: bool")
     return found
 
+
+OF_PARTS = {
+    "Entry,": "records",
+    "Annotated[int": "numbers",
+    "frozenset": "sets",
+    "Annotated[tuple": "sequences",
+}
+"""By the beginning of its text: an item of a sequence that is not one word."""
 
 REQUIRED = frozenset(
     " ".join(word.split())
@@ -117,6 +147,23 @@ REQUIRED = frozenset(
 
 OF_LOOPS = frozenset(("for", "for else", "Break", "Continue", "enumerate", "reversed"))
 """What models with a taste for loops show beside."""
+OF_LOGS = frozenset(
+    (
+        *(f"field: sequence of {kind}" for kind in OF_PARTS.values()),
+        "parameter: sequence of records",
+        "field: length named",
+        "item appended",
+        "item replaced",
+        "slices compared",
+        "index from the end",
+        "field of the last item",
+        "enumerate",
+        "Add=",
+    )
+)
+"""What models with a taste for sequences of records, numbers and sets show beside."""
+OF_NUMBERS = frozenset(("int", "id of a number"))
+"""What models with a taste for ids as numbers show beside."""
 
 
 def chosen(texts: dict[int, Source]) -> list[int]:

@@ -47,7 +47,11 @@ class Expressions(Leaves):
         }
         if type(kind) in by_kind:
             made += by_kind[type(kind)](kind, depth - 1)
-        return self.pick(made)
+        return self.pick([*made, *self.further(kind, depth - 1)])
+
+    def further(self, kind: Kind, depth: int) -> list[Production]:
+        """What a taste adds for a kind."""
+        return []
 
     def held(self, kind: Kind, depth: int) -> str:
         """As `of`, where something says what an empty set or tuple is empty of."""

@@ -7,7 +7,7 @@ import textwrap
 from dataclasses import dataclass
 
 from tests.fuzz.kinds import Bool, Field, Int, Kind, MapFrom, Optional, Record, Sequence, SetOf, Sort
-from tests.fuzz.leaves import Scope, Taste
+from tests.fuzz.leaves import COMPARISONS, Production, Scope, Taste
 from tests.fuzz.statements import Bodies
 
 KEYS = Sort("L", 44, 0)
@@ -53,6 +53,9 @@ LARGE = {
 }
 """By taste."""
 
+FEW = ((0, 1), (0, 2), (-1, 1), (0, 3), (-2, 0), (1, 4))
+"""Ranges of numbers in sequences."""
+
 ORDERED = (
     "min({many}, default={one})",
     "max({many} | {{{one}}})",
@@ -82,6 +85,7 @@ class Extras(Bodies):
         super().__init__(rng, [], [], taste)
         self.large, self.in_order = large[0] if large else None, in_order
         self.sorts: list[Sort] = []
+        self.records: list[Record] = []
         self.state = Record("State", ())
         self.actions: dict[str, list[tuple[str, Kind]]] = {}
 
@@ -108,12 +112,230 @@ class Extras(Bodies):
         kinds: list[Kind] = [SetOf(ids), SetOf(ids), Optional(ids), MapFrom(ids, Bool()), Sequence(ids, 2)]
         kinds += [MapFrom(ids, Optional(ids)), MapFrom(ids, SetOf(ids))] if ids.size < 4 else []
         alike = [Field(f"y{i}", self.rng.choice(kinds)) for i in range(2)] if self.taste.alike else []
-        return (*(self.large.fields if self.large else ()), *alike, *fields[: 2 if alike or self.large else None])
+        most = 2 if alike or self.large or self.taste.logs else None
+        logs = [Field(f"log{i}", self.log()) for i in range(self.rng.choice((1, 1, 2)))] if self.taste.logs else []
+        return (*(self.large.fields if self.large else ()), *alike, *logs, *fields[:most])
+
+    # -- sequences of records, numbers, sets and sequences ---------------------------------------------------------
+
+    def log(self) -> Sequence:
+        """A sequence of records, numbers, sets or short sequences."""
+        rng = self.rng
+        item: Kind = rng.choice(
+            (
+                *self.records,
+                self.records[0],
+                Int(*rng.choice(FEW)),
+                SetOf(self.items[0]),
+                Sequence(self.items[-1], 2),
+            )
+        )
+        length = rng.choice((1, 2, 2, 3, 3, 4))
+        return Sequence(item, length, self.chance(0.3), "limit" if length == 3 and self.chance(0.4) else "")
+
+    def entry(self) -> Record:
+        """A small record, as those of a log are."""
+        kinds: tuple[Kind, ...] = (Int(0, 1), Int(0, 2), Int(-1, 1), self.sorts[0], self.sorts[0], Bool())
+        chosen = self.rng.sample(kinds, self.rng.choice((1, 2, 2, 3)))
+        ordered = not (self.taste.alike and any(isinstance(k, Sort) for k in chosen)) and self.chance(0.7)
+        return Record("Entry", tuple(Field(f"e{i}", k) for i, k in enumerate(chosen)), ordered=ordered)
+
+    def log_fields(self) -> list[Field]:
+        """The fields of the state that are such sequences."""
+        return [f for f in self.state.fields if isinstance(f.kind, Sequence) and f.kind.of_parts]
+
+    def step_of_log(self, field: Field) -> str:
+        """A sequence gets an item, loses one, or has another one in its place."""
+        assert isinstance(field.kind, Sequence)
+        text = self.changed(f"s.{field.name}", field.kind, 1)
+        return f"return replace(s, {field.name}={f'({text})[:{field.kind.length}]' if self.chance(0.6) else text})"
+
+    def changed(self, path: str, kind: Sequence, depth: int) -> str:
+        """A sequence after a change of one of its places. kind: with its length, if that is known."""
+        item, number = self.of(kind.item, depth), self.place(depth)
+        shortened = f"({path}[: len({path}) - 1] if len({path}) > 0 else {path})"
+        return self.rng.choice(
+            (
+                f"({path} + ({item},))",
+                f"({path} + ({item},))",
+                f"(({item},) + {path})",
+                f"({path}[1:] + ({item},))",
+                f"({path}[:{number}] + ({item},) + {path}[{number} + 1:])",
+                f"({path}[:{number}] + ({item},))",
+                f"({path}[:{number}] + {path}[{number}:])",
+                shortened,
+            )
+        )
+
+    def place(self, depth: int) -> str:
+        """A number that is not negative."""
+        if self.chance(0.5):
+            return self.rng.choice("00112")
+        return f"max(0, {self.of(Int(), depth)})"
+
+    def sequences(self) -> list[tuple[str, Sequence]]:
+        """The sequences that are in reach, whatever they are of."""
+        return [(p, k) for p, k in self.scope.paths() if isinstance(k, Sequence)] if self.taste.logs else []
+
+    def further(self, kind: Kind, depth: int) -> list[Production]:
+        """An item of a sequence, or a field of an item; the best item."""
+        found: list[tuple[str, str]] = []
+        best: list[str] = []
+        for path, its in self.sequences():
+            if its.item.loose == kind.loose:
+                found.append((path, ""))
+                if isinstance(its.item, Int) or (isinstance(its.item, Record) and its.item.ordered):
+                    best.append(path)
+            if isinstance(its.item, Record):
+                found += [(path, f".{f.name}") for f in its.item.fields if f.kind.loose == kind.loose]
+        made: list[Production] = [(6, lambda: self.indexed(kind, depth, *self.rng.choice(found)))] if found else []
+        return [*made, (2, lambda: self.best_item(kind, depth, self.rng.choice(best)))] if best else made
+
+    def indexed(self, kind: Kind, depth: int, path: str, field: str) -> str:
+        """An item by its place, from the end too; where there may be none, another value if nothing may raise."""
+        place = self.place(depth)
+        index, there = self.rng.choice(
+            (
+                ("-1", f"len({path}) > 0"),
+                ("-1", f"{path} != ()"),
+                ("-2", f"len({path}) > 1"),
+                ("0", f"len({path}) >= 1"),
+                (f"len({path}) - 1", f"len({path}) > 0"),
+                (place, f"{place} < len({path})"),
+            )
+        )
+        if self.taste.partial and self.chance(0.4) and "len" not in index:
+            return f"{path}[{index}]{field}"
+        return f"({path}[{index}]{field} if {there} else {self.of(kind, depth - 1)})"
+
+    def best_item(self, kind: Kind, depth: int, path: str) -> str:
+        name = self.fresh("n")
+        keys = [f.name for f in kind.fields if isinstance(f.kind, Int | Bool)] if isinstance(kind, Record) else []
+        key = f", key=lambda {name}: {name}.{self.rng.choice(keys)}" if keys and self.chance(0.5) else ""
+        default = "" if self.taste.partial and self.chance(0.3) else f", default={self.of(kind, depth - 1)}"
+        return f"{self.rng.choice(('min', 'max'))}({path}{key}{default})"
+
+    def _sequence(self, kind: Kind, depth: int) -> list[Production]:
+        found = super()._sequence(kind, depth)
+        paths = self.known_paths(kind) if self.taste.logs else []
+        if paths:
+            assert isinstance(kind, Sequence)
+            found.append((5, lambda: self.changed(self.rng.choice(paths), kind, depth)))
+            if kind.of_parts:
+                found.append((2, lambda: f"tuple({self.comprehension(kind.item, depth, True, False)})"))
+        return found
+
+    def _bool(self, kind: Kind, depth: int) -> list[Production]:
+        found, sequences = super()._bool(kind, depth), self.sequences()
+        if sequences:
+            found.append((4, lambda: self.compared_parts(depth, *self.rng.choice(sequences))))
+            found.append((3, lambda: self.within_sequence(depth, *self.rng.choice(sequences))))
+        if self.calculated():
+            found.append((2, lambda: self.id_and_number(depth)))
+        return found
+
+    def compared_parts(self, depth: int, path: str, kind: Sequence) -> str:
+        """Two sequences, or parts of them, compared."""
+        first, last = self.place(depth), self.place(depth)
+        parts = (f"[:{last}]", f"[{first}:]", f"[{first}:{last}]", f"[{first}:{first} + 1]", "")
+        part, more = self.rng.choice(parts), self.rng.choice(parts)
+        other = self.rng.choice(self.known_paths(kind))
+        right = f"{other}{part if self.chance(0.6) else more}" if self.chance(0.7) else self.of(kind, depth)
+        item = kind.item
+        ordered = isinstance(item, Int | SetOf | Bool) or (isinstance(item, Record) and item.ordered)
+        return f"({path}{part} {self.rng.choice(COMPARISONS if ordered else COMPARISONS[:2])} {right})"
+
+    def within_sequence(self, depth: int, path: str, kind: Sequence) -> str:
+        return f"({self.of(kind.item, depth)} {self.rng.choice(('in', 'in', 'not in'))} {path})"
+
+    def _int(self, kind: Kind, depth: int) -> list[Production]:
+        found, sequences = super()._int(kind, depth), self.sequences()
+        if sequences:
+            found.append((2, lambda: f"len({self.rng.choice(sequences)[0]})"))
+            found.append((2, lambda: self.place_of(depth, *self.rng.choice(sequences))))
+        sorts = self.calculated()
+        if sorts:
+            found.append((4, lambda: f"int({self.of(self.rng.choice(sorts), depth)})"))
+            found.append(
+                (
+                    2,
+                    lambda: (
+                        f"({self.of(self.rng.choice(sorts), depth)} {self.rng.choice('+-')} {self.of(kind, depth)})"
+                    ),
+                )
+            )
+            found.append((1, lambda: f"int({self.of(Bool(), depth)})"))
+        return found
+
+    def place_of(self, depth: int, path: str, kind: Sequence) -> str:
+        """The place of an item that something is true of, or a calculation with such places."""
+        place, name = self.fresh("i"), self.fresh("n")
+        self.inside += 1
+        with self.within({place: Int(), name: kind.item}):
+            test = self.of(Bool(), depth)
+        self.inside -= 1
+        made = f"{place} for {place}, {name} in enumerate({path}) if {test}"
+        return self.rng.choice((f"sum({made})", f"max(({made}), default=-1)", f"next(({made}), len({path}))"))
+
+    # -- ids as numbers --------------------------------------------------------------------------------------------
+
+    def calculated(self) -> list[Sort]:
+        """The sorts whose ids may be calculated with: of those that are alike none, unless their order is read."""
+        if not self.taste.numbered:
+            return []
+        sorts = [k for k in self.items if isinstance(k, Sort)]
+        return sorts if self.taste.order_is_read else sorts[1:]
+
+    def _sort(self, kind: Kind, depth: int) -> list[Production]:
+        found = super()._sort(kind, depth)
+        if kind in self.calculated():
+            assert isinstance(kind, Sort)
+            found.append((5, lambda: self.id_of(kind, depth)))
+        return found
+
+    def id_of(self, kind: Sort, depth: int) -> str:
+        """The id of a number that is one's for sure."""
+        first, last = kind.first, kind.first + kind.size - 1
+        count = f"{self.c}.{kind.name.lower()}_count" if self.chance(0.5) else str(kind.size)
+        more = f" + {first}" if first else ""
+        number = self.of(Int(), depth)
+        numbers = [p for p, k in self.scope.paths() if isinstance(k, Int)]
+        made = [
+            f"{kind.name}({number} % {count}{more})",
+            f"{kind.name}((int({self.leaf(kind)}) + {self.rng.choice('12')}) % {count}{more})",
+            f"{kind.name}(min({last}, max({first}, {number})))",
+            f"next(({kind.name}(i9) for i9 in range({first}, {last + 1}) if i9 >= {number}), {self.leaf(kind)})",
+        ]
+        if numbers:
+            path = self.rng.choice(numbers)
+            made.append(f"({kind.name}({path}) if {first} <= {path} < {last + 1} else {self.leaf(kind)})")
+            made.append(
+                f"({kind.name}({path} - 1) if {first} < {path} and {path} <= {last + 1} else {self.leaf(kind)})"
+            )
+        return self.rng.choice(made)
+
+    def id_and_number(self, depth: int) -> str:
+        """An id and a number that is calculated, compared."""
+        number = f"({self.of(Int(), depth)} + {self.rng.choice('012')})"
+        return f"({self.of(self.rng.choice(self.calculated()), depth)} {self.rng.choice(COMPARISONS)} {number})"
 
     def raising(self) -> str:
         """An id of the first sort, or an exception."""
         kind = SetOf(self.sorts[0])
         return self.rng.choice(RAISING).format(many=self.leaf(kind), test=self.atom())
+
+    def simple_step(self) -> list[str]:
+        """One or two guards, and one field that changes."""
+        changed = self.rng.choice(self.state.fields)
+        kind = changed.kind.inner if isinstance(changed.kind, Optional) and self.chance(0.7) else changed.kind
+        if isinstance(changed.kind, Sequence) and changed.kind.of_parts:
+            self.fuel = 6
+            return [f"require({self.atom()})", self.step_of_log(changed)]
+        values = self.known_paths(kind) if self.chance(0.3) else []
+        if isinstance(kind, Int):
+            values = values or [str(self.rng.randint(kind.low, kind.high))]
+        guards = [f"require({self.atom()})" for _ in range(self.rng.choice((1, 1, 1, 2)))]
+        return [*guards, f"return replace(s, {changed.name}={self.rng.choice(values or [self.constant(kind)])})"]
 
     def step_of_ids(self) -> list[str]:
         """A field of ids changes by the parameter `o`, or by what the order of ids tells."""

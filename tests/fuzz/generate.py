@@ -65,7 +65,6 @@ class Writer(Extras):
         self.simple = self.taste.commands and self.chance(0.8)
         """Few fields of few values, and short bodies: most actions are enabled somewhere."""
         self.enums: list[Enumeration] = []
-        self.records: list[Record] = []
         self.view: Record | None = None
         self.tagged: set[str] = set()
         self.untagged = ""
@@ -101,6 +100,8 @@ class Writer(Extras):
             made.append((5, SetOf(item)))
         short = 14 if isinstance(item, Sort) and item.size > 4 else 3
         made.append((3, Sequence(item, min(rng.choice((1, 1, 2, 2, 3)), short), self.chance(0.3))))
+        if self.taste.logs and (deep or self.records):
+            made.append((8, self.log()))
         if deep:
             inner = self.any_type(deep - 1, small)
             if not isinstance(inner, Optional):
@@ -122,21 +123,26 @@ class Writer(Extras):
             if defaults and fields[-1].default is None:
                 defaults = False
                 fields = [Field(f.name, f.kind) for f in fields]
-        return Record(name, tuple(fields))
+        in_order = (Int, Bool) if self.taste.alike else (Int, Bool, Sort)
+        ordered = self.taste.logs and all(isinstance(f.kind, in_order) for f in fields)
+        return Record(name, tuple(fields), ordered=ordered)
 
     def default(self, kind: Kind) -> str | None:
         """A default that needs no configuration."""
         if isinstance(kind, Int):
             return str(self.rng.randint(kind.low, min(kind.high, kind.low + 9)))
         saved, self.numeric_fields = self.numeric_fields, []
-        used = self.config_used
-        text = self.constant(kind)
-        self.numeric_fields = saved
+        used, scope = self.config_used, self.scope
+        self.scope = Scope()
+        text = self.constant_within(kind) if isinstance(kind, Sequence) and kind.of_parts else self.constant(kind)
+        self.numeric_fields, self.scope = saved, scope
         made = None if "fill(" in text or "every(" in text else text
         self.config_used = used
         return made
 
     def declare_records(self) -> None:
+        if self.taste.logs:
+            self.records.append(self.entry())
         for name in ("P", "Q", "R")[: self.rng.choice((0, 1, 1, 2, 2, 3))]:
             self.records.append(self.record(name, self.rng.choice((0, 1, 1, 2, 2, 3)), 1))
         if self.simple:
@@ -160,6 +166,8 @@ class Writer(Extras):
                 pending.append((kind.inner, inside))
             elif isinstance(kind, MapFrom):
                 pending.append((kind.value, inside))
+            elif isinstance(kind, Sequence):
+                pending.append((kind.item, inside))
             elif isinstance(kind, Record):
                 if inside:
                     self.sent.add(kind.name)
@@ -253,8 +261,8 @@ class Writer(Extras):
         text = self.of(SetOf(kind), 2)
         return kind, f"lambda s{', c' if self.config_used else ''}: {text}"
 
-    def action(self, name: str, guarded: float = 0.6, of_ids: bool = False) -> str:
-        """of_ids: it changes a field of ids that are alike."""
+    def action(self, name: str, guarded: float = 0.6, of_ids: bool = False, of_logs: bool = False) -> str:
+        """of_ids: it changes a field of ids that are alike. of_logs: it changes a sequence of records or numbers."""
         params, drawn = self.parameters()
         words = ['who="w"', *drawn]
         if self.chance(0.3):
@@ -265,8 +273,13 @@ class Writer(Extras):
             if self.taste.commands and params and self.chance(0.4):
                 words.append(f"fair_each={[n for n, _ in params if self.chance(0.7)]}")
         self.begin({"s": self.state, **dict(params)}, guards=True)
+        at_first = self.scope.copy()  # without the names that the body binds
         if of_ids:
             body = self.step_of_ids()
+        elif of_logs:
+            self.fuel = 12
+            guards = [f"require({self.atom()})"] if self.chance(0.5) else []
+            body = [*guards, self.step_of_log(self.rng.choice(self.log_fields()))]
         elif self.simple:
             body = self.simple_step()
         else:
@@ -274,22 +287,13 @@ class Writer(Extras):
             body = self.body(self.state, self.rng.choice((12, 25, 40)), self.chance(guarded))
             self.taste = replace(self.taste, in_order=False)
         if self.taste.raising and self.chance(0.6):
+            self.scope = at_first
             body = [f"if {self.atom()}:", f"    e9 = {self.raising()}", *body]
         if self.large and self.large.others:
             body = [f"require({self.rng.choice(self.large.others)})", *body]
         self.actions[name] = params
         given = [("s", self.state, None), *((n, k, None) for n, k in params)]
         return self.function(name, given, self.state, body, f"@action({', '.join(words)})\n")
-
-    def simple_step(self) -> list[str]:
-        """One or two guards, and one field that changes."""
-        changed = self.rng.choice(self.state.fields)
-        kind = changed.kind.inner if isinstance(changed.kind, Optional) and self.chance(0.7) else changed.kind
-        values = self.known_paths(kind) if self.chance(0.3) else []
-        if isinstance(kind, Int):
-            values = values or [str(self.rng.randint(kind.low, kind.high))]
-        guards = [f"require({self.atom()})" for _ in range(self.rng.choice((1, 1, 1, 2)))]
-        return [*guards, f"return replace(s, {changed.name}={self.rng.choice(values or [self.constant(kind)])})"]
 
     def initial(self, name: str) -> str:
         self.begin({}, guards=True)
@@ -325,8 +329,10 @@ class Writer(Extras):
         if kind in ("step_property", "step_cover"):
             return self.step_claim("cover" if kind == "step_cover" else kind, name, over, when)
         self.begin({"s": over})
+        at_first = self.scope.copy()
         body = self.claimed(self.rng.choice((8, 16, 30)))
         if self.taste.raising and over is self.state and self.chance(0.3):
+            self.scope = at_first
             body = [f"if {self.atom()}:", f"    e9 = {self.raising()}", *body]
         self.fuel = 10
         decorator = f"@{kind}" + (f"({when})" if when and kind in ("invariant", "cover") else "")
@@ -433,6 +439,7 @@ class Writer(Extras):
         actions = [self.action(f"a{i}") for i in range(rng.choice((3, 4, 5) if self.simple else (1, 2, 2, 3, 4)))]
         actions += [self.action(f"mark{i}", of_ids=True) for i in range(2)] if self.taste.alike else []
         actions += [self.grow(self.large)] if self.large else []
+        actions += [self.action(f"append{i}", of_logs=True) for i in range(2)] if self.taste.logs else []
         self.untagged = "".join(
             text for name, text in zip(self.actions, actions, strict=True) if name not in self.tagged
         )

@@ -132,11 +132,19 @@ class Sequence(Kind):
     item: Kind
     length: int = 0
     declared: bool = False
+    named: str = ""
+    """The field of the configuration that is the length, if the text names one."""
 
     @property
     def text(self) -> str:
         declared = ", declared=True" if self.declared else ""
-        return f"Annotated[tuple[{self.item.text}, ...], MaxLen({self.length}{declared})]"
+        length = f'"{self.named}"' if self.named else str(self.length)
+        return f"Annotated[tuple[{self.item.text}, ...], MaxLen({length}{declared})]"
+
+    @property
+    def of_parts(self) -> bool:
+        """Whether its items are records, numbers, sets or sequences: every place is a value of its own."""
+        return not isinstance(self.item, ITEMS)
 
     @property
     def count(self) -> int:
@@ -144,7 +152,7 @@ class Sequence(Kind):
 
     @property
     def loose(self) -> Kind:
-        return Sequence(self.item)
+        return Sequence(self.item.loose)
 
 
 @dataclass(frozen=True)
@@ -181,6 +189,7 @@ class Record(Kind):
     base: str = ""
     own: int = 0
     """The first field that is not of the base."""
+    ordered: bool = False
 
     @property
     def text(self) -> str:
@@ -199,7 +208,8 @@ class Record(Kind):
             f"    {f.name}: {f.kind.text}{f' = {f.default}' if f.default else ''}" for f in self.fields[self.own :]
         ]
         base = f"({self.base})" if self.base else ""
-        return "\n".join(["@dataclass(frozen=True)", f"class {self.name}{base}:", *(lines or ["    pass"])])
+        ordered = ", order=True" if self.ordered else ""
+        return "\n".join([f"@dataclass(frozen=True{ordered})", f"class {self.name}{base}:", *(lines or ["    pass"])])
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,10 @@ class Taste:
     """Actions and claims take what is missing in some states."""
     loops: bool = False
     """Bodies have loops."""
+    logs: bool = False
+    """Sequences of records, numbers, sets and sequences."""
+    numbered: bool = False
+    """Ids are calculated with: as numbers, and made of numbers."""
     together: bool = False
     """A state that is widened, states in which a run may end, and step properties that watch fields."""
 
@@ -177,6 +181,8 @@ class Leaves:
             return f"({path} {self.rng.choice(COMPARISONS)} {self.constant(kind)})"
         if isinstance(kind, SetOf):
             return f"({self.constant(kind.item)} {self.rng.choice(('in', 'not in'))} {path})"
+        if isinstance(kind, Sequence) and kind.of_parts and self.chance(0.4):
+            return self.atom_of_item(path, kind)
         if isinstance(kind, Sequence):
             return f"(len({path}) {self.rng.choice(COMPARISONS)} {self.rng.choice((0, 1, 2))})"
         if isinstance(kind, Optional) and self.chance(0.5):
@@ -184,6 +190,17 @@ class Leaves:
         if isinstance(kind, Messages):
             return f"({path} {self.rng.choice(('==', '!='))} frozenset())"
         return f"({path} {self.rng.choice(('==', '!='))} {self.constant(kind)})"
+
+    def atom_of_item(self, path: str, kind: Sequence) -> str:
+        """A condition on the last item of a sequence, or on whether an item is there."""
+        if self.chance(0.4):
+            return f"({self.constant(kind.item)} {self.rng.choice(('in', 'not in'))} {path})"
+        parts = [(f"{path}[-1]", kind.item)]
+        if isinstance(kind.item, Record):
+            parts += [(f"{path}[-1].{f.name}", f.kind) for f in kind.item.fields]
+        part, its = self.rng.choice(parts)
+        sign = self.rng.choice(COMPARISONS if isinstance(its, Int) else COMPARISONS[:2])
+        return f"(len({path}) > 0 and {part} {sign} {self.constant(its)})"
 
     def constant(self, kind: Kind) -> str:
         """A value written out."""
@@ -216,6 +233,11 @@ class Leaves:
             return f"frozenset({{{', '.join(chosen)}}})"
         if isinstance(kind, Optional):
             return "None" if self.chance(0.5) else self.constant(kind.inner)
+        if isinstance(kind, Sequence) and kind.of_parts:
+            chosen = [self.constant(kind.item) for _ in range(rng.choice((1, 1, 2)))]
+            if self.taste.alike and re.search(r"\b[ABC]\(\d", "".join(chosen)):
+                return "()"  # it names no id
+            return f"({', '.join(chosen)}{',' if len(chosen) == 1 else ''})"
         if isinstance(kind, Sequence):
             chosen = [rng.choice(members(kind.item)) for _ in range(rng.choice((1, 1, 2)))]
             return f"({', '.join(chosen)}{',' if len(chosen) == 1 else ''})"
@@ -252,6 +274,9 @@ class Leaves:
             return part(kind)
         if isinstance(kind, Optional) and isinstance(kind.inner, Bool | Sort | Enumeration | SetOf):
             return part(kind)
+        if isinstance(kind, Sequence) and kind.of_parts:
+            items = [self.bounded(kind.item, part) for _ in range(self.rng.choice((0, 1, 1, kind.length)))]
+            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
         if isinstance(kind, Sequence):
             return f"{part(kind)}[:{kind.length}]"
         return self.constant_within(kind)
@@ -262,6 +287,9 @@ class Leaves:
             return str(min(max(0, kind.low), kind.high))
         if isinstance(kind, Optional):
             return "None" if self.chance(0.5) else self.constant_within(kind.inner)
+        if isinstance(kind, Sequence) and kind.of_parts and not self.taste.alike and self.chance(0.5):
+            items = [self.constant_within(kind.item) for _ in range(self.rng.randint(1, kind.length))]
+            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
         if isinstance(kind, Sequence | Messages):
             return "()" if isinstance(kind, Sequence) else "frozenset()"
         if isinstance(kind, MapFrom):

@@ -98,11 +98,12 @@ class Bodies(Expressions):
         return [f"{', '.join(names)} = {', '.join(texts)}"]
 
     def _augmented(self, result: Kind, nested: int) -> list[str]:
-        found = [(n, k) for n, k in self.scope.names.items() if isinstance(k, Int | SetOf)]
+        kinds = (Int, SetOf, Sequence) if self.taste.logs else (Int, SetOf)
+        found = [(n, k) for n, k in self.scope.names.items() if isinstance(k, kinds)]
         if not found:
             return self._assign(result, nested)
         name, kind = self.rng.choice(found)
-        sign = self.rng.choice("+-*" if isinstance(kind, Int) else "|&-^")
+        sign = self.rng.choice("+-*" if isinstance(kind, Int) else "+" if isinstance(kind, Sequence) else "|&-^")
         return [f"{name} {sign}= {self.of(kind, 2)}"]
 
     def _early(self, result: Kind, nested: int) -> list[str]:
@@ -152,8 +153,8 @@ class Bodies(Expressions):
 
     def _loop(self, result: Kind, nested: int) -> list[str]:
         """A loop over what has an order: any statements in it, `break`, `continue`, `else`."""
-        name, kind = self.fresh("x"), self.rng.choice((Int(), Bool(), SetOf(self.rng.choice(self.items))))
-        lines = [f"{name} = {self.of(kind, 2)}"]
+        name, kind = self.fresh("x"), self.rng.choice((Int(), Bool(), SetOf(self.rng.choice(self.items)), *self.logs()))
+        lines = [f"{name} = {'()' if isinstance(kind, Sequence) and self.chance(0.5) else self.of(kind, 2)}"]
         self.scope.bind(name, kind)
         source, target, names = self.ordered_source()
         saved = self.scope.known, self.scope.holding
@@ -165,8 +166,15 @@ class Bodies(Expressions):
                 inner += self.statement(result, nested - 1)
                 if self.chance(0.3):
                     inner += [f"if {self.of(Bool(), 2)}:", f"    {self.rng.choice(('break', 'continue'))}"]
-            sign = "+" if isinstance(kind, Int) else "and" if isinstance(kind, Bool) else self.rng.choice("|&-^")
-            inner.append(f"{name} = {name} {sign} {self.of(kind, 2)}")
+            sign = (
+                "+"
+                if isinstance(kind, Int | Sequence)
+                else "and"
+                if isinstance(kind, Bool)
+                else self.rng.choice("|&-^")
+            )
+            more = f"({self.of(kind.item, 2)},)" if isinstance(kind, Sequence) else self.of(kind, 2)
+            inner.append(f"{name} = {name} {sign} {more}")
             self.inside -= 1
         changed = {word.strip(",") for line in inner for word in line.partition("=")[0].split()} | {name, *names}
         lines += [f"for {target} in {source}:", *textwrap.indent("\n".join(inner), "    ").splitlines()]
@@ -177,12 +185,21 @@ class Bodies(Expressions):
             lines += ["else:", f"    {name} = {self.of(kind, 2)}"]
         return lines
 
+    def logs(self) -> list[Sequence]:
+        """The sequences of records, numbers, sets and sequences that are in reach."""
+        return [k for _, k in self.scope.paths() if isinstance(k, Sequence) and k.of_parts]
+
     def ordered_source(self) -> tuple[str, str, dict[str, Kind]]:
         """An iterable that has an order, the variables that are written, and their kinds."""
         kinds = [k for k in self.items if k.count <= MOST_UNROLLED]
         small = [k for k in kinds if isinstance(k, Sort)] if self.taste.order_is_read else []
         name = self.fresh("n")
-        if not kinds or self.chance(0.3):
+        logs = self.logs()
+        item: Kind
+        if logs and self.chance(0.5):
+            log = self.rng.choice(logs)
+            text, item = self.of(log, 1), log.item
+        elif not kinds or self.chance(0.3):
             limit = self.rng.choice((2, 3, 4))
             first = "" if self.chance(0.6) else f"{self.rng.choice((-1, 0, 1))}, "
             text, item = f"range({first}min({self.of(Int(), 2)}, {limit}))", Int()

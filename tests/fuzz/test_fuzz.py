@@ -19,7 +19,7 @@ from reassure.checkers.request.result import PropertyStatus
 from reassure.spec.language.types import Type
 from tests.fuzz import compare_symmetry
 from tests.fuzz.census import counted
-from tests.fuzz.constructs import OF_LOOPS, REQUIRED, chosen, constructs
+from tests.fuzz.constructs import OF_LOGS, OF_LOOPS, OF_NUMBERS, REQUIRED, chosen, constructs
 from tests.fuzz.directed import DIRECTED, NEVER, Directed, step
 from tests.fuzz.faults import FAULTS
 from tests.fuzz.generate import Source, generate
@@ -31,8 +31,12 @@ from tests.fuzz.worker import Answer, Worker, judged
 LANGUAGE = "reassure"
 FIXED = (130, 740, 1048, 1345, 1350)
 """Models that show every construct together (`constructs.chosen`)."""
-LOOPED = (0, 3)
-"""Models with loops that show `OF_LOOPS` together."""
+TASTED = {
+    "loops": ((0, 3), OF_LOOPS),
+    "logs": ((13, 20), OF_LOGS),
+    "numbered": ((0, 3), OF_NUMBERS),
+}
+"""By taste: models with it, and the constructs that they show together."""
 PROVED = (60, 65, 67, 71)
 """Models that every method of `prove` is quick about."""
 PROVED_SLOWLY = (65, 71)
@@ -86,13 +90,18 @@ def test_fixed(number: int, folder: Path) -> None:
     assert (said.differences, said.refused) == ((), "")
 
 
-@pytest.mark.parametrize("number", LOOPED)
-def test_loops(number: int, folder: Path) -> None:
-    source = generate(number, LANGUAGE, loops=True)
+@pytest.mark.parametrize(("taste", "number"), [(t, n) for t, (numbers, _) in TASTED.items() for n in numbers])
+def test_tastes(taste: str, number: int, folder: Path) -> None:
+    source = generate(number, LANGUAGE, **{taste: True})
     said = answer(source, number, ["terms", "watching", "replay", "native", "guards", "mutants"], folder)
     assert (said.differences, said.refused) == ((), "")
-    shown = set().union(*(constructs(generate(n, LANGUAGE, loops=True)) for n in LOOPED))
-    assert shown >= OF_LOOPS
+
+
+@pytest.mark.parametrize("taste", TASTED)
+def test_models_with_a_taste_show_its_constructs(taste: str) -> None:
+    numbers, required = TASTED[taste]
+    shown = set().union(*(constructs(generate(n, LANGUAGE, **{taste: True})) for n in numbers))
+    assert required - shown == set()
 
 
 @pytest.mark.parametrize(
@@ -251,6 +260,22 @@ def test_every_cause_is_a_fault_that_can_be_put_back() -> None:
     """Causes are numbered; a fault's name begins with the ones that it puts back."""
     names = [name.split(" ") for name in FAULTS]
     assert {int(w.strip(",")) for words in names for w in words if w.strip(",").isdigit()} == set(range(1, 21))
+
+
+def test_no_function_reads_a_name_before_it_is_bound() -> None:
+    """Assignments bind names that begin with `x`; the defaults of parameters are made of what the module has."""
+    for number in range(1_000_000, 1_000_150):
+        for text in generate(number, LANGUAGE, **tastes(number) | {"loops": True, "raising": True}).files.values():
+            tree = ast.parse(text)
+            for function in (n for n in tree.body if isinstance(n, ast.FunctionDef)):
+                bound: dict[str, int] = {}
+                names = sorted((n for n in ast.walk(function) if isinstance(n, ast.Name)), key=lambda n: n.lineno)
+                for name in names:
+                    if isinstance(name.ctx, ast.Store):
+                        bound.setdefault(name.id, name.lineno)
+                early = [n.id for n in names if n.id[0] == "x" and n.lineno < bound.get(n.id, 0)]
+                given = {n.id for d in function.args.defaults for n in ast.walk(d) if isinstance(n, ast.Name)}
+                assert (number, early, [n for n in given if n[:1] == "h" and n[-1] in "pqr"]) == (number, [], [])
 
 
 def test_the_same_seed_gives_the_same_model() -> None:

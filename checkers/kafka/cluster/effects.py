@@ -139,6 +139,10 @@ def late_fetch(executor: Executor, plan: Schedule, execution: Execution) -> Outc
     No request is held back, and of the log only the tail is cut that a loss of power takes. The added broker 2 is
     killed, and started again within its session. Once it has every record its leader is paused, for less than its
     session.
+
+    The controller refuses a registration while the session of the broker's earlier process lasts
+    (`ClusterControlManager.registerBroker`). On an idle machine broker 2 has every record four seconds after its
+    start, so that it starts after a third of that session: else the leader's session would end first.
     """
     cluster, topic, waits = executor.cluster, executor.topic, executor.waits
     executor.client.set("BROKER", "", RATE)
@@ -148,6 +152,7 @@ def late_fetch(executor: Executor, plan: Schedule, execution: Execution) -> Outc
     epoch = executor.watch.broker_epochs[2]
     cluster.kill(2)
     written, before = cluster.write_back(2, topic), _end(executor, 2)
+    executor.rest(LONG_SESSION / 3)
     cluster.start(2)
     _must(executor, lambda: _end(executor, 2) > before, LONG_SESSION, "broker 2 fetched nothing again")
     executor.tell("broker 2 copies the rest")
