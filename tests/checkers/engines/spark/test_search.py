@@ -194,7 +194,7 @@ def test_a_graph_larger_than_the_drivers_memory_is_not_checked(context: Any, mon
     (finding,) = sent.properties
     assert (finding.status, sent.exit(), sent.complete) == ("not_checked", Exit.INCONCLUSIVE, True)
     assert finding.note == "its graph needs more than the driver's 1 MiB: give more with --memory"
-    kept = checked("core_liveness", pairs, SparkOptions(MASTER), properties=asked, memory=2**21)
+    kept = checked("core_liveness", pairs, SparkOptions(MASTER), properties=asked, memory=3 << 19)
     assert (kept.properties[0].status, kept.exit(), kept.complete) == ("unknown", Exit.INCONCLUSIVE, False)
     few_jobs = SparkOptions(MASTER, small=8_000, partitions=2)
     enough = checked("core_liveness", pairs, few_jobs, properties=asked, memory=2**30)

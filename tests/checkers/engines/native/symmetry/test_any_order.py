@@ -350,7 +350,7 @@ def all_with_any_order(bound: BoundModel, lowered: LoweredModel, sort: Sort) -> 
 
 def test_too_little_memory_for_properties_of_whole_runs() -> None:
     """What the classes decide stays decided; the graph of all states does not fit."""
-    found, _ = checked("core_liveness", ["brokers=4"], "native", symmetry="any-order", memory=2**21, workers=1)
+    found, _ = checked("core_liveness", ["brokers=4"], "native", symmetry="any-order", memory=3 << 19, workers=1)
     assert {p.status for p in found.properties if not p.temporal} == {"holds"}
     open_ones = {(p.status, p.note) for p in found.properties if p.temporal}
     assert open_ones == {("unknown", "this takes every reachable state")}
