@@ -169,6 +169,8 @@ def _fill(context: Context, node: ast.Call) -> Value:
 
 def _map(context: Context, node: ast.Call) -> Value:
     (argument,) = node.args
+    if isinstance(argument, ast.Dict):
+        return _map_of_entries(context, node, argument)
     if not isinstance(argument, ast.DictComp) or any(generator.ifs for generator in argument.generators):
         raise context.refuse(node, "Map() of this")
     if isinstance(argument.key, ast.Tuple):
@@ -187,6 +189,20 @@ def _map(context: Context, node: ast.Call) -> Value:
         value = context.translate(argument.value)
         term = Term("function", (domain, context.whole(value, node)), (name,))
     return Value(term, maps_of(kind, value.kind))
+
+
+def _map_of_entries(context: Context, node: ast.Call, argument: ast.Dict) -> Value:
+    """`Map({0: a, 1: b})`; of two entries of one key the last one counts."""
+    keys = [context.translate(key) for key in argument.keys if key is not None]
+    values_ = [context.translate(value) for value in argument.values]
+    terms, whole = [context.whole(key, node) for key in keys], [context.whole(value, node) for value in values_]
+    name = context.fresh("item")
+    context.in_use.discard(name)
+    body = whole[0]
+    for key, value in zip(terms[1:], whole[1:], strict=True):
+        body = choose(infix("=", atom(name), key), value, body)
+    kind = next((value.kind for value in values_ if value.kind is not type(None)), None)
+    return Value(Term("function", (Term("set", tuple(terms)), body), (name,)), maps_of(keys[0].kind, kind))
 
 
 # -- built-in functions -------------------------------------------------------------------------------------------

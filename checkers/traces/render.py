@@ -141,8 +141,10 @@ def _rows_of(path: str, value: Any) -> list[tuple[str, str]]:
 
 
 def _keys(keys: list[Any]) -> str:
-    """Keys of a map: numbers that follow each other as a range."""
-    texts = [plain(key) for key in keys]
+    """Keys of a map: numbers that follow each other as a range, tuples in brackets if there are several."""
+    if len(keys) == 1:
+        return place_text(keys[0])
+    texts = [f"({place_text(key)})" if isinstance(key, tuple) else plain(key) for key in keys]
     if len(keys) > 2 and all(text.isdigit() for text in texts):
         numbers = [int(text) for text in texts]
         if numbers == list(range(numbers[0], numbers[0] + len(numbers))):

@@ -14,7 +14,7 @@ from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.operators import items_of
 from reassure.spec.frontend.sets_and_sequences import item_index, seq_len
 from reassure.spec.frontend.symbolic_values import MapOf, Scalar, Sym, describe, interval, map_of
-from reassure.spec.language.keys import TupleType, parts_of
+from reassure.spec.language.keys import TupleType, key_parts
 from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SeqType, Type, unbounded
 
 NOT_TOTAL = "a map that is not total", "its keys are `k for k in every(Sort, c)` or `k for k in range(5)`, in full"
@@ -26,7 +26,7 @@ def parts_of_key(context: Context, node: ast.expr, key: Type, value: Sym, what: 
 
     A number may be outside its Range: `check_key` says so.
     """
-    g, kinds = context.graph, parts_of(key)
+    g, kinds = context.graph, key_parts(key)
     items: list[Sym] | None = [value]
     if isinstance(key, TupleType):
         items = items_of(value)
@@ -53,7 +53,7 @@ def parts_of_key(context: Context, node: ast.expr, key: Type, value: Sym, what: 
 def check_key(context: Context, node: ast.expr, key: Type, parts: tuple[Node, ...]) -> None:
     """Records that Python raises where a number is outside the Range of its part of a key."""
     g, within = context.graph, []
-    for kind, part in zip(parts_of(key), parts, strict=True):
+    for kind, part in zip(key_parts(key), parts, strict=True):
         if isinstance(kind, IntType):
             within += [g.le(g.num(kind.low), part), g.le(part, g.num(kind.high))]
     context.check("error", node, g.and_(*within))
@@ -63,7 +63,7 @@ def lookup(context: Context, base: MapOf, parts: tuple[Node, ...]) -> Sym:
     """`map[key]`; any value where there is no such key. parts: of the key."""
     if unbounded(base.key):
         return context.symbols.with_members(base.values[0], {context.graph.key(base.key): parts[0]})
-    return _at(context, parts_of(base.key), parts, base.values)
+    return _at(context, key_parts(base.key), parts, base.values)
 
 
 def _at(context: Context, kinds: tuple[Type, ...], parts: tuple[Node, ...], values: tuple[Sym, ...]) -> Sym:
@@ -93,7 +93,7 @@ def changed(context: Context, base: MapOf, parts: tuple[Node, ...], value: Sym) 
     g, symbols = context.graph, context.symbols
     if unbounded(base.key):
         return map_of(base.key, (symbols.choose(g.eq(parts[0], g.key(base.key)), value, base.values[0]),))
-    kinds = parts_of(base.key)
+    kinds = key_parts(base.key)
     entries = []
     for places, old in zip(product(*(range(kind.count) for kind in kinds)), base.values, strict=True):
         same = (g.eq(p, _constant(g, k, i)) for k, p, i in zip(kinds, parts, places, strict=True))
@@ -104,6 +104,18 @@ def changed(context: Context, base: MapOf, parts: tuple[Node, ...], value: Sym) 
 def _constant(g: Graph, kind: Type, place: int) -> Node:
     """The value of a part of a key by its place in the part's type."""
     return g.num(kind.low + place) if isinstance(kind, IntType) else g.const(place, kind)
+
+
+def loops_over(key: Type) -> dict[str, str]:
+    """Texts for a remedy: the loops over all keys of a type, a key behind a map, and a key alone."""
+    kinds = key_parts(key)
+    names = ["k"] if len(kinds) == 1 else [f"k{i}" for i in range(1, len(kinds) + 1)]
+    loops = []
+    for name, kind in zip(names, kinds, strict=True):
+        all_ = f"range({kind.low}, {kind.high + 1})" if isinstance(kind, IntType) else f"every({kind}, c)"
+        loops.append(f"for {name} in {all_}")
+    text = ", ".join(names)
+    return {"loops": " ".join(loops), "key": text, "written": text if len(kinds) == 1 else f"({text})"}
 
 
 def is_tuple(value: Sym) -> bool:

@@ -132,31 +132,36 @@ def _sort(context: Context, node: ast.Call, sort: ast.expr, config: ast.expr | N
 
 
 def map_call(context: Context, node: ast.Call) -> Sym:
-    """`Map({k: value for k in every(Sort, c)})`."""
+    """`Map({k: value for k in every(Sort, c)})`, `Map({0: a, 1: b})`."""
     (argument,) = positional(context, node, 1, 1)
-    if not isinstance(argument, ast.DictComp):
-        if isinstance(lower(context, argument), Poison):
+    if isinstance(argument, ast.DictComp):
+        over_sort = _over_sort(context, argument)
+        if over_sort is not None:
+            return over_sort
+        pair = ast.Tuple(elts=[argument.key, argument.value], ctx=ast.Load())
+        ast.copy_location(pair, argument)
+        items = unroll(context, argument, pair, pairs=True)
+    elif isinstance(argument, ast.Dict) and argument.keys and None not in argument.keys:
+        written = [(k, v) for k, v in zip(argument.keys, argument.values, strict=True) if k is not None]
+        items = [(context.graph.true, Static((lower(context, k), lower(context, v)))) for k, v in written]
+    else:
+        if not isinstance(argument, ast.Dict) and isinstance(lower(context, argument), Poison):
             raise Refused
         raise context.refuse(node, "Map() of this", "write `Map({k: v for k in every(Sort, c)})`")
-    over_sort = _over_sort(context, argument)
-    if over_sort is not None:
-        return over_sort
-    pair = ast.Tuple(elts=[argument.key, argument.value], ctx=ast.Load())
-    ast.copy_location(pair, argument)
     entries: dict[tuple[tuple[Type, int], ...], Sym] = {}
     of_tuples = set[bool]()
-    for condition, element in unroll(context, argument, pair, pairs=True):
+    for condition, element in items:
         assert isinstance(element, Static)
         key, value = element.value
-        written = written_key(key)
-        if condition is not context.graph.true or written is None:
+        found = written_key(key)
+        if condition is not context.graph.true or found is None:
             raise context.refuse(node, *NOT_TOTAL)
         of_tuples.add(is_tuple(key))
-        entries[written] = value
-    found = total_map(entries, True in of_tuples) if len(of_tuples) == 1 else None
-    if found is None:
+        entries[found] = value
+    total = total_map(entries, True in of_tuples) if len(of_tuples) == 1 else None
+    if total is None:
         raise context.refuse(node, *NOT_TOTAL)
-    return found
+    return total
 
 
 def _over_sort(context: Context, node: ast.DictComp) -> Sym | None:

@@ -53,7 +53,7 @@ from reassure.spec.frontend.symbolic_values import (
     zero,
 )
 from reassure.spec.language.annotations import SizeIsFree, record_type, resolve
-from reassure.spec.language.keys import TupleType, parts_of
+from reassure.spec.language.keys import TupleType, key_parts
 from reassure.spec.language.types import (
     ANY,
     NUMBER,
@@ -214,7 +214,7 @@ class Symbols:
         if isinstance(value, Map):
             pairs = list(value.pairs())
             kind = _type_of_keys([k for k, _ in pairs], self.sizes)
-            for part in parts_of(kind):
+            for part in key_parts(kind):
                 if unbounded(part):
                     raise Mismatch(f"a constant map from {kind}, of which there may be any number")
                 if isinstance(part, IdType) and len({v for _, v in pairs}) > 1:

@@ -53,6 +53,8 @@ class AnyNumber:
     config: object
     free: frozenset[str]
     """Fields of the configuration."""
+    held: tuple[str, ...] = ()
+    """Reasons for which other fields that nobody chose have the configuration's values."""
 
     def reads(self, name: Size) -> frozenset[str]:
         """The fields that a field or property depends on. `AttributeError` if there is no such."""
@@ -247,7 +249,11 @@ def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:
                 return BagType(kind, size, note.declared)
         raise DomainError("a set of records needs a size: Annotated[frozenset[R], MaxSize(n)]")
     if not isinstance(kind, IdType | EnumType | BoolType):
-        remedy = AS_IDS if isinstance(kind, IntType) else "write a set of records with such a field, or a Map to bool"
+        remedy = (
+            f"{AS_IDS}, or a Map to bool"
+            if isinstance(kind, IntType)
+            else "write a set of records with such a field, or a Map to bool"
+        )
         raise DomainError(f"a set's members are ids, enum members, bools or records, not {kind}: {remedy}")
     if not unbounded(kind) and kind.count > SET_MEMBERS:
         raise DomainError(f"a set over {kind.count} values; at most {SET_MEMBERS}")

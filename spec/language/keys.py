@@ -43,14 +43,14 @@ class TupleType(Type):
         return f"tuple ({', '.join(map(str, self.parts))})"
 
 
-def parts_of(key: Type) -> tuple[Type, ...]:
+def key_parts(key: Type) -> tuple[Type, ...]:
     """The types of the parts of a key that is a tuple; of another key, its type."""
     return key.parts if isinstance(key, TupleType) else (key,)
 
 
 def nested(kind: MapType) -> MapType:
     """A map from tuples as a map from their first parts to maps from the others, which is stored in the same way."""
-    first, *others = parts_of(kind.key)
+    first, *others = key_parts(kind.key)
     if not others:
         return MapType(first, kind.value)
     rest = others[0] if len(others) == 1 else TupleType(tuple(others))

@@ -8,7 +8,7 @@ from math import factorial, prod
 from typing import Any
 
 from reassure.spec.frontend.lowered_model import LoweredModel, Telling, ToldApart
-from reassure.spec.language.keys import parts_of
+from reassure.spec.language.keys import key_parts
 from reassure.spec.language.types import (
     BagType,
     ColumnsType,
@@ -64,7 +64,7 @@ def id_types(kind: Type) -> Iterator[IdType]:
         for _, inner in kind.fields:
             yield from id_types(inner)
     elif isinstance(kind, MapType):
-        for part in parts_of(kind.key):
+        for part in key_parts(kind.key):
             yield from id_types(part)
         yield from id_types(kind.value)
     elif isinstance(kind, OptionType):
