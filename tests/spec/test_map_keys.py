@@ -15,7 +15,8 @@ from reassure.checkers.traces.plain_json import from_plain, to_plain
 from reassure.checkers.traces.render import changes, in_short
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.introspection import SubsetError
-from reassure.spec.frontend.lowering import check
+from reassure.spec.frontend.lowered_model import Telling
+from reassure.spec.frontend.lowering import check, lower_model
 from reassure.spec.language.annotations import AnyNumber, SizeIsFree, resolve
 from reassure.spec.language.keys import TupleType, nested
 from reassure.spec.language.types import BoolType, DomainError, IntType, MapType, MaxLen, Range, limits
@@ -209,6 +210,25 @@ def test_constants_that_are_no_maps_of_the_language(constant: str, tmp_path: Pat
     made = model_text.module(text, tmp_path, prelude=nested_types.MAP_PRELUDE)
     (refusal,) = check(BoundModel(Model.of(made.__name__, state=made.State, config=made.Config)))
     assert "a constant map" in str(refusal)
+
+
+def test_a_constant_map_tells_the_ids_in_its_keys_apart(tmp_path: Path) -> None:
+    text = """
+    WEIGHT = Map({(Server(a), on): a if on else 0 for a in (1, 2, 3) for on in (False, True)})
+    ALIKE = Map({(Server(a), on): 1 for a in (1, 2, 3) for on in (False, True)})
+
+    @action(who="x")
+    def act(s: State, a: Server) -> State:
+        return replace(s, n=WEIGHT[a, s.on])
+
+    @action(who="x")
+    def same(s: State, a: Server) -> State:
+        return replace(s, n=ALIKE[a, s.on])
+    """
+    made = model_text.module(text, tmp_path, prelude=nested_types.MAP_PRELUDE)
+    apart = lower_model(BoundModel(Model.of(made.__name__, state=made.State, config=made.Config))).told_apart
+    assert {(told.by, told.index) for told in apart["act"]} == {(Telling.NAME, i) for i in range(3)}
+    assert "same" not in apart
 
 
 OF_ANY = """
