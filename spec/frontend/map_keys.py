@@ -42,10 +42,9 @@ def parts_of_key(context: Context, node: ast.expr, key: Type, value: Sym, what: 
         elif kind == item.type:
             nodes.append(item_index(g, item))
     if items is None or not len(nodes) == len(items) == len(kinds):
-        remedy = "index it with one of its keys"
-        if any(isinstance(k, IntType) and isinstance(i, Scalar) and isinstance(i.type, IdType)
-               for k, i in zip(kinds, items or [], strict=False)):  # fmt: skip
-            remedy += ": `int(id)` is the number of an id"
+        numbers = [item for kind, item in zip(kinds, items or [], strict=False) if isinstance(kind, IntType)]
+        ids = any(isinstance(item, Scalar) and isinstance(item.type, IdType) for item in numbers)
+        remedy = "index it with one of its keys" + (": `int(id)` is the number of an id" if ids else "")
         raise context.refuse(node, what.format(describe(value)), remedy)
     return tuple(nodes)
 

@@ -176,12 +176,24 @@ REFUSED = [
     ("return replace(s, seen=Map({(a, b): False for a in s.up for b in s.up}))", "not total", "in full"),
     ("return replace(s, on=s.n in s.votes)", "an int in a map from int -1..2", "`low <= n <= high`"),
     ("return replace(s, n=sum(v for k, v in s.votes.items()))", "`.items`", "for k in range(-1, 3)`, with `m[k]`"),
-    ("return replace(s, n=max(s.term.values()))", "`.values`", "m[k1, k2] for k1 in every(Server, c) for k2 in every(Role"),
+    (
+        "return replace(s, n=max(s.term.values()))",
+        "`.values`",
+        "m[k1, k2] for k1 in every(Server, c) for k2 in every(Role",
+    ),
     ("return replace(s, votes=s.votes.set(1, 2))", "`.set`", "m.put(key, value)"),
     ("return replace(s, votes=fill(Number, c, 0))", "is not a sort", "`range(-1, 3)`"),
-    ("m = s.seen\n    for a in s.up:\n        m = m.put((a, Server(1)), m[Server(1), a])\n    return replace(s, seen=m)", "`m` of the turn before", "sorted"),
-    ("m = s.seen\n    for a in s.up:\n        for b in s.up:\n            m = m.put((a, b), True)\n            m = m.put((b, a), False)\n    return replace(s, seen=m)", "`m` of the turn before", "sorted"),
-]  # fmt: skip
+    (
+        "m = s.seen\n    for a in s.up:\n        m = m.put((a, Server(1)), m[Server(1), a])\n    return replace(s, seen=m)",
+        "`m` of the turn before",
+        "sorted",
+    ),
+    (
+        "m = s.seen\n    for a in s.up:\n        for b in s.up:\n            m = m.put((a, b), True)\n            m = m.put((b, a), False)\n    return replace(s, seen=m)",
+        "`m` of the turn before",
+        "sorted",
+    ),
+]
 
 
 @pytest.mark.parametrize(("body", "construct", "remedy"), REFUSED, ids=[str(i) for i in range(len(REFUSED))])
