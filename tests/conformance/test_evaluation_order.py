@@ -131,6 +131,7 @@ AGREES = {
     "unreached_guard": "if c.flag:\n        require(max(k for k in range(0)) > 1)\n    require(s.inner.on)\n    return s",
     "unreached_helper": "require(s.inner.on or c.flag and greatest(0) > 1)\n    return replace(s, number=greatest(2))",
     "unreached_returns_of_a_helper": "require(s.inner.on or c.flag and any_greater(s))\n    return s",
+    "unreached_map_from_numbers": "if c.flag:\n        return replace(s, leader=Map({k: Node(k + 1) for k in range(2)})[s.number])\n    return replace(s, leader=s.order[0])",
     "unreached_filter": "require(s.inner.on or any(max(k for k in range(0)) > 1 for n in s.alive if c.flag))\n    return s",
     "unreached_second_filter": "require(s.inner.on)\n    n = next((k for k in (Node(1), Node(2)) if c.flag if next(True for m in range(1, 3) if c.flag)), Node(1))\n    return replace(s, leader=n)",
     "unreached_second_filter_of_a_set": "require(s.inner.on)\n    return replace(s, alive=frozenset(k for k in s.alive if c.flag if next(True for m in range(1, 3) if c.flag)))",
