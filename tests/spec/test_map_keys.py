@@ -243,6 +243,23 @@ def test_a_constant_map_tells_the_ids_in_its_keys_apart(tmp_path: Path) -> None:
     assert "same" not in apart
 
 
+def test_numbers_that_size_keys_are_not_free(tmp_path: Path) -> None:
+    found = free_numbers(bound("return s", tmp_path))
+    assert found.free == frozenset()
+    assert found.held == ("top sizes a map from numbers", "servers sizes a map from tuples")
+
+
+def test_a_parameter_sizes_keys_too(tmp_path: Path) -> None:
+    text = """
+    @action(who="x")
+    def act(s: State, m: Map[tuple[Node, bool], bool]) -> State:
+        return replace(s, inner=replace(s.inner, on=m[Node(1), True]))
+    """
+    made = model_text.module(text, tmp_path)
+    found = free_numbers(BoundModel(Model.of(made.__name__, state=made.State, config=made.Config)))
+    assert (found.free, found.held) == (frozenset(), ("nodes sizes a map from tuples",))
+
+
 OF_ANY = """
 @action(who="tester")
 def act(s: State, c: Config) -> State:
