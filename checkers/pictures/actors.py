@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from reassure.checkers.traces.format_value import entries, plain
+from reassure.checkers.traces.format_value import entries, place_text
 from reassure.spec.frontend.symbolic_values import scalar_leaves
 from reassure.spec.language.types import BagType, ColumnsType, IdType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Id, Map
@@ -37,7 +37,8 @@ class Lifeline:
 class Place:
     """A scalar, set or sequence of a state.
 
-    shape: its path without the keys of maps; leaf: the last name in it; keys: those of the maps, outermost first.
+    shape: its path without the keys of maps; leaf: the last name in it; keys: those of the maps, outermost
+    first; of a tuple its parts.
     """
 
     path: str
@@ -60,7 +61,8 @@ def _places(value: Any, at: Place) -> Iterator[Place]:
             yield from _places(getattr(value, name), below)
     elif isinstance(value, Map):
         for key, inner in entries(value):
-            below = Place(f"{at.path}[{plain(key)}]", at.shape, at.leaf, (*at.keys, key), None)
+            parts = key if isinstance(key, tuple) else (key,)
+            below = Place(f"{at.path}[{place_text(key)}]", at.shape, at.leaf, (*at.keys, *parts), None)
             yield from _places(inner, below)
     else:
         yield replace(at, value=value)

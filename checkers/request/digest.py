@@ -27,11 +27,11 @@ LANGUAGE = "reassure.spec"
 """The package that defines the names a model imports from `reassure` itself."""
 STANDARD_LIBRARY = str(Path(dataclasses.__file__).parent)
 SAME_MEANING = {
-    # annotations.py: an annotation that was refused is such a sequence
-    "4e6de9773f4352f7fef90c5e958d8082d43b685bba82d151932b40616b4c1a7c":
+    # annotations.py: an annotation that was refused is such a sequence, or such a map
+    "6333ae19706586d7dacdccfaeeed74c8ec12e1895bf9175827e3c709c0322d27":
         "36c8608fa7a270d7046e23946b56e42b47cfb140d5302840d04a0f7abdc9278d",
-    # types.py: sequences of records and of numbers, a type that no earlier model has
-    "d81a98dd518a176e2aa2798680a0e4112525ef15e2ce50c77dd7731dcb8a5c03":
+    # types.py: sequences of records and of numbers, keys of maps that are tuples: types that no earlier model has
+    "811acd77d8d016c684f6af218e9ada33cf249f635c11317f579be1ef8f1e3ac8":
         "9405e49cd92fce1af428e4841dc9c6955b05f4b2ccfc0fc1df030cb0d8999f23",
     # vocabulary.py: a variant knows the model that it was made of; it may add guards, change fairness and rules
     "5ec5bd7ac227f1ca9d27b21218412ba8daf78c31b866a2e032685b6a886985c9":

@@ -12,7 +12,17 @@ from types import FunctionType
 from typing import Any
 
 from reassure.checkers.tla.context import Context, Value, signature
-from reassure.checkers.tla.iteration import range_of, selected, set_comprehension, set_of, total, truths, whole_sequence
+from reassure.checkers.tla.iteration import (
+    domain_of,
+    range_of,
+    selected,
+    set_comprehension,
+    set_of,
+    total,
+    truths,
+    unpacked,
+    whole_sequence,
+)
 from reassure.checkers.tla.kinds import (
     Kind,
     Static,
@@ -159,18 +169,40 @@ def _fill(context: Context, node: ast.Call) -> Value:
 
 def _map(context: Context, node: ast.Call) -> Value:
     (argument,) = node.args
-    if not isinstance(argument, ast.DictComp) or len(argument.generators) != 1:
+    if isinstance(argument, ast.Dict):
+        return _map_of_entries(context, node, argument)
+    if not isinstance(argument, ast.DictComp) or any(generator.ifs for generator in argument.generators):
         raise context.refuse(node, "Map() of this")
-    (generator,) = argument.generators
-    members = set_of(context, generator.iter)
-    if not isinstance(generator.target, ast.Name) or family(members.kind) is not frozenset or generator.ifs:
-        raise context.refuse(node, "Map() of this")
-    with context.naming(generator.target.id, item_of(members.kind)) as name:
-        key, value = context.term(argument.key), context.translate(argument.value)
-        if key != atom(name):
+    if isinstance(argument.key, ast.Tuple):
+        variables = [n.id for g in argument.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
+        if sorted(variables) != sorted(map(ast.unparse, argument.key.elts)):
+            raise context.refuse(argument.key, "a key that is not of the loop variables, each once")
+        members = set_comprehension(context, ast.SetComp(argument.key, argument.generators))
+        domain, kind = members.term, item_of(members.kind)
+    else:
+        (generator,) = argument.generators
+        if ast.unparse(argument.key) != ast.unparse(generator.target):
             raise context.refuse(argument.key, "a key that is not the loop variable")
-        term = Term("function", (members.term, context.whole(value, node)), (name,))
-    return Value(term, maps_of(item_of(members.kind), value.kind))
+        of_loop = domain_of(context, generator.iter)
+        domain, kind = of_loop.members, of_loop.kind
+    with unpacked(context, argument.key, kind) as name:
+        value = context.translate(argument.value)
+        term = Term("function", (domain, context.whole(value, node)), (name,))
+    return Value(term, maps_of(kind, value.kind))
+
+
+def _map_of_entries(context: Context, node: ast.Call, argument: ast.Dict) -> Value:
+    """`Map({0: a, 1: b})`; of two entries of one key the last one counts."""
+    keys = [context.translate(key) for key in argument.keys if key is not None]
+    values_ = [context.translate(value) for value in argument.values]
+    terms, whole = [context.whole(key, node) for key in keys], [context.whole(value, node) for value in values_]
+    name = context.fresh("item")
+    context.in_use.discard(name)
+    body = whole[0]
+    for key, value in zip(terms[1:], whole[1:], strict=True):
+        body = choose(infix("=", atom(name), key), value, body)
+    kind = next((value.kind for value in values_ if value.kind is not type(None)), None)
+    return Value(Term("function", (Term("set", tuple(terms)), body), (name,)), maps_of(keys[0].kind, kind))
 
 
 # -- built-in functions -------------------------------------------------------------------------------------------

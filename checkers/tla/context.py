@@ -167,7 +167,7 @@ class ModuleScope:
         self.variables = {f.name: self.name(f.name) for f in fields(bound.model.state)}
         self.constants = {f.name: self.name(camel(f.name)) for f in fields(bound.model.config)}
         self.sorts: dict[type, str] = {}
-        self.sets = Sets(self.size, self.sort, self.helper)
+        self.sets = Sets(self.size, self.sort, self.helper, self.name)
         self.computed: set[str] = set()
         """Definitions whose values Python has computed."""
         self.running: list[Any] = []

@@ -129,10 +129,15 @@ Number = Callable[[Size], Term]
 
 
 class Sets:
-    """The sets of values of annotations. size: translates a size. sort: the name of a sort's definition."""
+    """The sets of values of annotations. size: translates a size. sort: the name of a sort's definition. name: takes a
+    name that nothing else has."""
 
-    def __init__(self, size: Number, sort: Callable[[type], Term], helper: Callable[[str], str]) -> None:
-        self.size, self.sort, self.helper = size, sort, helper
+    def __init__(
+        self, size: Number, sort: Callable[[type], Term], helper: Callable[[str], str], name: Callable[[str], str]
+    ) -> None:
+        self.size, self.sort, self.helper, self.name = size, sort, helper, name
+        self.parts: list[str] = []
+        """Names of the parts of keys that are tuples."""
 
     def of(self, annotation: Any) -> Term:
         """The set of an annotation's values."""
@@ -162,7 +167,8 @@ class Sets:
             return call(self.helper("SequencesOf"), self.of(typing.get_args(annotation)[0]), self.size(longest))
         if family(annotation) is Map:
             key, value = typing.get_args(annotation)
-            return Term("functionset", (self.of(key), self.of(value)))
+            keys = self.tuples(key) if family(key) is tuple else self.of(key)
+            return Term("functionset", (keys, self.of(value)))
         if is_record(annotation):
             hints = hints_of(annotation)
             names = tuple(f.name for f in fields(annotation))
@@ -170,6 +176,20 @@ class Sets:
                 return Term("set", (EMPTY_SEQUENCE,))
             return Term("recordset", tuple(self.of(hints[n]) for n in names), names)
         raise Untranslatable(f"the type {annotation}")
+
+    def tuples(self, annotation: Any) -> Term:
+        """The set of the tuples that are keys of a map: sequences, or records as `tuple_term` makes them."""
+        parts = tuple(map(self.of, typing.get_args(annotation)))
+        if items_of_tuple(annotation) is not None:
+            return Term("recordset", parts, tuple(map(place_name, range(len(parts)))))
+        while len(self.parts) < len(parts):
+            self.parts.append(self.name(f"key{len(self.parts) + 1}"))
+        names = self.parts[: len(parts)]
+        term = Term("tuple", tuple(map(atom, names)))
+        for i, (name, part) in enumerate(reversed(list(zip(names, parts, strict=True)))):
+            term = Term("image", (part, term), (name,))
+            term = Term("prefix", (term,), ("UNION",)) if i else term
+        return term
 
     def typed(self, value: Term, annotation: Any) -> Term:
         """That a value is of an annotation, bounds included, without listing large sets."""

@@ -17,7 +17,7 @@ from enum import Enum
 from typing import Any
 
 from reassure.checkers.tla.context import Definition
-from reassure.checkers.tla.kinds import family, is_a, plain
+from reassure.checkers.tla.kinds import family, is_a, items_of_tuple, place_name, plain
 from reassure.checkers.tla.terms import Term, atom
 from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.language.values import Map
@@ -414,6 +414,9 @@ class ApalacheTypes:
             return "Int"
         if family(kind) is frozenset:
             return f"Set({self.of(parts[0])})"
+        items = items_of_tuple(kind)
+        if items is not None:
+            return "{ " + ", ".join(f"{place_name(i)}: {self.of(item)}" for i, item in enumerate(items)) + " }"
         if family(kind) is tuple:
             return f"Seq({self.of(parts[0])})"
         if family(kind) is Map:

@@ -21,6 +21,8 @@ from typing import Any
 
 from reassure.checkers.machine.exit_codes import SystemFailure
 from reassure.checkers.machine.own_files import temporary_folder
+from reassure.checkers.tla.kinds import place_name
+from reassure.spec.language.keys import TupleType
 from reassure.spec.language.types import (
     BagType,
     BoolType,
@@ -364,6 +366,9 @@ def _converted(data: Any, kind: Type) -> Any:
     if isinstance(kind, EnumType):
         return kind.sort[data]
     tag, parts = data
+    if isinstance(kind, TupleType):
+        items = parts if tag == "tuple" else [dict(parts)[place_name(i)] for i in range(len(kind.parts))]
+        return tuple(_key(item, part) for item, part in zip(items, kind.parts, strict=True))
     if isinstance(kind, SetType | BagType) and tag == "set":
         return frozenset(_of(p, kind.item) for p in parts)
     if isinstance(kind, SeqType | ColumnsType) and tag == "tuple":

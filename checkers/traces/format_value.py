@@ -58,7 +58,7 @@ def as_python(value: Any) -> str:
         texts = [as_python(entry) for _, entry in pairs]
         usual = max(texts, key=texts.count)
         others = [f".put({as_python(k)}, {text})" for (k, _), text in zip(pairs, texts, strict=True) if text != usual]
-        return f"fill({type(pairs[0][0]).__name__}, c, {usual})" + "".join(others)
+        return _alike([k for k, _ in pairs], usual) + "".join(others)
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
     if hasattr(value, "__dataclass_fields__"):
@@ -67,12 +67,36 @@ def as_python(value: Any) -> str:
     return repr(value)
 
 
+def _alike(keys: list[Any], value: str) -> str:
+    """The map of these keys to one value, as an expression of the language. keys: all of their type, in order."""
+    if isinstance(keys[0], Enum | Id | bool):
+        return f"fill({type(keys[0]).__name__}, c, {value})"
+    columns = [list(dict.fromkeys(column)) for column in zip(*keys, strict=True)] if isinstance(keys[0], tuple) else []
+    names = [f"k{i}" for i in range(1, len(columns) + 1)] if columns else ["k"]
+    loops = " ".join(f"for {n} in {_all_of(column)}" for n, column in zip(names, columns or [keys], strict=True))
+    key = f"({', '.join(names)})" if columns else "k"
+    return f"Map({{{key}: {value} {loops}}})"
+
+
+def _all_of(keys: list[Any]) -> str:
+    """All values of a part of a key, as an expression of the language."""
+    one = keys[0]
+    return f"every({type(one).__name__}, c)" if isinstance(one, Enum | Id | bool) else f"range({one}, {keys[-1] + 1})"
+
+
+def place_text(key: Any) -> str:
+    """A map's key as it stands between brackets behind the map."""
+    return ", ".join(map(plain, key)) if isinstance(key, tuple) else plain(key)
+
+
 def entries(value: Map[Any, Any]) -> list[tuple[Any, Any]]:
     """The entries of a map, in the order of its sort: it may be built from a set, which has none."""
     return sorted(value.pairs(), key=lambda entry: _place(entry[0]))
 
 
-def _place(key: Any) -> int:
+def _place(key: Any) -> Any:
+    if isinstance(key, tuple):
+        return tuple(map(_place, key))
     return list(type(key)).index(key) if isinstance(key, Enum) else int(key)
 
 

@@ -7,6 +7,7 @@ import reprlib
 from collections import Counter
 from typing import Any
 
+from reassure.spec.language.keys import TupleType
 from reassure.spec.language.types import (
     BagType,
     BoolType,
@@ -44,6 +45,8 @@ def to_plain(value: Any, kind: Type) -> Any:
         return value.name
     if isinstance(kind, OptionType):
         return None if value is None else to_plain(value, kind.inner)
+    if isinstance(kind, TupleType):
+        return [to_plain(v, part) for v, part in zip(value, kind.parts, strict=True)]
     if isinstance(kind, SetType | BagType):
         return [to_plain(v, kind.item) for v in sorted(value, key=kind.item.rank)]
     if isinstance(kind, SeqType | ColumnsType):

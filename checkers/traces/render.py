@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from reassure.checkers.machine.terminal import Console, StyledText, counted, printed
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.explain import claim_of, reasons
-from reassure.checkers.traces.format_value import entries, natural, plain
+from reassure.checkers.traces.format_value import entries, natural, place_text, plain
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel, Params, Step
 from reassure.spec.semantics.trace import Trace, TraceStep, of_each_property
@@ -32,7 +32,7 @@ def flat(value: Any, path: str = "") -> dict[str, Any]:
     if isinstance(value, Map):
         fields = {}
         for k, v in entries(value):
-            fields.update(flat(v, f"{path}[{plain(k)}]"))
+            fields.update(flat(v, f"{path}[{place_text(k)}]"))
         return fields
     return {path: value}
 
@@ -59,7 +59,7 @@ def beside(before: Any, after: Any, path: str = "") -> Iterator[tuple[str, Any, 
     """
     if isinstance(before, Map) and isinstance(after, Map):
         for key, value in entries(after):
-            yield from beside(before[key], value, f"{path}[{plain(key)}]")
+            yield from beside(before[key], value, f"{path}[{place_text(key)}]")
     elif type(before) is type(after) and hasattr(after, "__dataclass_fields__"):
         for name in after.__dataclass_fields__:
             yield from beside(getattr(before, name), getattr(after, name), f"{path}.{name}" if path else name)
@@ -141,8 +141,10 @@ def _rows_of(path: str, value: Any) -> list[tuple[str, str]]:
 
 
 def _keys(keys: list[Any]) -> str:
-    """Keys of a map: numbers that follow each other as a range."""
-    texts = [plain(key) for key in keys]
+    """Keys of a map: numbers that follow each other as a range, tuples in brackets if there are several."""
+    if len(keys) == 1:
+        return place_text(keys[0])
+    texts = [f"({place_text(key)})" if isinstance(key, tuple) else plain(key) for key in keys]
     if len(keys) > 2 and all(text.isdigit() for text in texts):
         numbers = [int(text) for text in texts]
         if numbers == list(range(numbers[0], numbers[0] + len(numbers))):

@@ -28,9 +28,9 @@ from reassure.spec.frontend.evaluation import (
 )
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.map_keys import lookup
 from reassure.spec.frontend.operators import has_order, is_less
 from reassure.spec.frontend.sets_and_sequences import occupied, seq_len, seq_set, seq_sorted, set_of
-from reassure.spec.frontend.sorts_and_maps import lookup
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Bag,
@@ -404,7 +404,7 @@ def first_of(context: Context, node: ast.Call) -> Sym:
     exists = g.not_(g.eq(mask, g.const(0, mask.type)))
     first = Scalar(index)
     if not selection.identity:
-        first = lookup(context, context.symbols.tabulated(selection.indices, selection.elements), index)
+        first = lookup(context, context.symbols.tabulated(selection.indices, selection.elements), (index,))
     return _or_default(context, node, exists, first, default)
 
 

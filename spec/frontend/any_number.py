@@ -25,7 +25,7 @@ from reassure.spec.semantics.interpreter import BoundModel
 
 
 def free_numbers(bound: BoundModel, chosen: Collection[str] = ()) -> AnyNumber:
-    """The configuration with every number free that nobody chose and that sizes no set of records.
+    """The configuration with every number free that nobody chose and that sizes nothing that has to have a size.
 
     chosen: fields whose values are those of the configuration.
     """
@@ -34,12 +34,17 @@ def free_numbers(bound: BoundModel, chosen: Collection[str] = ()) -> AnyNumber:
     hints = hints_of(cls)
     numbers = (f.name for f in fields(config) if isinstance(resolve(hints[f.name], config), IntType))
     free = frozenset(name for name in numbers if name not in chosen)
+    functions = {d.name: d.function for d in bound.model.actions} | {d.name: d.function for d in bound.model.initials}
+    held: tuple[str, ...] = ()
     while True:
-        any_number = AnyNumber(config, free)
+        any_number = AnyNumber(config, free, held)
         try:
             record_type(bound.model.state, any_number)
+            for name, function in functions.items():
+                for parameter, _ in bound.parameters(name):
+                    resolve(hints_of(function)[parameter], any_number)
         except SizeIsFree as error:
-            free -= error.names
+            free, held = free - error.names, (*held, str(error))
         else:
             return any_number
 

@@ -154,7 +154,9 @@ def _range(context: Context, node: ast.Call) -> list[Item]:
     g = context.graph
     bounds = [lower_scalar(context, a, IntType) for a in positional(context, node, 1, 2)]
     start, stop = bounds if len(bounds) == 2 else (g.num(0), bounds[0])
-    numbers = range(context.bounds(start)[0], context.bounds(stop)[1])
+    # What is known says nothing where nothing gets: a constant is itself there, so that a map stays total.
+    low, high = (b.data if b.op == "const" else context.bounds(b)[i] for i, b in enumerate((start, stop)))
+    numbers = range(low, high)
     if len(numbers) > LONGEST_RANGE:
         remedy = f"at most {LONGEST_RANGE}: bound it before, as `min({ast.unparse(node.args[-1])}, 10)` does"
         raise context.refuse(node, f"a range of {len(numbers)} numbers", remedy)

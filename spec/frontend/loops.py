@@ -305,7 +305,7 @@ def _operation(statement: ast.stmt, name: str, target: ast.expr) -> str:
         fits = len(value.args) > 1 and not value.keywords and _once(value.args, others, name)
         return value.func.id if fits else ""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "put":
-        return "put" if _is(value.func.value, name) and _puts_its_own(value, name, target) else ""
+        return _put(value, name, target) if _is(value.func.value, name) else ""
     return ""
 
 
@@ -313,14 +313,29 @@ def _once(operands: list[ast.expr], others: list[ast.expr], name: str) -> bool:
     return len(others) == len(operands) - 1 and not any(_mentions(v, name) for v in others)
 
 
-def _puts_its_own(call: ast.Call, name: str, target: ast.expr) -> bool:
-    """Whether a map gets another value of the loop's variable, and of the map no other value is read."""
-    if not isinstance(target, ast.Name) or len(call.args) != 2 or not _is(call.args[0], target.id):
-        return False
+def _put(call: ast.Call, name: str, target: ast.expr) -> str:
+    """The operation of a map that gets another value of the loop's variable; empty if another value of it is read too.
+
+    The key is the variable or a tuple with it in one place, which is part of the operation: no other turn puts or reads
+    a value of such a key.
+    """
+    if not isinstance(target, ast.Name) or len(call.args) != 2:
+        return ""
     value = call.args[1]
     reads = sum(_is(n, name) for n in ast.walk(value))
-    own = [n for n in ast.walk(value) if isinstance(n, ast.Subscript) and _is(n.value, name)]
-    return reads == len(own) and all(_is(n.slice, target.id) for n in own)
+    own = [n.slice for n in ast.walk(value) if isinstance(n, ast.Subscript) and _is(n.value, name)]
+    (place, *others) = (_place_of(key, target.id) for key in (call.args[0], *own))
+    if place is None or reads != len(own) or any(other != place for other in others):
+        return ""
+    return "put" if place < 0 else f"put at place {place + 1}"
+
+
+def _place_of(key: ast.expr, name: str) -> int | None:
+    """The place of a name in a key, -1 if the key is the name itself; None if it is nowhere."""
+    if _is(key, name):
+        return -1
+    places = [i for i, part in enumerate(key.elts) if _is(part, name)] if isinstance(key, ast.Tuple) else []
+    return places[0] if places else None
 
 
 def _is(node: ast.AST, name: str) -> bool:

@@ -20,7 +20,7 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
-from reassure.spec.frontend import aggregates, sorts_and_maps, statements
+from reassure.spec.frontend import aggregates, map_keys, sorts_and_maps, statements
 from reassure.spec.frontend.comprehensions import set_comprehension, set_display
 from reassure.spec.frontend.context import Constructs, Context, ModelScope
 from reassure.spec.frontend.declarations import (
@@ -108,6 +108,8 @@ def _method(context: Context, node: ast.Call, function: ast.Attribute, base: Sym
     if lowered is not None:
         return lowered
     remedy = METHODS.get(function.attr, "write a function, or a method of its class")
+    if isinstance(base, MapOf) and function.attr in OF_MAPS:
+        remedy = OF_MAPS[function.attr].format(**map_keys.loops_over(base.key))
     raise context.refuse(node, f"a method `.{function.attr}` of {describe(base)}", remedy)
 
 
@@ -161,9 +163,6 @@ METHODS: dict[str, str] = {
     "isdisjoint": "write `a & b == frozenset()`",
     "index": "write a comprehension",
     "add": "sets do not change: write `s | {x}`",
-    "items": "write `... for k in every(Sort, c)`, with `m[k]` for the value",
-    "values": "write `m[k] for k in every(Sort, c)`",
-    "keys": "write `every(Sort, c)`",
     "get": "write `m[k]`: a map has a value for each key",
     "count": "write `sum(1 for x in seq if x == y)`",
     "extend": "tuples do not change: write `a + b`",
@@ -171,6 +170,14 @@ METHODS: dict[str, str] = {
     "append": "tuples do not change: write `t + (x,)`",
 }
 """Methods of Python's sets and tuples, with what to write instead."""
+OF_MAPS: dict[str, str] = {
+    "items": "write `... {loops}`, with `m[{key}]` for the value",
+    "values": "write `m[{key}] {loops}`",
+    "keys": "write `... {loops}`",
+    "set": "write `m.put(key, value)`",
+    "update": "write `m.put(key, value)`, or `Map({{{written}: value {loops}}})`",
+}
+"""Methods of Python's dicts, with what to write instead."""
 
 
 CONSTRUCTS = Constructs(

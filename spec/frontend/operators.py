@@ -41,6 +41,7 @@ from reassure.spec.frontend.symbolic_values import (
     Columns,
     Empty,
     Loose,
+    MapOf,
     Mismatch,
     Option,
     Poison,
@@ -402,4 +403,7 @@ def _within(context: Context, node: ast.Compare, value: Sym, container: Sym) -> 
         if isinstance(container.type, SeqType) and comparable(value.type, container.type.item):
             return g.member(item_index(g, value), seq_set(g, container.node))
     what = f"{describe(value)} in {describe(container)}"
+    if isinstance(container, MapOf):
+        remedy = "a map has all keys of its type: of a number write `low <= n <= high`"
+        raise context.refuse(node, what, remedy)
     raise context.refuse(node, what, "the set's members are of another sort")

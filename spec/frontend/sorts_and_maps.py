@@ -12,7 +12,7 @@ import dataclasses
 from dataclasses import MISSING
 
 from reassure.spec.frontend import columns
-from reassure.spec.frontend.comprehensions import naming, unroll
+from reassure.spec.frontend.comprehensions import naming, of_any_number, unroll
 from reassure.spec.frontend.context import Context, exclude
 from reassure.spec.frontend.evaluation import (
     by_parameter,
@@ -26,7 +26,17 @@ from reassure.spec.frontend.evaluation import (
 )
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
-from reassure.spec.frontend.sets_and_sequences import item_index, seq_len, sequence_of
+from reassure.spec.frontend.map_keys import (
+    NOT_TOTAL,
+    changed,
+    check_key,
+    is_tuple,
+    lookup,
+    parts_of_key,
+    total_map,
+    written_key,
+)
+from reassure.spec.frontend.sets_and_sequences import seq_len, sequence_of
 from reassure.spec.frontend.symbolic_values import (
     Columns,
     Empty,
@@ -46,9 +56,6 @@ from reassure.spec.frontend.symbolic_values import (
 from reassure.spec.language.annotations import own_method, resolve
 from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SeqType, SetType, Type, unbounded
 from reassure.spec.language.values import Id
-
-NOT_TOTAL = "a map that is not total", "its keys are `k for k in every(Sort, c)`"
-"""A map that lacks a key, and the remedy."""
 
 
 def id_of(context: Context, node: ast.Call, sort: type[Id]) -> Sym:
@@ -114,6 +121,8 @@ def _sort(context: Context, node: ast.Call, sort: ast.expr, config: ast.expr | N
     argument = None if config is None else lower(context, config)
     kind = resolve(named.value, context.symbols.sizes)
     if not isinstance(kind, IdType | EnumType | BoolType):
+        if isinstance(kind, IntType):
+            remedy = f"of numbers, write `range({kind.low}, {kind.high + 1})`, as in `Map({{k: v for k in range(5)}})`"
         raise context.refuse(node, f"`{ast.unparse(sort)}` is not a sort", remedy)
     is_none = isinstance(argument, Option) and argument.value is None
     if (argument is None or is_none) and isinstance(kind, IdType) and not isinstance(kind.sort.size, int):
@@ -124,29 +133,36 @@ def _sort(context: Context, node: ast.Call, sort: ast.expr, config: ast.expr | N
 
 
 def map_call(context: Context, node: ast.Call) -> Sym:
-    """`Map({k: value for k in every(Sort, c)})`."""
+    """`Map({k: value for k in every(Sort, c)})`, `Map({0: a, 1: b})`."""
     (argument,) = positional(context, node, 1, 1)
-    if not isinstance(argument, ast.DictComp):
-        if isinstance(lower(context, argument), Poison):
+    if isinstance(argument, ast.DictComp):
+        over_sort = _over_sort(context, argument)
+        if over_sort is not None:
+            return over_sort
+        pair = ast.Tuple(elts=[argument.key, argument.value], ctx=ast.Load())
+        ast.copy_location(pair, argument)
+        items = unroll(context, argument, pair, pairs=True)
+    elif isinstance(argument, ast.Dict) and argument.keys and None not in argument.keys:
+        written = [(k, v) for k, v in zip(argument.keys, argument.values, strict=True) if k is not None]
+        items = [(context.graph.true, Static((lower(context, k), lower(context, v)))) for k, v in written]
+    else:
+        if not isinstance(argument, ast.Dict) and isinstance(lower(context, argument), Poison):
             raise Refused
         raise context.refuse(node, "Map() of this", "write `Map({k: v for k in every(Sort, c)})`")
-    over_sort = _over_sort(context, argument)
-    if over_sort is not None:
-        return over_sort
-    pair = ast.Tuple(elts=[argument.key, argument.value], ctx=ast.Load())
-    ast.copy_location(pair, argument)
-    entries: dict[int, Sym] = {}
-    sort: Type | None = None
-    for condition, element in unroll(context, argument, pair, pairs=True):
+    entries: dict[tuple[tuple[Type, int], ...], Sym] = {}
+    of_tuples = set[bool]()
+    for condition, element in items:
         assert isinstance(element, Static)
         key, value = element.value
-        if condition is not context.graph.true or not isinstance(key, Scalar) or key.node.op != "const":
+        found = written_key(key)
+        if condition is not context.graph.true or found is None:
             raise context.refuse(node, *NOT_TOTAL)
-        sort = key.type
-        entries[item_index(context.graph, key).data] = value
-    if sort is None or sorted(entries) != list(range(sort.count)):
+        of_tuples.add(is_tuple(key))
+        entries[found] = value
+    total = total_map(entries, True in of_tuples) if len(of_tuples) == 1 else None
+    if total is None:
         raise context.refuse(node, *NOT_TOTAL)
-    return MapOf(sort, tuple(entries[i] for i in range(sort.count)))
+    return total
 
 
 def _over_sort(context: Context, node: ast.DictComp) -> Sym | None:
@@ -156,6 +172,8 @@ def _over_sort(context: Context, node: ast.DictComp) -> Sym | None:
     if not isinstance(source, Scalar) or not isinstance(source.type, SetType) or not unbounded(source.type.item):
         return None
     target, sort = first.target, source.type.item
+    if isinstance(node.key, ast.Tuple):
+        raise context.refuse(node, *of_any_number(sort))
     whole = source.node is g.full(sort) and len(node.generators) == 1 and not first.ifs
     if not whole or not isinstance(target, ast.Name) or ast.unparse(node.key) != target.id:
         raise context.refuse(node, *NOT_TOTAL)
@@ -167,16 +185,13 @@ def _over_sort(context: Context, node: ast.DictComp) -> Sym | None:
 
 def put(context: Context, node: ast.Call, target: ast.expr) -> Sym:
     """`map.put(key, value)`. target: the map."""
-    g, symbols = context.graph, context.symbols
     base = lower_present(context, target)
     assert isinstance(base, MapOf)
     key = lower_present(context, node.args[0])
-    if not isinstance(key, Scalar) or key.type != base.key:
-        raise context.refuse(node.args[0], f"{describe(key)} as a key", f"keys are {base.key}")
-    index, value = item_index(g, key), lower(context, node.args[1])
-    keys = [g.key(base.key)] if unbounded(base.key) else g.indices(base.key)
-    entries = [symbols.choose(g.eq(index, k), value, old) for k, old in zip(keys, base.values, strict=True)]
-    return map_of(base.key, tuple(entries))
+    parts = parts_of_key(context, node.args[0], base.key, key, f"{{}} as a key of a map from {base.key}")
+    value = lower(context, node.args[1])
+    check_key(context, node, base.key, parts)
+    return changed(context, base, parts, value)
 
 
 def construct(context: Context, node: ast.Call, cls: type) -> Sym:
@@ -242,9 +257,9 @@ def subscript(context: Context, node: ast.Subscript) -> Sym:
         return base
     if isinstance(base, MapOf):
         key = lower_present(context, node.slice)
-        if isinstance(key, Scalar) and key.type == base.key:
-            return lookup(context, base, item_index(context.graph, key))
-        raise context.refuse(node, f"a map from {base.key} at {describe(key)}", "index it with one of its keys")
+        parts = parts_of_key(context, node, base.key, key, f"a map from {base.key} at {{}}")
+        check_key(context, node, base.key, parts)
+        return lookup(context, base, parts)
     if isinstance(base, Tuple):
         return _item_of_tuple(context, node, base)
     if isinstance(base, Scalar) and isinstance(base.type, SeqType):
@@ -356,17 +371,3 @@ def _item(context: Context, node: ast.Subscript, sequence: Node, kind: SeqType) 
         index = _not_negative(context, node.slice, index, length, "an index that may be negative")
     context.check("error", node, g.and_(g.lt(index, length), g.le(g.num(0), index)))
     return Scalar(g.op("seq_get", kind.item, (sequence, index)))
-
-
-def lookup(context: Context, base: MapOf, index: Node) -> Sym:
-    """`map[key]`. index: of the key in its type."""
-    if index.op == "const" and not unbounded(base.key):
-        entry: Sym = base.values[index.data]
-        return entry
-    g = context.graph
-    if unbounded(base.key):
-        return context.symbols.with_members(base.values[0], {g.key(base.key): index})
-    value = base.values[-1]
-    for k in range(len(base.values) - 2, -1, -1):
-        value = context.symbols.choose(g.eq(index, g.const(k, base.key)), base.values[k], value)
-    return value

@@ -52,7 +52,8 @@ from reassure.spec.frontend.symbolic_values import (
     slot_type,
     zero,
 )
-from reassure.spec.language.annotations import record_type, resolve
+from reassure.spec.language.annotations import SizeIsFree, record_type, resolve
+from reassure.spec.language.keys import TupleType, key_parts
 from reassure.spec.language.types import (
     ANY,
     NUMBER,
@@ -137,6 +138,18 @@ def beyond_words(node: ast.expr, kind: Type) -> tuple[str, str] | None:
     return None
 
 
+def _type_of_keys(keys: list[Any], sizes: object) -> Type:
+    """The type of the keys of a constant map; `Mismatch` if they are not of one type."""
+    kinds = {type(key) for key in keys}
+    if kinds == {tuple} and len({len(key) for key in keys}) == 1 and len(keys[0]) > 1:
+        return TupleType(tuple(_type_of_keys(list(column), sizes) for column in zip(*keys, strict=True)))
+    if kinds == {int}:
+        return IntType(min(keys), max(keys))
+    if len(kinds) > 1 or tuple in kinds:
+        raise Mismatch("a constant map whose keys are of several types")
+    return resolve(type(keys[0]), sizes)
+
+
 def _of_two_lengths(a: Sym, b: Sym) -> bool:
     return isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) != len(b.items)
 
@@ -167,7 +180,7 @@ class Symbols:
         if (cls, name) not in self._field_types:
             try:
                 kind = resolve(hints_of(cls)[name], self.sizes)
-            except DomainError:
+            except (DomainError, SizeIsFree):
                 kind = None
             self._field_types[cls, name] = kind
         return self._field_types[cls, name]
@@ -200,11 +213,14 @@ class Symbols:
             return sequence_of(g, [self.lift(v) for v in value])
         if isinstance(value, Map):
             pairs = list(value.pairs())
-            kind = resolve(type(pairs[0][0]), self.sizes)
-            if unbounded(kind):
-                raise Mismatch(f"a constant map from {kind}, of which there may be any number")
-            if isinstance(kind, IdType) and len({v for _, v in pairs}) > 1:
-                self.told_apart |= {ToldApart(kind.sort, Telling.NAME, i) for i in range(kind.count)}
+            kind = _type_of_keys([k for k, _ in pairs], self.sizes)
+            for part in key_parts(kind):
+                if unbounded(part):
+                    raise Mismatch(f"a constant map from {kind}, of which there may be any number")
+                if isinstance(part, IdType) and len({v for _, v in pairs}) > 1:
+                    self.told_apart |= {ToldApart(part.sort, Telling.NAME, i) for i in range(part.count)}
+            if kind.count != len(pairs) or frozenset(kind.values()) != value.keys():
+                raise Mismatch(f"a constant map that lacks keys of {kind}")
             return MapOf(kind, tuple(self.lift(value[k]) for k in kind.values()))
         named = isinstance(value, Action | Initial | Model | Property | Terminal | type)
         if hasattr(type(value), "__dataclass_fields__") and value is not self.config and not named:

@@ -12,6 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
+from reassure.spec.language.keys import MOST_KEYS, TupleType
 from reassure.spec.language.types import (
     ANY,
     FIELD,
@@ -52,6 +53,8 @@ class AnyNumber:
     config: object
     free: frozenset[str]
     """Fields of the configuration."""
+    held: tuple[str, ...] = ()
+    """Reasons for which other fields that nobody chose have the configuration's values."""
 
     def reads(self, name: Size) -> frozenset[str]:
         """The fields that a field or property depends on. `AttributeError` if there is no such."""
@@ -84,10 +87,10 @@ class NoSize(DomainError):
 
 
 class SizeIsFree(Exception):
-    """A free number sizes what has to have a size: a set of records."""
+    """A free number sizes what has to have a size: a set of records, a map from numbers or from tuples."""
 
-    def __init__(self, names: frozenset[str]) -> None:
-        super().__init__(f"{', '.join(sorted(names))} sizes a set of records")
+    def __init__(self, names: frozenset[str], what: str = "a set of records") -> None:
+        super().__init__(f"{', '.join(sorted(names))} sizes {what}")
         self.names = names
 
 
@@ -155,12 +158,7 @@ def resolve(annotation: Any, config: object) -> Type:
                 return _resolve_sequence(resolve(args[0], config), _number(note.length, config), note.declared)
         raise DomainError("a sequence needs a length: Annotated[tuple[T, ...], MaxLen(n)]")
     if origin is Map:
-        if typing.get_origin(args[0]) is tuple:
-            raise DomainError("a Map's keys are an Id sort, an Enum or bool, not tuples: write `Map[A, Map[B, T]]`")
-        key = resolve(args[0], config)
-        if not isinstance(key, IdType | EnumType | BoolType):
-            raise DomainError(f"a Map's keys are an Id sort, an Enum or bool, not {key}: {AS_IDS}")
-        return MapType(key, resolve(args[1], config))
+        return MapType(_resolve_key(args[0], config), resolve(args[1], config))
     if isinstance(annotation, type) and is_dataclass(annotation):
         return record_type(annotation, config)
     plain = origin or annotation
@@ -180,6 +178,47 @@ REMEDIES: dict[Any, str] = {
     str: "names are an Enum or an Id sort",
     float: "a number is Annotated[int, Range(low, high)]",
 }
+
+
+def _resolve_key(annotation: Any, config: object) -> Type:
+    """The type of a map's keys. A size of it that is free is chosen: a map has a value for each key."""
+    if typing.get_origin(annotation) is tuple:
+        parts = typing.get_args(annotation)
+        if Ellipsis in parts or len(parts) < 2:
+            raise DomainError(
+                "a Map's keys are no sequences: write a tuple of two parts or more, `Map[tuple[A, B], T]`"
+            )
+        key: Type = TupleType(tuple(_resolve_part(part, config) for part in parts))
+        sized = [part for part in parts if isinstance(part, type) and issubclass(part, Id)]
+        names = frozenset(n for sort in sized if unbounded(resolve(sort, config)) for n in _reads(sort.size, config))
+        if names:
+            raise SizeIsFree(names, "a map from tuples")
+    else:
+        key = _resolve_part(annotation, config)
+    if not unbounded(key) and key.count > MOST_KEYS:
+        raise DomainError(f"a Map from {key} has {key.count:,} keys; at most {MOST_KEYS:,}")
+    return key
+
+
+def _resolve_part(annotation: Any, config: object) -> Type:
+    """The type of a key that is no tuple, or of a part of one that is."""
+    key = resolve(annotation, config)
+    if isinstance(key, IntType):
+        notes = typing.get_args(annotation)[1:]
+        bounds = next(note for note in notes if isinstance(note, Range))
+        names = _reads(bounds.low, config) | _reads(bounds.high, config)
+        if names:
+            raise SizeIsFree(names, "a map from numbers")
+        return IntType(key.low, key.high)
+    if isinstance(key, IdType | EnumType | BoolType):
+        return key
+    remedy = "write `Map[A, Map[B, T]]` or `Map[tuple[A, B], T]` for several of these"
+    raise DomainError(f"a Map's keys are an Id sort, an Enum, bool, a Range or a tuple of these, not {key}: {remedy}")
+
+
+def _reads(size: Size, config: object) -> frozenset[str]:
+    """The free fields of the configuration that a size depends on."""
+    return config.reads(size) & config.free if isinstance(config, AnyNumber) and isinstance(size, str) else frozenset()
 
 
 def _resolve_sequence(item: Type, length: int, declared: bool) -> Type:
@@ -210,7 +249,11 @@ def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:
                 return BagType(kind, size, note.declared)
         raise DomainError("a set of records needs a size: Annotated[frozenset[R], MaxSize(n)]")
     if not isinstance(kind, IdType | EnumType | BoolType):
-        remedy = AS_IDS if isinstance(kind, IntType) else "write a set of records with such a field, or a Map to bool"
+        remedy = (
+            f"{AS_IDS}, or a Map to bool"
+            if isinstance(kind, IntType)
+            else "write a set of records with such a field, or a Map to bool"
+        )
         raise DomainError(f"a set's members are ids, enum members, bools or records, not {kind}: {remedy}")
     if not unbounded(kind) and kind.count > SET_MEMBERS:
         raise DomainError(f"a set over {kind.count} values; at most {SET_MEMBERS}")

@@ -3,7 +3,6 @@
 `resolve(annotation, config)` turns an annotation of a model into a `Type`, the only place where a size
 becomes a number. A `Type` enumerates its values in canonical order, counts them, and says of any Python
 value whether it fits, leaves a declared bound (*clipped*), or is simply wrong.
-One module, since every type answers the same questions and its answers must agree with each other.
 """
 
 from __future__ import annotations
@@ -450,7 +449,8 @@ def unbounded(kind: Type) -> bool:
 
 def key_name(key: Any) -> str:
     """A map's key as it stands in the path of a value."""
-    return str(int(key)) if isinstance(key, Id) else str(getattr(key, "name", key))
+    name = str(int(key)) if isinstance(key, Id) else str(getattr(key, "name", key))
+    return ",".join(map(key_name, key)) if type(key) is tuple else name
 
 
 def limits(kind: Type, path: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from reassure.spec.language.keys import TupleType
 from reassure.spec.language.types import (
     BagType,
     BoolType,
@@ -115,6 +116,8 @@ def encode(value: Any, kind: Type) -> Any:
         if value is None:
             return {"tag": "None", "value": {}}
         return {"tag": "Some", "value": encode(value, kind.inner)}
+    if isinstance(kind, TupleType):
+        return {"#tup": [encode(v, part) for v, part in zip(value, kind.parts, strict=True)]}
     if isinstance(kind, SetType | BagType):
         return {"#set": [encode(v, kind.item) for v in sorted(value, key=kind.item.rank)]}
     if isinstance(kind, SeqType | ColumnsType):
@@ -156,6 +159,8 @@ def _decode(data: Any, kind: Type) -> Any:
         if data["tag"] not in ("None", "Some"):
             raise ValueError
         return None if data["tag"] == "None" else _decode(data["value"], kind.inner)
+    if isinstance(kind, TupleType):
+        return tuple(_decode(v, part) for v, part in zip(data["#tup"], kind.parts, strict=True))
     if isinstance(kind, SetType | BagType):
         return frozenset(_decode(v, kind.item) for v in data["#set"])
     if isinstance(kind, SeqType | ColumnsType):

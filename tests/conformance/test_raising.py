@@ -27,6 +27,12 @@ def commit(s: State, node: Node, k: Node) -> State:
     require(node == k)
     return replace(s, n=1)
 """
+KEY = """
+@action(who="node")
+def commit(s: State, node: Node) -> State:
+    number = Map({(k, on): 1 if on else 2 for k in range(1, 4) for on in (False, True)})
+    return replace(s, n=number[len(s.alive), node in s.alive])
+"""
 TERMINAL = """
 @terminal
 def done(s: State) -> bool:
@@ -46,6 +52,7 @@ def claim(kind: str, parameters: str, state: str) -> str:
 TEXTS = {
     "action": (ACTION, "commit", 4),
     "drawn": (DRAWN, "commit", 4),
+    "key": (KEY, "commit", 4),
     "invariant": (claim("invariant", "s: State", "s"), "lowest", 4),
     "cover": (claim("cover", "s: State", "s"), "lowest", 4),
     "step, after": (claim("step_property", "before: State, after: State", "after"), "lowest", 4),

@@ -387,9 +387,47 @@ def two_for_one(s: State) -> bool:
     return any(p != q and p.to == q.to for p in s.parcels for q in s.parcels)
 """
 """Sets of records in records of a set: nodes are renamed, and jobs, which the inner sets hold, are not."""
+TABLES = """
+@dataclass(frozen=True)
+class State:
+    seen: Map[tuple[Node, Node], bool]
+    turn: Map[tuple[bool, Node], Node | None]
+    jobs: Map[tuple[Job, Annotated[int, Range(0, 1)]], Nodes]
+    last: Map[Annotated[int, Range(1, 2)], Node | None]
+
+@initial
+def start(c: Config) -> State:
+    seen = Map({(a, b): a == b for a in every(Node, c) for b in every(Node, c)})
+    turn = Map({(on, a): None for on in every(bool, c) for a in every(Node, c)})
+    return State(seen, turn, Map({(j, k): NOBODY for j in every(Job, c) for k in range(2)}), Map({1: None, 2: None}))
+
+@action(who="node")
+def see(s: State, a: Node, b: Node) -> State:
+    require(not s.seen[a, b] and s.seen[b, b] and s.last[1] is None)
+    return replace(s, seen=s.seen.put((a, b), True).put((b, b), False), last=s.last.put(1, a))
+
+@action(who="node")
+def answer(s: State, a: Node, b: Node, on: bool) -> State:
+    require(s.seen[a, b] and a != b and s.turn[on, a] is None and s.last[2] is None)
+    return replace(s, turn=s.turn.put((on, a), b), last=s.last.put(2, b))
+
+@action(who="node")
+def work(s: State, j: Job, a: Node, k: Annotated[int, Range(0, 1)]) -> State:
+    require(s.last[k + 1] == a and s.jobs[j, k] == NOBODY)
+    return replace(s, jobs=s.jobs.put((j, 1 - k), s.jobs[j, 1 - k] | {a}))
+
+@invariant
+def nobody_works_twice(s: State, c: Config) -> bool:
+    return all(s.jobs[j, 0] == NOBODY or s.jobs[j, 1] == NOBODY for j in every(Job, c))
+
+@cover
+def one_is_seen_no_more(s: State, c: Config) -> bool:
+    return any(not s.seen[a, a] and s.turn[True, a] is not None for a in every(Node, c))
+"""
+"""Maps from tuples with ids in them, and from numbers."""
 ALIKE = {
     "queue": QUEUE, "gossip": GOSSIP, "named": NAMED, "asking": ASKING, "lending": LENDING, "pairs": PAIRS,
-    "labels": LABELS,
+    "labels": LABELS, "tables": TABLES,
 }  # fmt: skip
 
 

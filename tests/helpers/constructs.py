@@ -212,6 +212,10 @@ TABLES = {
         f"sequence {name}": (record_types.SEQUENCE_PRELUDE, nested_types.action_text(name, body))
         for name, body in record_types.SEQUENCES.items()
     },
+    **{
+        f"map {name}": (nested_types.MAP_PRELUDE, nested_types.action_text(name, body))
+        for name, body in nested_types.MAPS.items()
+    },
 }
 """The types and the action of a construct, by its name."""
 

@@ -1,5 +1,6 @@
 """A state with every type nested in every other, negative ranges among them, and actions over it; types at the edges of
-an engine's word, and guards that protect what may raise: tables for the agreement of a translation with plain Python."""
+an engine's word, guards that protect what may raise, and maps whose keys are numbers or tuples: tables for the agreement
+of a translation with plain Python."""
 
 # ruff: noqa: E501 - a row of the table is one line
 
@@ -151,6 +152,111 @@ CONSTRUCTS = {
     "by_set_of_records | held: Annotated[frozenset[Pair], MaxSize(2)]": "return replace(s, held=held)",
     "by_optional_set_of_records | held: Annotated[frozenset[Pair], MaxSize(1)] | None": "return replace(s, held=held)",
     "by_drawn_id | n: Node | n=lambda s, c: every(Node, c) if s.nodes is None else s.nodes": "return replace(s, nodes=frozenset({n}))",
+}
+
+
+MAP_PRELUDE = """
+from __future__ import annotations
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated
+from reassure import *
+from reassure import Id, Map, MaxLen, MaxSize, Model, Range
+
+class Server(Id, size="servers", first=1): ...
+
+class Role(Enum):
+    FOLLOWER = "follower"
+    LEADER = "leader"
+
+@dataclass(frozen=True)
+class Config:
+    servers: Annotated[int, Range(1, 6)] = 3
+    top: Annotated[int, Range(1, 9)] = 2
+
+@dataclass(frozen=True)
+class Entry:
+    term: Annotated[int, Range(0, 2)] = 0
+    by: Server = Server(1)
+
+@dataclass(frozen=True)
+class Mail:
+    to: Server
+    marks: Map[Annotated[int, Range(0, 1)], bool] = Map({0: False, 1: False})
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(-2, 3)] = 0
+    on: bool = False
+    leader: Server | None = None
+    up: frozenset[Server] = frozenset()
+    order: Annotated[tuple[Server, ...], MaxLen(2)] = ()
+    votes: Map[Annotated[int, Range(-1, 2)], Annotated[int, Range(-1, 2)]] = Map({-1: 0, 0: 0, 1: 0, 2: 0})
+    log: Map[Annotated[int, Range(1, "top")], Entry | None] = Map({1: None, 2: None})
+    seen: Map[tuple[Server, Server], bool] = Map({(Server(a), Server(b)): False for a in (1, 2, 3) for b in (1, 2, 3)})
+    term: Map[tuple[Server, Role], Annotated[int, Range(0, 2)]] = Map({(Server(a), r): 0 for a in (1, 2, 3) for r in Role})
+    cube: Map[tuple[bool, Annotated[int, Range(0, 1)], Role], Server | None] = Map({(b, i, r): None for b in (False, True) for i in (0, 1) for r in Role})
+    sent: Annotated[frozenset[Mail], MaxSize(2)] = frozenset()
+
+@initial
+def start(c: Config) -> State:
+    return State()
+
+def marked(m: Map[tuple[Server, Server], bool], a: Server) -> Map[tuple[Server, Server], bool]:
+    return m.put((a, a), True)
+"""
+
+MAPS = {
+    # name: body of an action; parameters after a bar
+    "number": "require(-1 <= s.n <= 2)\n    return replace(s, n=s.votes[s.n])",
+    "number_raises": "return replace(s, n=s.votes[s.n])",
+    "number_may_be_too_small": "require(s.n <= 2)\n    return replace(s, n=s.votes[s.n])",
+    "number_known": "return replace(s, n=s.votes[-1] + s.votes[2])",
+    "number_outside": "return replace(s, n=s.votes[3] if s.on else s.votes[2])",
+    "number_of_a_map": "return replace(s, n=s.votes[s.votes[s.votes[0]]])",
+    "number_behind_an_and": "require(s.n < 2 and s.n > -2 and s.votes[s.n + 1] > 0)\n    return s",
+    "number_behind_an_or": "require(s.n > 1 or s.votes[s.n] > 0)\n    return s",
+    "number_put": "require(-1 <= s.n < 3)\n    return replace(s, votes=s.votes.put(s.n, s.votes[0] + 1))",
+    "number_put_raises": "return replace(s, votes=s.votes.put(s.n + 1, 1))",
+    "number_put_after_its_value": "require(s.n > -2)\n    return replace(s, votes=s.votes.put(s.n, s.votes[s.n - 1]))",
+    "number_put_of_two": "require(0 <= s.n < 2)\n    return replace(s, votes=s.votes.put(s.n, s.votes[s.n + 1]).put(s.n + 1, s.votes[s.n]))",
+    "number_build": "return replace(s, votes=Map({k: min(s.votes[k], k) for k in range(-1, 3)}))",
+    "number_build_from_another": "return replace(s, votes=Map({k: s.votes[1 - k] for k in range(-1, 3)}))",
+    "number_build_of_records": "return replace(s, log=Map({k: Entry(k - 1) if s.on else None for k in range(1, c.top + 1)}))",
+    "number_written_out": "return replace(s, votes=Map({-1: s.n, 0: 0, 2: 1, 1: s.votes[0]}), log=Map({1: None, 2: some(s.log[1])}))",
+    "number_equal": "require(s.votes == Map({k: 0 for k in range(-1, 3)}) or s.votes != s.votes.put(1, 2))\n    return replace(s, on=True)",
+    "number_any": "require(any(s.votes[k] == s.n for k in range(-1, 3)))\n    return s",
+    "number_sum": "return replace(s, n=sum(s.votes[k] for k in range(0, 2) if s.votes[k - 1] > 0))",
+    "number_loop": "m = s.votes\n    for k in range(0, s.n):\n        m = m.put(k, m[k - 1])\n    return replace(s, votes=m)",
+    "number_first": "return replace(s, n=next((k for k in range(-1, 3) if s.votes[k] > 0), 0))",
+    "number_optional": "entry = some(s.log[1])\n    return replace(s, log=s.log.put(2, entry).put(1, None))",
+    "number_choice": "return replace(s, votes=s.votes if s.on else s.votes.put(0, 1))",
+    "number_parameter | m: Map[Annotated[int, Range(1, 2)], bool]": "require(m[1] != m[2] or s.on)\n    return replace(s, on=m[2])",
+    "number_drawn | k: Annotated[int, Range(-1, 3)]": "require(k < s.n and s.votes[k] < 2)\n    return replace(s, votes=s.votes.put(k, 2))",
+    "number_in_messages | x: Server": "return replace(s, sent=s.sent | {Mail(x, Map({k: k == 0 for k in range(2)}))})",
+    "number_of_a_message | m: Mail | m=lambda s: s.sent": "require(m.marks[0] != m.marks[1])\n    return replace(s, leader=m.to, sent=s.sent - {m})",
+    "pair | x: Server, y: Server": "require(s.seen[x, y] and not s.seen[(y, x)])\n    return replace(s, leader=x)",
+    "pair_known": "require(s.seen[Server(1), Server(3)] == s.on)\n    return replace(s, seen=s.seen.put((Server(2), Server(2)), True))",
+    "pair_put | x: Server, y: Server": "return replace(s, seen=s.seen.put((x, y), s.on).put((y, x), True))",
+    "pair_named | x: Server": "leader = some(s.leader)\n    key = (leader, x)\n    return replace(s, on=s.seen[key], seen=s.seen.put(key, True))",
+    "pair_chosen | x: Server, y: Server": "key = (x, y) if s.on else (y, x)\n    return replace(s, seen=s.seen.put(key, not s.seen[key]))",
+    "pair_that_is_a_sequence": "return replace(s, on=s.seen[s.order])",
+    "pair_build": "return replace(s, seen=Map({(a, b): a in s.up and s.seen[b, a] for a in every(Server, c) for b in every(Server, c)}))",
+    "pair_build_the_other_way": "return replace(s, seen=Map({(a, b): a < b for b in every(Server, c) for a in every(Server, c)}))",
+    "pair_written_out": "m = Map({(True, Role.LEADER): s.on, (False, Role.LEADER): True, (True, Role.FOLLOWER): s.n > 0, (False, Role.FOLLOWER): False})\n    return replace(s, on=m[s.n > 1, Role.LEADER] and m[True, Role.FOLLOWER])",
+    "pair_equal": "require((s.seen == Map({(a, b): a in s.up for a in every(Server, c) for b in every(Server, c)})) == s.on)\n    return replace(s, on=True)",
+    "pair_any": "require(any(s.seen[a, b] for a in s.up for b in s.up if a != b))\n    return s",
+    "pair_count | x: Server": "return replace(s, n=sum(1 for a in s.up if s.seen[a, x]) - sum(1 for a in s.up if s.seen[x, a]))",
+    "pair_function": "leader = some(s.leader)\n    return replace(s, seen=marked(s.seen, leader))",
+    "pair_loop": "m = s.seen\n    for a in s.up:\n        m = m.put((a, Server(1)), not m[a, Server(2)])\n    return replace(s, seen=m)",
+    "pair_loop_in_a_loop": "m = s.seen\n    for a in s.up:\n        for b in s.up:\n            m = m.put((a, b), not m[a, b])\n    return replace(s, seen=m)",
+    "pair_of_an_enum | x: Server, r: Role": "require(s.term[x, r] > s.term[Server(2), Role.LEADER])\n    return replace(s, term=s.term.put((x, r), 0))",
+    "pair_leaves_a_bound | x: Server": "return replace(s, term=s.term.put((x, Role.LEADER), s.term[x, Role.FOLLOWER] + 1))",
+    "pair_of_an_enum_build": "return replace(s, term=Map({(a, r): 1 if r == Role.LEADER else s.term[a, r] for a in every(Server, c) for r in every(Role, c)}))",
+    "pair_parameter | m: Map[tuple[bool, Role], bool]": "require(m[s.on, Role.LEADER])\n    return replace(s, on=m[not s.on, Role.FOLLOWER])",
+    "three_parts": "return replace(s, leader=s.cube[s.on, s.n, Role.LEADER])",
+    "three_parts_put | x: Server, r: Role": "require(0 <= s.n < 3)\n    return replace(s, cube=s.cube.put((s.on, s.n, r), x))",
+    "three_parts_build": "return replace(s, cube=Map({(b, i, r): s.cube[not b, 1 - i, r] for b in every(bool, c) for i in range(2) for r in every(Role, c)}))",
 }
 
 

@@ -71,7 +71,11 @@ MODEL = Model.of(__name__, state=State, config=Config)
 """
 
 WANTED = {
-    "pairmap": Wanted("`p: Map[tuple[A, B], bool]`", field="p: Map[tuple[Server, Server], bool]", start=", p=Map({})"),
+    "pairmap": Wanted(
+        "`p: Map[tuple[A, B], bool]`",
+        field="p: Map[tuple[Server, Server], bool]",
+        start=", p=Map({(a, b): False for a in every(Server, c) for b in every(Server, c)})",
+    ),
     "setofsets": Wanted(
         "`p: frozenset[frozenset[A]]`", field="p: frozenset[frozenset[Server]]", start=", p=frozenset()"
     ),
@@ -87,7 +91,9 @@ WANTED = {
         "`p: tuple[Entry, ...]`, with a length", field="p: Annotated[tuple[Entry, ...], MaxLen(3)]", start=", p=()"
     ),
     "mapbyint": Wanted(
-        "`p: Map[int, bool]`, with a range", field="p: Map[Annotated[int, Range(0, 3)], bool]", start=", p=Map({})"
+        "`p: Map[int, bool]`, with a range",
+        field="p: Map[Annotated[int, Range(0, 3)], bool]",
+        start=", p=Map({k: False for k in range(4)})",
     ),
     "maptoset": Wanted(
         "`p: Map[A, frozenset[A]]`", field="p: Map[Server, frozenset[Server]]", start=", p=fill(Server, c, frozenset())"

@@ -19,6 +19,7 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.traces.format_value import entries
 from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.language.keys import TupleType
 from reassure.spec.language.types import (
     BagType,
     BoolType,
@@ -79,6 +80,8 @@ def structure(kind: Type) -> object:
             return ("sequence", structure(item), length)
         case MapType(key=key, value=value):
             return ("map", structure(key), structure(value))
+        case TupleType(parts=parts):
+            return ("tuple", tuple(map(structure, parts)))
         case BagType(item=item, size=size):
             return ("records", structure(item), size)
         case RecordType(fields=fields):

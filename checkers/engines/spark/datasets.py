@@ -2,7 +2,8 @@
 
     states/      id, level; parent (id), action and params, the step by which a shortest path comes here; and a column
                  for each field (`id_` and so on if it has such a name): sets and sequences are arrays, records
-                 structs, maps maps; Parquet has no record without fields, which is `true`
+                 structs, maps maps (a key that is a tuple is a struct of `_1` and `_2`); Parquet has no record without
+                 fields, which is `true`
     edges/       source and target (ids), action, params, level of the source: every step taken
     levels/, properties/   what the run says of them
 
@@ -32,6 +33,7 @@ from reassure.checkers.engines.spark.tasks import FileSlice
 from reassure.checkers.request.engine_results import CoverResult
 from reassure.checkers.request.result import PropertyResult
 from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.language.keys import TupleType
 from reassure.spec.language.types import (
     BagType,
     BoolType,
@@ -62,11 +64,12 @@ class Shape:
     """None: a value of `inner` in one number, its fields side by side."""
     inner: tuple[Shape, ...] = ()
     names: tuple[Any, ...] = ()
-    """Fields of a record, values of an enumeration, keys of a map."""
+    """Fields of a record, of a key that is a tuple, values of an enumeration, keys of a map."""
     size: int = 0
     """The lowest number, the items of a sequence or set, the slots of a bag."""
     bits: tuple[int, ...] = ()
-    """Of what is packed within: the item of a sequence, the fields of a value in one number."""
+    """Of what is packed within: the item of a sequence, the fields of a value in one number. Of a key that is a tuple,
+    how many values each part has."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,9 @@ def shape_of(kind: Type) -> Shape:
         return Shape(RecordType, tuple(shape_of(t) for _, t in kind.fields), tuple(n for n, _ in kind.fields))
     if isinstance(kind, MapType):
         return Shape(MapType, (shape_of(kind.key), shape_of(kind.value)), tuple(range(kind.key.count)))
+    if isinstance(kind, TupleType):
+        names, counts = (f"_{i}" for i in range(1, len(kind.parts) + 1)), (part.count for part in kind.parts)
+        return Shape(TupleType, tuple(map(shape_of, kind.parts)), tuple(names), bits=tuple(counts))
     if isinstance(kind, OptionType):
         return Shape(OptionType, (shape_of(kind.inner),))
     if isinstance(kind, BagType):
@@ -220,6 +226,12 @@ def _scalars(shape: Shape, numbers: Any) -> pa.Array:
         return pa.array(numbers != 0)
     if shape.kind is EnumType:
         return pa.array(shape.names, pa.string()).take(pa.array(numbers))
+    if shape.kind is TupleType:
+        columns: list[pa.Array] = []
+        for part, count in zip(shape.inner[::-1], shape.bits[::-1], strict=True):
+            columns.insert(0, _scalars(part, numbers % count))
+            numbers = numbers // count
+        return pa.StructArray.from_arrays(columns, names=list(shape.names))
     return pa.array(numbers + shape.size, pa.int64())
 
 

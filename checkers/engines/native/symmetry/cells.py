@@ -8,6 +8,7 @@ from math import factorial, prod
 from typing import Any
 
 from reassure.spec.frontend.lowered_model import LoweredModel, Telling, ToldApart
+from reassure.spec.language.keys import key_parts
 from reassure.spec.language.types import (
     BagType,
     ColumnsType,
@@ -63,7 +64,8 @@ def id_types(kind: Type) -> Iterator[IdType]:
         for _, inner in kind.fields:
             yield from id_types(inner)
     elif isinstance(kind, MapType):
-        yield from id_types(kind.key)
+        for part in key_parts(kind.key):
+            yield from id_types(part)
         yield from id_types(kind.value)
     elif isinstance(kind, OptionType):
         yield from id_types(kind.inner)

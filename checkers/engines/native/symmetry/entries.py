@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from reassure.checkers.encoding.state_layout import Code, codes, is_index
 from reassure.checkers.engines.native.kernels import canonical as kernel
+from reassure.spec.language.keys import TupleType, nested
 from reassure.spec.language.types import (
     BagType,
     ColumnsType,
@@ -81,6 +82,8 @@ def _of(
         for _, inner in kind.fields:
             yield from _of(inner, stored, field, shape, keys, first, flag)
             field, shape = field + len(codes(inner)), shape + len(codes(inner))
+    elif isinstance(kind, MapType) and isinstance(kind.key, TupleType):
+        yield from _of(nested(kind), stored, field, shape, keys, first, flag)
     elif isinstance(kind, MapType):
         stride = len(codes(kind.value))
         for index in range(kind.key.count):

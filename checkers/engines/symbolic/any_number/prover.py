@@ -344,7 +344,8 @@ def _system(prepared: Prepared, options: SearchOptions, look: Callable[[], None]
     chosen = [pair.partition("=")[0] for pair in prepared.settings]
     any_number = free_numbers(prepared.bound, chosen)
     if not any_number.free:
-        raise Failure(Exit.USAGE, "--any-number: no number of the configuration is left that is not set")
+        why = "".join(f"; {reason}, which is proved with one number alone" for reason in any_number.held)
+        raise Failure(Exit.USAGE, f"--any-number: no number of the configuration is left that is not set{why}")
     try:
         lowered, relations = lower_for_any_number(prepared.bound, any_number, options.wants)
     except SubsetError as error:

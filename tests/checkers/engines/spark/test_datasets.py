@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import random
 import re
 import shutil
 from pathlib import Path
@@ -15,6 +16,8 @@ import pytest
 from reassure.checkers.request.model_loader import load, settings
 from reassure.checkers.request.options import SparkOptions
 from tests.helpers.command import said
+from tests.helpers.constructs import bound_model
+from tests.helpers.drawn_states import drawn
 from tests.helpers.runs import bind
 from tests.helpers.spark_runs import MASTER, checked, needs_spark
 
@@ -38,6 +41,23 @@ def value_of(value: Any) -> Any:
     if isinstance(value, bool) or value is None:
         return value
     return value.value if hasattr(value, "value") else int(value)
+
+
+def test_maps_from_numbers_and_from_tuples(tmp_path: Path) -> None:
+    """A key that is a tuple is a struct."""
+    from reassure.checkers.encoding.state_layout import state_layout
+    from reassure.checkers.engines.spark.datasets import Columns
+
+    bound = bound_model("map number", tmp_path)
+    layout, rng = state_layout(bound), random.Random(1)
+    states = [drawn(bound.type, rng) for _ in range(20)]
+    rows = np.array([layout.encode(state) for state in states], np.uint64).view(np.int64)
+    for shown, state in zip(Columns.of(layout).array(rows).to_pylist(), states, strict=True):
+        assert shown["votes"] == [(k, state.votes[k]) for k in range(-1, 3)]
+        assert shown["term"] == [({"_1": int(a), "_2": r.value}, n) for (a, r), n in state.term.pairs()]
+        assert [(tuple(key.values()), by) for key, by in shown["cube"]] == [
+            ((on, k, r.value), by) for (on, k, r), by in state.cube.pairs()
+        ]
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ SETTINGS: dict[str, list[dict[str, int]]] = {
     "lending": [{"nodes": 2}, {"nodes": 4}],
     "pairs": [{"nodes": 2}, {"nodes": 3}],
     "labels": [{"nodes": 2}, {"nodes": 4}],
+    "tables": [{"nodes": 2}, {"nodes": 3}],
 }
 
 
@@ -67,6 +68,7 @@ def all_alike(bound: BoundModel) -> tuple[Sort, ...]:
         ("lending", {"nodes": 4}),
         ("pairs", {"nodes": 3}),
         ("labels", {"nodes": 4}),
+        ("tables", {"nodes": 3}),
     ],
 )
 def test_representatives(name: str, settings: dict[str, int], columns: bool, wide: bool, tmp_path: Path) -> None:
@@ -82,7 +84,7 @@ def test_representatives(name: str, settings: dict[str, int], columns: bool, wid
         sorts = (Sort(sorts[0].type, ((0, 2, 4), (1,), (3,))),)
     tables = every_renaming(sorts)
     renaming = Renamings(sorts, layout, columns)
-    assert ("@plan" in renaming.functions) == (not columns or name in ("gossip", "pairs", "labels"))
+    assert ("@plan" in renaming.functions) == (not columns or name in ("gossip", "pairs", "labels", "tables"))
     for _ in range(60):
         state = drawn(bound.type, rng)
         orbit = {layout.encode(renamed(state, table)) for table in tables}

@@ -44,6 +44,22 @@ def test_what_is_set_is_not_free() -> None:
         proof("core", "min_isr=2", "brokers=3")
 
 
+KEYS = """
+@action(who="tester")
+def act(s: State, m: Map[tuple[Node, bool], bool]) -> State:
+    return replace(s, number=1 if m[Node(1), True] else 0)
+
+@invariant
+def small(s: State) -> bool:
+    return s.number < 2
+"""
+
+
+def test_why_no_number_is_free(tmp_path: Path) -> None:
+    with pytest.raises(Failure, match="not set; nodes sizes a map from tuples, which is proved with one number alone"):
+        proof(model_text.file(KEYS, tmp_path))
+
+
 MANY_FACTS = """
 @dataclass(frozen=True)
 class Chosen:
