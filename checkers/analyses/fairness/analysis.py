@@ -194,7 +194,7 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
     stats = exploration.stats
     try:
         with Ending() as ending:
-            threads, names, rows = len(search.workers), list(needs), search.level_rows
+            threads, names, rows = len(search.workers), list(needs), search.found.arrays
             strongest = assumptions or all_fair([a.name for a in bound.model.actions], "strong")
             liveness = Liveness(
                 bound,

@@ -135,7 +135,7 @@ class MutantSearch:
             whole = self.of_all_states()
             return whole.decide_whole_runs(whole.run(self.first))
         with Ending() as ending:
-            names, rows = [claim.name for claim in self.temporal], search.level_rows
+            names, rows = [claim.name for claim in self.temporal], search.found.arrays
             translation = Translation.of(self.lowered, self.kernel.model.layout)
             liveness = Liveness(self.bound, translation, self.kernel, rows, names, search.allow, self._look)
             try:
@@ -169,7 +169,7 @@ class MutantSearch:
     @cached_property
     def states(self) -> Rows:
         """Every state that was visited, in canonical order."""
-        return in_order(np.concatenate([part for level in self.search.level_rows for part in level]))
+        return in_order(np.concatenate([part for level in self.search.found.arrays for part in level]))
 
 
 BUFFERED = 1 << 16

@@ -62,7 +62,7 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, sizes:
                 bound,
                 translation,
                 kernel,
-                search.level_rows,
+                search.found.arrays,
                 temporal,
                 search.allow,
                 limits.clock.look,

@@ -19,8 +19,9 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Kernel
 from reassure.checkers.engines.native.kernels.model_code import CLIPS_TOTAL, GENERATED
 from reassure.checkers.engines.native.kernels.state_table import MAX_TAG
 from reassure.checkers.engines.native.level_look import ClassOf, LevelLook
+from reassure.checkers.engines.native.levels import FirstHits
 from reassure.checkers.engines.native.model.kernel_numbers import ModelKernel
-from reassure.checkers.engines.native.search import Clock, FirstHits, Search
+from reassure.checkers.engines.native.search import Clock, Search
 from reassure.checkers.engines.native.translator.language import UNROLLED
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import (
@@ -199,7 +200,7 @@ class Exploration:
     def level_rows(self) -> list[list[Rows]]:
         """By level: its states, in parts; of a search in this process."""
         assert isinstance(self.search, Search)
-        return self.search.level_rows
+        return self.search.found.arrays
 
     @cached_property
     def stats(self) -> SearchStatistics:

@@ -52,9 +52,9 @@ def _system_calls() -> tuple[Any, Any]:
 class LevelFile:
     """A file without a name, which goes with the process. Words that it takes keep their address and their content."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """folder: of the file; None: the user's cache folder."""
-        self.folder = folder or cache_folder("levels")
+    def __init__(self, folder: Path | None = None, left_free: float = LEFT_FREE) -> None:
+        """folder: of the file; None: the user's cache folder. left_free: the share of its file system to leave."""
+        self.folder, self.left_free = folder or cache_folder("levels"), left_free
         self.nbytes = 0
         """Bytes that the file has taken."""
         self._taken: list[tuple[int, int]] = []
@@ -103,7 +103,7 @@ class LevelFile:
 
     def _has_room(self, size: int) -> bool:
         system = os.fstatvfs(self._file.fileno())
-        return system.f_bavail * system.f_frsize - size > LEFT_FREE * system.f_blocks * system.f_frsize
+        return system.f_bavail * system.f_frsize - size > self.left_free * system.f_blocks * system.f_frsize
 
     def _write(self, words: memoryview, begin: int) -> None:
         left = words.cast("B")

@@ -1,19 +1,20 @@
-"""The levels of a search: where their states lie, and the pieces in which threads take them."""
+"""The levels of a search: where their states lie, pieces for threads, the first that hits a claim."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
 from reassure.checkers.engines.native.kernels.growing_table import SIZES as TABLE_SIZES
 from reassure.checkers.engines.native.kernels.growing_table import TableSizes
-from reassure.checkers.engines.native.translator.word_rows import WordRows
+from reassure.checkers.engines.native.translator.word_rows import WordRows, zeros
 
 if TYPE_CHECKING:
     from reassure.checkers.engines.native.kernels.kernel_shape import Rows
+    from reassure.checkers.engines.native.model.kernel_numbers import Flag, ModelKernel
 
 AnyRows = TypeVar("AnyRows", WordRows, "Rows")
 BEAT = 0.1
@@ -79,6 +80,11 @@ class Levels:
             ends.append(before[1])
         return chunk, ends[::-1]
 
+    @property
+    def arrays(self) -> list[list[Rows]]:
+        """By level: its states, in parts, as numpy takes them."""
+        return [as_arrays(parts) for parts in self]
+
     def append(self, parts: list[WordRows]) -> None:
         """Adds a level."""
         self._levels.append(parts)
@@ -93,6 +99,35 @@ class Levels:
         last = self[-1]
         self._levels.pop()
         return last
+
+
+@dataclass
+class FirstHits:
+    """The first level on which each claim was hit."""
+
+    levels: dict[Flag, int] = field(default_factory=dict)
+
+    def known(self, words: int) -> memoryview:
+        """The claims that were hit, by word and bit."""
+        known = zeros(words)
+        for number, bit in self.levels:
+            known[number] |= 1 << bit
+        return known
+
+    def note_words(self, level: int, claims: Iterable[int]) -> None:
+        """Takes over claims, by word and bit."""
+        for number, word in enumerate(claims):
+            for bit in range(63):
+                if word >> bit & 1:
+                    self.levels.setdefault((number, bit), level)
+
+    def violated(self, model: ModelKernel, claims: Container[str]) -> dict[str, int]:
+        """Of these claims (and "deadlock"), those that were hit, with the number of states of their shortest traces."""
+        return {
+            name: self.levels[flag] + (flag[0] > 0)
+            for name, flag in model.flags().items()
+            if name in claims and flag in self.levels
+        }
 
 
 def as_arrays(parts: Iterable[WordRows]) -> list[Rows]:

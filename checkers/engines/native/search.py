@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from reassure.checkers.engines.native.kernels import search_loop, state_table
@@ -24,7 +23,7 @@ from reassure.checkers.engines.native.kernels.search_loop import (
     search_slice,
 )
 from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG, home_of, insert, settle
-from reassure.checkers.engines.native.levels import SIZES, Levels, SearchSizes, as_arrays, finish, shares, slices
+from reassure.checkers.engines.native.levels import SIZES, FirstHits, Levels, SearchSizes, finish, shares, slices
 from reassure.checkers.engines.native.translator.language import Words, wrap
 from reassure.checkers.engines.native.translator.native_function import native, prepare
 from reassure.checkers.engines.native.translator.word_rows import MAPPED, WordRows, zeros
@@ -34,7 +33,6 @@ from reassure.checkers.machine.stop import budget_ended
 
 if TYPE_CHECKING:
     from reassure.checkers.engines.native.level_file import LevelFile
-    from reassure.checkers.engines.native.model.kernel_numbers import Flag, ModelKernel
 
 LEAST_GROWTH = 1.1
 """The factor by which a table at least grows, where the memory limit forbids its usual step."""
@@ -118,41 +116,6 @@ class Worker:
         return parts
 
 
-@dataclass
-class FirstHits:
-    """The first level on which each claim was hit."""
-
-    levels: dict[Flag, int] = field(default_factory=dict)
-
-    def note(self, level: int, workers: list[Worker]) -> None:
-        """Takes over the claims that workers hit on a level."""
-        for w in workers:
-            self.note_words(level, w.claims)
-            w.forget_claims()
-
-    def known(self, words: int) -> memoryview:
-        """The claims that were hit, by word and bit."""
-        known = zeros(words)
-        for number, bit in self.levels:
-            known[number] |= 1 << bit
-        return known
-
-    def note_words(self, level: int, claims: Iterable[int]) -> None:
-        """Takes over claims, by word and bit."""
-        for number, word in enumerate(claims):
-            for bit in range(63):
-                if word >> bit & 1:
-                    self.levels.setdefault((number, bit), level)
-
-    def violated(self, model: ModelKernel, claims: Container[str]) -> dict[str, int]:
-        """Of these claims (and "deadlock"), those that were hit, with the number of states of their shortest traces."""
-        return {
-            name: self.levels[flag] + (flag[0] > 0)
-            for name, flag in model.flags().items()
-            if name in claims and flag in self.levels
-        }
-
-
 def _nothing(left: int) -> None:
     """Lets a search go on."""
 
@@ -207,11 +170,6 @@ class Search:
         return self._new_by_tag[1 : 1 + self.kernel.shape.actions]
 
     @property
-    def level_rows(self) -> list[list[Rows]]:
-        """By level: its states, in parts, as numpy takes them."""
-        return [as_arrays(parts) for parts in self.found]
-
-    @property
     def memory(self) -> int:
         """Bytes held by table, levels and buffers."""
         return self.table.nbytes + self.chunk_bytes + sum(w.nbytes for w in self.workers)
@@ -240,10 +198,8 @@ class Search:
         from reassure.checkers.engines.native.level_file import LevelFile  # few searches need it
 
         self.file = self.file or LevelFile()
-        full, self._full = self._full, []
-        for chunk in full:
-            if self.file.take(chunk.memory):
-                self.chunk_bytes -= chunk.nbytes
+        self.chunk_bytes -= sum(chunk.nbytes for chunk in self._full if self.file.take(chunk.memory))
+        self._full = []
 
     def reserve(self, extra: int, pool: ThreadPoolExecutor | None = None, least: int | None = None) -> int:
         """Grows the table, if need be, for so many more states; how many more fit in all.
@@ -345,7 +301,7 @@ class Search:
                 try:
                     level.run(pool)
                 finally:
-                    self.hits.note(number, self.workers)
+                    self._note_hits(number, self.workers)
                     if any(w.raised for w in self.workers):
                         self.raised_on = number
                 self.unexpanded = 0
@@ -392,11 +348,17 @@ class Search:
         worker.before, worker.start, worker.end = levels.low, levels.end, levels.end
         self.known += levels.end - first
         self._count_new(by_tag)
-        self.hits.note(number + expanded - 1, [worker])
+        self._note_hits(number + expanded - 1, [worker])
         worker.note_raised()
         if worker.raised:
             self.raised_on = number + expanded - 1
         return True
+
+    def _note_hits(self, level: int, workers: list[Worker]) -> None:
+        """Takes over the claims that workers hit on a level."""
+        for w in workers:
+            self.hits.note_words(level, w.claims)
+            w.forget_claims()
 
     def begin(self, rows: list[tuple[int, ...]]) -> None:
         """Takes the initial states. Raises `OutOfMemory` if the tables alone are too large."""

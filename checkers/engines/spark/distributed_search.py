@@ -22,9 +22,10 @@ from reassure.checkers.engines.native.exploration import CompiledKernel, compile
 from reassure.checkers.engines.native.kernels.fingerprints import Key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import GENERATED
+from reassure.checkers.engines.native.levels import FirstHits
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.model.translation import Translation
-from reassure.checkers.engines.native.search import FirstHits, Search
+from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.spark.partitioning import Work, owners_of, with_origins
 from reassure.checkers.engines.spark.run_directory import Commit, RunDirectory
 from reassure.checkers.engines.spark.session import JobFailed, SparkJob

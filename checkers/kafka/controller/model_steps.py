@@ -266,7 +266,7 @@ class NativeSteps:
         if search.raised_on is not None:
             raise raises_in_a_step(self.bound)
         self.states = exploration.distinct
-        for level, parts in enumerate(search.level_rows, 1):
+        for level, parts in enumerate(search.found.arrays, 1):
             rows = in_order(np.concatenate(parts))
             for low in range(0, len(rows), CHUNK):
                 yield level, rows[low : low + CHUNK]

@@ -93,7 +93,7 @@ def listed(threads: int) -> RegionGraph:
     kernel = compiled(lowered, state_layout(bound), parameters=needs_parameters(assumptions))
     search = Search(kernel, 1)
     explore(bound, kernel, Start.of(bound, kernel.model.layout), search, Limits())
-    rows = search.level_rows
+    rows = search.found.arrays
     prop = next(p for p in bound.properties if p.temporal)
     liveness = Liveness(
         bound,

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.engines.native import level_file
 from reassure.checkers.engines.native.level_file import LevelFile, in_memory
 from reassure.checkers.engines.native.translator.word_rows import MAPPED, address_of, zeros
 from tests.helpers.runs import checked, everything
@@ -40,9 +39,8 @@ def test_words_that_begin_within_a_page_stay_in_memory(tmp_path: Path) -> None:
     assert (file.nbytes, words[0]) == (0, 1)
 
 
-def test_a_full_disk_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file, words = LevelFile(tmp_path), numbered(WORDS)
-    monkeypatch.setattr(level_file, "LEFT_FREE", 1.0)
+def test_a_full_disk_takes_nothing(tmp_path: Path) -> None:
+    file, words = LevelFile(tmp_path, left_free=1.0), numbered(WORDS)
     assert not file.take(words)
     assert (file.nbytes, words.tolist()) == (0, list(range(WORDS)))
 

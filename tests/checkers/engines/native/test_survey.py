@@ -182,7 +182,7 @@ def test_memory_is_counted() -> None:
             bound,
             Translation.of(lowered, kernel.model.layout),
             kernel,
-            search.level_rows,
+            search.found.arrays,
             [prop.name],
             allow,
             lambda: None,
@@ -201,5 +201,5 @@ def test_memory_is_counted() -> None:
 def liveness_states(search: Search, lowered: Any, layout: Any, name: str) -> int:
     """The states of a region."""
     claims = decide.TemporalClaims(judge_of(lowered, layout), layout.words)
-    rows = np.concatenate([rows for parts in search.level_rows for rows in parts])
+    rows = np.concatenate([rows for parts in search.found.arrays for rows in parts])
     return int(claims.claims[name].stays(claims.verdicts(rows)).sum())
