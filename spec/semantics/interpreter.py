@@ -6,6 +6,7 @@ function returns, so that a mistake in a model is reported as one and never beco
 
 from __future__ import annotations
 
+import functools
 import inspect
 import typing
 from collections.abc import Callable, Iterator
@@ -70,6 +71,11 @@ class _Callee:
     fixed: Params
     free: tuple[tuple[str, Type], ...]
     drawn: dict[str, Callable[[Any], Any]]
+
+    @functools.cached_property
+    def choices(self) -> list[tuple[Any, ...]]:
+        """The values of each free argument, ascending; none of one that is drawn from the state."""
+        return [() if name in self.drawn else tuple(kind.values()) for name, kind in self.free]
 
 
 class BoundModel:
@@ -219,7 +225,7 @@ class BoundModel:
         """Every initial state (or `Clipped`) with the declaration and parameters it comes from."""
         for declared, callee in self._initials:
             names = [n for n, _ in callee.free]
-            for chosen in product(*(tuple(t.values()) for _, t in callee.free)):
+            for chosen in product(*callee.choices):
                 params = dict(zip(names, chosen, strict=True))
                 try:
                     state = self.lift(self._run(declared.name, callee, (), params))
@@ -261,10 +267,11 @@ class BoundModel:
 
     def _choices(self, declared: Action, callee: _Callee, state: Any) -> list[tuple[Any, ...]]:
         """The values of each parameter, ascending."""
-        choices = []
-        for name, kind in callee.free:
+        if not callee.drawn:
+            return callee.choices
+        choices = list(callee.choices)
+        for number, (name, kind) in enumerate(callee.free):
             if name not in callee.drawn:
-                choices.append(tuple(kind.values()))
                 continue
             try:
                 members = tuple(callee.drawn[name](state))
@@ -277,7 +284,7 @@ class BoundModel:
                 if found is not None:
                     where = f" in {found.path}" if found.path else ""
                     raise ModelError(f"{declared.name}, parameter {name}: a wrong value{where}: {found.message}")
-            choices.append(tuple(sorted(members, key=kind.rank)))
+            choices[number] = tuple(sorted(members, key=kind.rank))
         return choices
 
     def take(self, state: Any, name: str, params: Params) -> Any:
