@@ -195,9 +195,8 @@ class BoundModel:
     def lift(self, state: Any) -> Any:
         """A state of a class that the model's own extends gets the defaults of the further fields."""
         if type(state) is not self.model.state and isinstance(state, _bases(self.model.state)):
-            return self.model.state(
-                **{name: getattr(state, name) for name in vars(type(state))["__dataclass_fields__"]}
-            )
+            names = vars(type(state))["__dataclass_fields__"]
+            return self.model.state(**{name: getattr(state, name) for name in names})
         return state
 
     def _checked(self, name: str, params: Params, after: Any) -> Any:
@@ -249,7 +248,7 @@ class BoundModel:
             if of not in (None, declared.name):
                 continue
             try:
-                choices = self._choices(declared, callee, state)
+                choices = self._choices(declared, callee, state) if callee.drawn else callee.choices
             except ModelError as error:
                 yield FailedCall(declared, {}, error)
                 continue
@@ -267,8 +266,6 @@ class BoundModel:
 
     def _choices(self, declared: Action, callee: _Callee, state: Any) -> list[tuple[Any, ...]]:
         """The values of each parameter, ascending."""
-        if not callee.drawn:
-            return callee.choices
         choices = list(callee.choices)
         for number, (name, kind) in enumerate(callee.free):
             if name not in callee.drawn:
@@ -276,9 +273,8 @@ class BoundModel:
             try:
                 members = tuple(callee.drawn[name](state))
             except Exception as error:
-                raise ModelError(
-                    f"{declared.name}, parameter {name}: {type(error).__name__}: {error} {_where(error)}"
-                ) from error
+                what = f"{declared.name}, parameter {name}: {type(error).__name__}: {error} {_where(error)}"
+                raise ModelError(what) from error
             for member in members:
                 found = kind.misfit(member)
                 if found is not None:
@@ -377,9 +373,7 @@ class _Claim:
         return _truth(self.name, self.state_function, state)
 
     def on_step(self, before: Any, step: Step) -> bool:
-        arguments = dict(self.fixed)
-        for name in self.from_params:
-            arguments[name] = step.params[name]
+        arguments = self.fixed | {name: step.params[name] for name in self.from_params}
         if self.wants_action:
             arguments[self.wants_action] = step.action
         view = self.view or (lambda state: state)
