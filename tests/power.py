@@ -10,6 +10,7 @@ is tried, and the table has those that are decided.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import queue
@@ -116,11 +117,17 @@ def chosen(count: int, seed: int) -> list[Attempt]:
     while len(attempts) < count:
         names = names or drawn.sample(sorted(rooms), len(rooms))
         name = names.pop()
-        faults = [fault for path in rooms[name] if path not in used for fault in source_faults(path)]
+        faults = [fault for path in rooms[name] if path not in used for fault in faults_of(path)]
         if faults:
             attempts.append(Attempt(drawn.choice(faults), name))
             used.add(attempts[-1].fault.path)
     return attempts
+
+
+@functools.cache
+def faults_of(path: Path) -> list[SourceFault]:
+    """The faults that a module of the product can have: a room that comes again is not read again."""
+    return source_faults(path)
 
 
 def rooms_of_the_product() -> dict[str, list[Path]]:

@@ -6,6 +6,7 @@ function returns, so that a mistake in a model is reported as one and never beco
 
 from __future__ import annotations
 
+import functools
 import inspect
 import typing
 from collections.abc import Callable, Iterator
@@ -70,6 +71,11 @@ class _Callee:
     fixed: Params
     free: tuple[tuple[str, Type], ...]
     drawn: dict[str, Callable[[Any], Any]]
+
+    @functools.cached_property
+    def choices(self) -> list[tuple[Any, ...]]:
+        """The values of each free argument, ascending; none of one that is drawn from the state."""
+        return [() if name in self.drawn else tuple(kind.values()) for name, kind in self.free]
 
 
 class BoundModel:
@@ -189,9 +195,8 @@ class BoundModel:
     def lift(self, state: Any) -> Any:
         """A state of a class that the model's own extends gets the defaults of the further fields."""
         if type(state) is not self.model.state and isinstance(state, _bases(self.model.state)):
-            return self.model.state(
-                **{name: getattr(state, name) for name in vars(type(state))["__dataclass_fields__"]}
-            )
+            names = vars(type(state))["__dataclass_fields__"]
+            return self.model.state(**{name: getattr(state, name) for name in names})
         return state
 
     def _checked(self, name: str, params: Params, after: Any) -> Any:
@@ -219,7 +224,7 @@ class BoundModel:
         """Every initial state (or `Clipped`) with the declaration and parameters it comes from."""
         for declared, callee in self._initials:
             names = [n for n, _ in callee.free]
-            for chosen in product(*(tuple(t.values()) for _, t in callee.free)):
+            for chosen in product(*callee.choices):
                 params = dict(zip(names, chosen, strict=True))
                 try:
                     state = self.lift(self._run(declared.name, callee, (), params))
@@ -243,7 +248,7 @@ class BoundModel:
             if of not in (None, declared.name):
                 continue
             try:
-                choices = self._choices(declared, callee, state)
+                choices = self._choices(declared, callee, state) if callee.drawn else callee.choices
             except ModelError as error:
                 yield FailedCall(declared, {}, error)
                 continue
@@ -261,23 +266,21 @@ class BoundModel:
 
     def _choices(self, declared: Action, callee: _Callee, state: Any) -> list[tuple[Any, ...]]:
         """The values of each parameter, ascending."""
-        choices = []
-        for name, kind in callee.free:
+        choices = list(callee.choices)
+        for number, (name, kind) in enumerate(callee.free):
             if name not in callee.drawn:
-                choices.append(tuple(kind.values()))
                 continue
             try:
                 members = tuple(callee.drawn[name](state))
             except Exception as error:
-                raise ModelError(
-                    f"{declared.name}, parameter {name}: {type(error).__name__}: {error} {_where(error)}"
-                ) from error
+                what = f"{declared.name}, parameter {name}: {type(error).__name__}: {error} {_where(error)}"
+                raise ModelError(what) from error
             for member in members:
                 found = kind.misfit(member)
                 if found is not None:
                     where = f" in {found.path}" if found.path else ""
                     raise ModelError(f"{declared.name}, parameter {name}: a wrong value{where}: {found.message}")
-            choices.append(tuple(sorted(members, key=kind.rank)))
+            choices[number] = tuple(sorted(members, key=kind.rank))
         return choices
 
     def take(self, state: Any, name: str, params: Params) -> Any:
@@ -370,9 +373,7 @@ class _Claim:
         return _truth(self.name, self.state_function, state)
 
     def on_step(self, before: Any, step: Step) -> bool:
-        arguments = dict(self.fixed)
-        for name in self.from_params:
-            arguments[name] = step.params[name]
+        arguments = self.fixed | {name: step.params[name] for name in self.from_params}
         if self.wants_action:
             arguments[self.wants_action] = step.action
         view = self.view or (lambda state: state)

@@ -53,7 +53,7 @@ def test_the_steps_of_the_workflow(
     assert [line.split(": ")[0] for line in out.splitlines()[:3]] == [
         "ok   two_phase_commit managers=3",
         "ok   protocols/hasty.py",
-        "ok   prove two_phase_commit",
+        "ok   prove two_phase_commit managers=2",
     ]
     assert len(ElementTree.fromstring(Path("report/junit.xml").read_text())) == 3
     assert json.loads(Path("report/gate.sarif").read_text())["runs"][0]["results"] == []

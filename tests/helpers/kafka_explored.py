@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
-from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore
+from reassure.checkers.kafka.controller.explore import (
+    ControllerExploration,
+    ExploreLimits,
+    Scope,
+    explore,
+    explore_with,
+)
 from reassure.checkers.kafka.controller.explore_properties import Findings, evaluate
 from reassure.checkers.kafka.controller.explore_report import Shown, counterexamples, look_for_loss
 from reassure.checkers.machine.progress import Progress
@@ -13,8 +19,11 @@ from tests.helpers.kafka_jars import class_path, shared_driver
 
 @cache
 def explored(version: str, jvms: int = 1) -> ControllerExploration:
-    """Every state of two brokers."""
-    return explore(class_path(version), Scope(2), jvms, ExploreLimits(), Progress(quiet=True))
+    """Every state of two brokers; one JVM is that which the tests share."""
+    quiet = Progress(quiet=True)
+    if jvms == 1:
+        return explore_with([shared_driver(version)], Scope(2), ExploreLimits(), quiet)
+    return explore(class_path(version), Scope(2), jvms, ExploreLimits(), quiet)
 
 
 @cache

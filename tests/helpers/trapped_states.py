@@ -18,10 +18,18 @@ def stuck_states(
     bound: BoundModel, properties: Iterable[Property] = (), fair_only: bool = False, limit: int | None = None
 ) -> dict[str, Stuck]:
     """The answers of `stuck` by property: those that are given, or every leads-to of the model."""
+    (found,) = stuck_in_several_ways(bound, properties, [fair_only], limit)
+    return found
+
+
+def stuck_in_several_ways(
+    bound: BoundModel, properties: Iterable[Property], fair_only: Iterable[bool], limit: int | None = None
+) -> list[dict[str, Stuck]]:
+    """The same of one graph, for each value of `fair_only`."""
     prepared = Prepared(bound)
     graph = reachable_graph(prepared.only(lambda name: False), SearchOptions(), Progress(quiet=True), limit)
     chosen = list(properties) or [p for p in bound.properties if p.kind == "leads_to"]
-    return {answer.name: answer for answer in stuck(prepared, graph, chosen, fair_only)}
+    return [{answer.name: answer for answer in stuck(prepared, graph, chosen, only)} for only in fair_only]
 
 
 class PlainGraph:

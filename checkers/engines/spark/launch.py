@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import fcntl
 import functools
-import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.machine.own_files import cache_folder, make_folder, own_folder
+from reassure.checkers.machine.class_archive import NONE, Archive, jvm_archive
+from reassure.checkers.machine.own_files import make_folder
 from reassure.checkers.request.options import SparkOptions
 
 JAVA = 17
@@ -25,8 +23,6 @@ JAVA = 17
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=128m"
 """For short jobs in one process: the quick compiler and the collector without threads start sooner; room for the
 classes, which are loaded in the first seconds, so that they cause no full collections then."""
-ARCHIVED = "-XX:+VerifySharedSpaces -XX:SharedArchiveFile={}"
-ARCHIVING = "-XX:ArchiveClassesAtExit={}"
 OPTIONS = "spark.driver.extraJavaOptions"
 MOST_ARCHIVES = 3
 """Archives of classes that the cache keeps: each has 60 MB."""
@@ -108,62 +104,12 @@ def log() -> Path:
     return process_folder() / "log"
 
 
-def _archive_name() -> str:
-    """Another for another Java, Spark, or set of options."""
+def class_archive() -> contextlib.AbstractContextManager[Archive]:
+    """What a JVM is given for the archive of Spark's classes: see `jvm_archive`."""
     import pyspark
 
-    java = Path(_java() or "").resolve()
     jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
-    known = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in (java, *jars)]
-    return hashlib.sha256("\n".join([JAVA_OPTIONS, *known]).encode()).hexdigest()[:32]
-
-
-@contextlib.contextmanager
-def class_archive() -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Options of a JVM for the archive of Spark's classes, and descriptors that the JVM inherits.
-
-    To load and verify them is half of what a short job costs. Java takes them from an archive that an
-    earlier JVM wrote at its end, after the command (JEP 350). It checks the archive, and goes on without one that does
-    not fit. The descriptor is that of a lock, which the JVM holds until it has ended: only then is the archive whole.
-    No options where the cache cannot be used, or while another JVM writes the archive.
-    """
-    with contextlib.ExitStack() as stack:
-        options: str = ""
-        inherited: tuple[int, ...] = ()
-        with contextlib.suppress(OSError):
-            folder = cache_folder("jvm")
-            archive = folder / f"{_archive_name()}.jsa"
-            if own_folder(folder.parent) and own_folder(folder) and not re.search(r"[\s\"'\\\\]", str(archive)):
-                flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-                lock = os.open(archive.with_suffix(".lock"), flags, 0o600)
-                stack.callback(os.close, lock)
-                options, inherited = _of_archive(archive, lock)
-        yield options, inherited
-
-
-def _of_archive(archive: Path, lock: int) -> tuple[str, tuple[int, ...]]:
-    written = archive.with_suffix(".part")
-    if not archive.exists():
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return "", ()
-        if not written.exists() or _begins_with_zeros(written):
-            written.unlink(missing_ok=True)
-            return ARCHIVING.format(written), (lock,)
-        written.replace(archive)
-        kept = sorted(archive.parent.glob("*.jsa"), key=lambda path: path.stat().st_mtime)
-        for old in kept[:-MOST_ARCHIVES]:
-            old.unlink(missing_ok=True)
-            old.with_suffix(".lock").unlink(missing_ok=True)
-    os.utime(archive)
-    return ARCHIVED.format(archive), ()
-
-
-def _begins_with_zeros(file: Path) -> bool:
-    """Whether an archive is not whole: a JVM writes its first bytes last."""
-    with file.open("rb") as archive:
-        return not any(archive.read(4))
+    return jvm_archive("jvm", MOST_ARCHIVES, [JAVA_OPTIONS], [Path(_java() or "").resolve(), *jars])
 
 
 def gateway(cluster: SparkOptions) -> Any:
@@ -182,10 +128,11 @@ def gateway(cluster: SparkOptions) -> Any:
     before, tempfile.tempdir = tempfile.tempdir, str(process_folder())  # PySpark leaves a folder if it is killed here
     own = is_local(cluster.master) and OPTIONS not in cluster.conf
     try:
-        with log().open("wb") as output, class_archive() if own else contextlib.nullcontext(("", ())) as archive:
-            if archive[0]:
-                conf.set(OPTIONS, f"{JAVA_OPTIONS} {archive[0]}")
-            streams = {"stdout": output, "stderr": output, "pass_fds": archive[1]}
+        with log().open("wb") as output, class_archive() if own else contextlib.nullcontext(NONE) as archive:
+            options, inherited = archive
+            if options:
+                conf.set(OPTIONS, " ".join([JAVA_OPTIONS, *options]))
+            streams = {"stdout": output, "stderr": output, "pass_fds": inherited}
             return launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
     finally:
         tempfile.tempdir = before

@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
@@ -38,10 +39,12 @@ from reassure.checkers.kafka.controller.releases import (
     test_parts,
 )
 from reassure.checkers.machine.atomic_files import write_atomically
+from reassure.checkers.machine.class_archive import NONE, Archive, jvm_archive
 from reassure.checkers.machine.exit_codes import SystemFailure, UsageFailure
 from reassure.checkers.machine.own_files import cache_folder, locked, others_can_write, own_folder, temporary_folder
 
 DRIVER = "ControllerDriver.java"
+DRIVER_JAR = "driver.jar"
 MAVEN_SECONDS = 600
 JAVAC_SECONDS = 120
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
@@ -49,6 +52,8 @@ QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 FORMAT = 2
 MOST_BUILDS = 24
 """Builds of one's own that the cache keeps."""
+MOST_ARCHIVES = 16
+"""Archives of a release's classes that the cache keeps: each has 13 MB."""
 MOST_PROGRAMS = 128
 """Compiled programs that the cache keeps: tests and programs of traces, changed classes of Kafka."""
 WITHOUT = "the answers that come with the project need neither: `reassure kafka conform --kept`"
@@ -56,7 +61,7 @@ WITHOUT = "the answers that come with the project need neither: `reassure kafka 
 
 @dataclass(frozen=True)
 class ClassPath:
-    """A release ready to be run. classes: the compiled driver. jars: Kafka and what it needs."""
+    """A release ready to be run. classes: the compiled driver, as a jar. jars: Kafka and what it needs."""
 
     release: Release
     classes: Path
@@ -66,6 +71,17 @@ class ClassPath:
     def text(self) -> str:
         """As `java -cp` wants it."""
         return os.pathsep.join(str(path) for path in (self.classes, *self.jars))
+
+
+def kafka_archive(class_path: ClassPath, writes: bool) -> contextlib.AbstractContextManager[Archive]:
+    """What a JVM is given whose class path begins as this one: see `jvm_archive`.
+
+    Nothing for a build of one's own: what it costs to write an archive is more than a few JVMs gain.
+    """
+    if class_path.release.build or class_path.classes.name != DRIVER_JAR:
+        return contextlib.nullcontext(NONE)
+    files = [Path(tool("java")).resolve(), class_path.classes, *class_path.jars]
+    return jvm_archive("kafka-jvm", MOST_ARCHIVES, QUICK, files, writes)
 
 
 def folder() -> Path:
@@ -106,9 +122,9 @@ def fetched(release: Release, tests: bool = False) -> ClassPath | None:
     place = _place(release, tests)
     manifest = _manifest(place)
     jars, classes = _intact(manifest.get("jars")), _intact(manifest.get("classes"))
-    if not jars or not classes or manifest.get("driver") != _digest(java_source().encode()):
+    if not jars or classes != [place / DRIVER_JAR] or manifest.get("driver") != _digest(java_source().encode()):
         return None
-    return ClassPath(release, place / "classes", tuple(jars))
+    return ClassPath(release, place / DRIVER_JAR, tuple(jars))
 
 
 def _manifest(place: Path) -> dict[str, Any]:
@@ -160,6 +176,7 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
             raise SystemFailure(f"the driver does not compile against {release.build}: {why}") from None
         if release.build:
             _write_version(release, fresh / "classes")
+        _pack(fresh / "classes", fresh / DRIVER_JAR)
         shutil.rmtree(place, ignore_errors=True)
         shutil.move(fresh, place)
         jars = [place / jar.relative_to(fresh) if jar.is_relative_to(fresh) else jar for jar in jars]
@@ -167,7 +184,7 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
             "format": FORMAT,
             "driver": _digest(java_source().encode()),
             "jars": _digests(jars),
-            "classes": _digests(sorted(path for path in (place / "classes").rglob("*") if path.is_file())),
+            "classes": _digests([place / DRIVER_JAR]),
         }
         if release.build:
             _must_be_unchanged(
@@ -176,7 +193,7 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
         write_atomically(place / "manifest.json", json.dumps(manifest, indent=1) + "\n")
     if release.build:
         _forget_older_builds()
-    return ClassPath(release, place / "classes", tuple(jars))
+    return ClassPath(release, place / DRIVER_JAR, tuple(jars))
 
 
 def _jars_of_release(release: Release, tests: bool, fresh: Path, seconds: float) -> list[Path]:
@@ -209,6 +226,14 @@ def _write_version(release: Release, classes: Path) -> None:
     file = classes / VERSION_FILE
     file.parent.mkdir(parents=True)
     file.write_text(f"version={release.version}\n", encoding="utf-8")
+
+
+def _pack(classes: Path, jar: Path) -> None:
+    """Moves compiled classes into a jar: Java archives the classes of a JVM only if no folder is on its path."""
+    with zipfile.ZipFile(jar, "w") as packed:
+        for file in sorted(path for path in classes.rglob("*") if path.is_file()):
+            packed.write(file, file.relative_to(classes))
+    shutil.rmtree(classes)
 
 
 def _forget_older_builds() -> None:
@@ -393,8 +418,9 @@ def _run(command: list[str], seconds: float, name: str) -> subprocess.CompletedP
 
 
 def _place(release: Release, tests: bool) -> Path:
-    """Each driver has a folder of its own: two checkouts may run at once."""
-    return folder() / f"{_name(release, tests)}-driver-{_digest(java_source().encode())[:12]}"
+    """Each driver, and each form of its classes, has a folder of its own: two checkouts may run at once."""
+    digest = _digest(f"{DRIVER_JAR}\0{java_source()}".encode())
+    return folder() / f"{_name(release, tests)}-driver-{digest[:12]}"
 
 
 def _name(release: Release, tests: bool) -> str:

@@ -20,7 +20,7 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, tool
+from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, kafka_archive, tool
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.words import Command, Setup
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -29,8 +29,11 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 class Jvm:
     """One process of a Java program. As a context: it ends with it."""
 
-    def __init__(self, command: Sequence[str], errors: IO[bytes]) -> None:
-        """errors: the file of its error output, closed with it. Raises `OSError` if it cannot be started."""
+    def __init__(self, command: Sequence[str], errors: IO[bytes], inherited: Sequence[int] = ()) -> None:
+        """errors: the file of its error output, closed with it. inherited: descriptors that stay open in it.
+
+        Raises `OSError` if it cannot be started.
+        """
         self.errors = errors
         self.process = subprocess.Popen(
             command,
@@ -38,6 +41,7 @@ class Jvm:
             stdout=subprocess.PIPE,
             stderr=errors,
             process_group=0,  # Ctrl-C is for this program, which then ends the JVM
+            pass_fds=inherited,
         )
         assert self.process.stdin is not None and self.process.stdout is not None
         self.stdin, self.stdout = self.process.stdin, self.process.stdout
@@ -61,7 +65,10 @@ class Jvm:
 
 
 Words = NDArray[np.int64]
-OPTIONS = (*QUICK, "-Xmx512m")
+OPTIONS = (*QUICK, "-Xmx512m", "-Xlog:disable", "-Xlog:all=error:stderr")
+"""Java's own warnings would be answers: it prints them to standard output."""
+ARCHIVE_SECONDS = 10.0
+"""For a JVM to write the archive of its classes, which takes it half a second."""
 SILENCE = 120.0
 """Seconds without an answer after which a JVM counts as hung."""
 STEP = np.dtype(">i8")
@@ -81,17 +88,28 @@ class Driver(Jvm):
     def __init__(self, class_path: ClassPath, silence: float = SILENCE) -> None:
         self.release: Release = class_path.release
         self.silence = silence
+        self.executed = self.idle = False
         main = "org.apache.kafka.controller.ControllerDriver"
         errors = tempfile.TemporaryFile()  # noqa: SIM115
         try:
-            super().__init__([tool("java"), *OPTIONS, "-cp", class_path.text, main], errors)
+            with kafka_archive(class_path, writes=True) as (options, inherited):
+                super().__init__([tool("java"), *OPTIONS, *options, "-cp", class_path.text, main], errors, inherited)
         except OSError as error:
             raise JvmLost(f"java cannot be run: {error.strerror}") from None
+        self.archives = bool(inherited)
         (length,) = struct.unpack(">H", self._read(2))
         version = self._read(length).decode()
         if version != self.release.version:
             self.close()
             raise JvmLost(f"the jars of Kafka {self.release.version} say that they are {version}")
+
+    def close(self) -> None:
+        """Ends the process. One that archives its classes ends by itself, unless it owes an answer or did nothing."""
+        if self.archives and self.executed and self.idle:
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                self.stdin.close()
+                self.process.wait(ARCHIVE_SECONDS)
+        super().close()
 
     # -- requests ------------------------------------------------------------------------------------------------
 
@@ -129,6 +147,8 @@ class Driver(Jvm):
     # -- the pipe ------------------------------------------------------------------------------------------------
 
     def _write(self, content: bytes) -> None:
+        self.idle = False
+        self.executed |= content[:1] in (b"S", b"D", b"X")
         try:
             self.stdin.write(content)
             self.stdin.flush()
@@ -137,6 +157,7 @@ class Driver(Jvm):
 
     def _read(self, size: int) -> bytes:
         """So many bytes; `JvmLost` if the pipe ends or stays silent."""
+        self.idle = False
         parts: list[bytes] = []
         while size > 0:
             ready, _, _ = select.select([self.stdout], [], [], self.silence)
@@ -147,6 +168,7 @@ class Driver(Jvm):
                 raise self._lost()
             parts.append(part)
             size -= len(part)
+        self.idle = True
         return b"".join(parts)
 
     def _lost(self) -> JvmLost:

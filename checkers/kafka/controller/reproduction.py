@@ -10,7 +10,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 
-from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, java_source, tool
+from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, java_source, kafka_archive, tool
 from reassure.checkers.kafka.controller.junit import body, class_name
 from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome
 from reassure.checkers.kafka.controller.releases import Release
@@ -48,10 +48,11 @@ def run_program(program: Program, class_path: ClassPath) -> MethodOutcome:
     with temporary_folder("kafka") as temporary:
         classes = temporary / "classes"
         compiled(tool("javac"), list(class_path.jars), {program.file: program.text}, classes)
-        path = os.pathsep.join([str(classes), *map(str, class_path.jars)])
-        command = [tool("java"), *QUICK, "-cp", path, f"org.apache.kafka.controller.{program.name}"]
+        path = os.pathsep.join([class_path.text, str(classes)])  # an archive is of the beginning of a path
         try:
-            ran = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
+            with kafka_archive(class_path, writes=False) as (options, _):
+                command = [tool("java"), *QUICK, *options, "-cp", path, f"org.apache.kafka.controller.{program.name}"]
+                ran = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
             raise Failure(Exit.SYSTEM, f"{program.name} did not finish within {SECONDS} s") from None
     lines = [line for line in ran.stderr.splitlines() if line.startswith("Exception in")]

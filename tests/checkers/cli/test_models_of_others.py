@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -126,13 +127,14 @@ FIXTURE = "def test_one(reassure_check):\n    reassure_check('model.py', violate
 
 
 def run_of_pytest(folder: Path, end: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """A run of pytest with a model that ends with this line."""
+    """A run of pytest with a model that ends with this line, and with no other plugin: Hypothesis takes a second."""
     text = (ROOT / "models" / "examples" / "die_hard.py").read_text()
     (folder / "model.py").write_text(f"{text}\nimport atexit, ctypes, os\n{end}\n")
     (folder / "test_one.py").write_text(FIXTURE)
-    plugins = ["-p", "no:reassure", "-p", "reassure.pytest_plugin", "-p", "no:cacheprovider"]
+    plugins = ["-p", "reassure.pytest_plugin", "-p", "no:cacheprovider"]
     line = [sys.executable, "-m", "pytest", *plugins, "--reassure-engine=reference", *words]
-    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run(line, cwd=folder, env=alone, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
@@ -147,10 +149,10 @@ def test_a_model_that_ends_pytest_is_no_pass(end: str, code: int, text: str, tmp
 def test_a_model_that_ends_a_worker_of_pytest_is_no_pass(tmp_path: Path) -> None:
     """The workers of pytest-xdist, which are processes of their own. SECURITY.md, 2."""
     done = run_of_pytest(
-        tmp_path, "ctypes.CDLL(None)._exit(0)", "--reassure", "-n1", "--max-worker-restart=0", "model.py"
+        tmp_path, "ctypes.CDLL(None)._exit(0)", "-p", "xdist", "--reassure", "-n1", "--max-worker-restart=0", "model.py"
     )
     assert (done.returncode, "node down" in done.stdout) == (5, True), done
-    assert run_of_pytest(tmp_path, "", "--reassure", "-n1", "model.py").returncode == 1
+    assert run_of_pytest(tmp_path, "", "-p", "xdist", "--reassure", "-n1", "model.py").returncode == 1
 
 
 def test_the_fixture_does_not_let_a_model_end_pytest(tmp_path: Path) -> None:

@@ -17,6 +17,13 @@ pytest_plugins = ["pytester"]
 ON = ("-p", "no:reassure", "-p", "reassure.pytest_plugin", "-p", "no:cacheprovider", "--reassure-engine=reference")
 """As its entry point has it, whatever is installed here."""
 
+
+@pytest.fixture(autouse=True)
+def no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hypothesis takes a second of each run in a process of its own."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
 MODEL = """
 from reassure import cover, invariant
 from reassure.models.examples import die_hard

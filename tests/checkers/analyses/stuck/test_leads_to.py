@@ -28,7 +28,7 @@ from reassure.spec.semantics.trace import replay
 from tests.helpers.configurations import small
 from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text
 from tests.helpers.model_text import PRELUDE, model, module
-from tests.helpers.trapped_states import PlainGraph, stuck_states
+from tests.helpers.trapped_states import PlainGraph, stuck_in_several_ways, stuck_states
 
 pytestmark = pytest.mark.usefixtures("quick_kernels")
 
@@ -173,8 +173,9 @@ COMPARED = [
 
 def compared(bound: BoundModel) -> None:
     plain, claims = PlainGraph(bound), {p.name: p for p in bound.properties}
-    for fair_only in (False, True):
-        for name, found in stuck_states(bound, fair_only=fair_only).items():
+    both = (False, True)
+    for fair_only, answers in zip(both, stuck_in_several_ways(bound, (), both), strict=True):
+        for name, found in answers.items():
             assert (found.claimed, found.can_end, found.trapped) == plain.counts(claims[name], fair_only), name
             assert found.states == len(plain.before)
             assert (found.trace is not None) == (found.trapped > 0)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from reassure.checkers.kafka.controller.driver import Driver, JvmLost
+from reassure.checkers.kafka.controller.reproduction import Program, run_program
 from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, Setup, answer_of, packed, unpacked
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import NOBODY, Broker, Partition
@@ -109,6 +112,32 @@ def test_a_jvm_that_hangs_is_one_line() -> None:
         os.kill(driver.process.pid, signal.SIGSTOP)
         with pytest.raises(JvmLost, match=r"^the JVM of Kafka 4\.4\.0 gave no answer for 0\.5 s$"):
             driver.describe(row(settled(), Command(Kind.BALANCE)))
+
+
+DONE = "package org.apache.kafka.controller; class Done { public static void main(String[] words) {} }"
+
+
+def test_a_jvm_that_executed_steps_leaves_its_classes_to_later_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This Java refuses to start where it cannot take the archive that it is given."""
+    path = class_path("4.4.0")
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f'#!/bin/bash\nexec {shutil.which("java")} "${{@/-Xshare:auto/-Xshare:on}}"\n')
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "cache"))
+    archives = tmp_path / "cache" / "kafka-jvm"
+    told = []
+    for executes in (False, True, True):
+        with Driver(path) as driver:
+            driver.begin(Setup(3, 2))
+            told.append((driver.archives, executes and driver.describe(row(settled(), Command(Kind.BALANCE)))))
+        assert len([*archives.glob("*.part"), *archives.glob("*.jsa")]) == executes
+    answer = told[-1][1]
+    assert told == [(True, False), (True, answer), (False, answer)]
+    assert run_program(Program("Done", DONE), path).passed
 
 
 def test_a_fault_of_the_driver_is_one_line_with_its_reason() -> None:

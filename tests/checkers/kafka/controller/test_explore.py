@@ -106,6 +106,18 @@ def test_every_patch_release_goes_by_the_rules_of_its_row(version: str) -> None:
     assert kafka.listed and (explanation.steps, explanation.unexplained) == (found.steps, {})
 
 
+def test_a_step_to_words_that_no_state_has_is_not_explained() -> None:
+    """The words are read as the state that the rules give, and are not its words."""
+    found = explored("4.4.0")
+    target = int(found.targets[0].max())
+    states = found.states.copy()
+    states[target] |= 1 << 62
+    changed = replace(found, states=states, targets=found.targets[:1], answers=found.answers[:1])
+    explanation = explain(changed, ReleaseRules("kraft_kafka", release("4.4.0"), Setup(2)), Progress(quiet=True))
+    assert explanation.steps == changed.steps
+    assert explanation.count == (changed.targets == target).sum() > 0
+
+
 def test_the_rules_of_another_release_leave_steps_unexplained(capsys: pytest.CaptureFixture[str]) -> None:
     """The first is the rollback that never ends: 4.2 completed it at once, 4.3 and 4.4 wait for what is not wanted."""
     found = explored("4.4.0")

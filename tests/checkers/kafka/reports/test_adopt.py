@@ -227,7 +227,8 @@ def adopted(version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     class_path(version)  # else the test is skipped
     record, diff = tmp_path / "record.json", tmp_path / "edits.diff"
     with hidden(version):
-        code, out, _ = said(capsys, "kafka", "adopt", version, "--json", str(record), "--diff", str(diff))
+        files = ["--json", str(record), "--diff", str(diff)]
+        code, out, _ = said(capsys, "kafka", "adopt", version, "--jvms", "1", *files)
     data = json.loads(record.read_text())
     assert (data["exit_code"], data["edits"], data["release"]) == (code, diff.read_text(), version)
     return code, out, data
