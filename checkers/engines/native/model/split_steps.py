@@ -23,7 +23,7 @@ LEAST_SAVED = 40
 """Nodes that cases are to save on average: a branch that is mispredicted costs about as much as half of them."""
 LEAST_SHARE = 0.25
 """The same, as a share of the step's nodes."""
-ENOUGH = 0.45
+ENOUGH = 0.4
 """Such a share, where no other condition is tried: a case without anything to compute saves a half."""
 MOST_GROWTH = 0.5
 """Of a step's nodes, those that the code of all cases may have in addition."""
