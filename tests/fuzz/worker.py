@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from tests.fuzz.generate import Source
 
@@ -55,13 +56,15 @@ def _renamed(text: str, old: str, new: str) -> str:
 def judged(source: Source, seed: int, checks: list[str], folder: Path, number: int) -> Answer:
     """Compares a model in this process."""
     from reassure.checkers.engines.native.kernels import kernel_shape
+    from reassure.checkers.engines.native.model import split_steps
     from tests.fuzz.compare import compared
 
     kernel_shape.OPTIMISED_AFTER = float(seed % 2)  # every second model at once, the others if they work for long
+    limits = split_steps.ALWAYS if seed & 2 else {}
 
     before = set(sys.modules)
     try:
-        with contextlib.redirect_stderr(io.StringIO()):
+        with contextlib.redirect_stderr(io.StringIO()), patch.dict(vars(split_steps), limits):
             found, took, refused = compared(placed(source, folder, number), seed, checks)
     finally:
         for name in set(sys.modules) - before:

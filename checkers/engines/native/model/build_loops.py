@@ -15,6 +15,7 @@ from reassure.checkers.encoding.state_layout import Field, is_index, scalars
 from reassure.checkers.engines.native.model import loop_form as form
 from reassure.checkers.engines.native.model.kernel_numbers import KernelParameter
 from reassure.checkers.engines.native.model.loop_form import Domain
+from reassure.checkers.engines.native.model.split_steps import in_cases
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Check, Formula, LoweredAction, Parameter, substitute
 from reassure.spec.frontend.operations import arguments_first
@@ -76,7 +77,7 @@ class Nest:
         self.loops: list[form.ForEach] = []
         self.depth_of: dict[str, int] = {}
         """By parameter: the depth within its innermost loop so far."""
-        self._ready: set[Node] = set()
+        self.ready: set[Node] = set()
         """The nodes that were used, and those below them."""
         self._placed: set[Node] = set()
         """The nodes that are computed in the block that they belong to."""
@@ -101,8 +102,8 @@ class Nest:
 
     def _use(self, node: Node, depth: int) -> None:
         """Has a node computed in the outermost block that it may stand in."""
-        for one in arguments_first([node], self._ready):
-            self._ready.add(one)
+        for one in arguments_first([node], self.ready):
+            self.ready.add(one)
             for argument in one.args:
                 self._place(argument, self._depth_of(one))
         self._place(node, depth)
@@ -254,15 +255,17 @@ class ActionBuilder:
     # -- the step -----------------------------------------------------------------------------------
 
     def _finish(self) -> None:
-        outcome, nest = self.outcome, self.nest
-        for path, condition, declared in outcome.clips:
-            nest.add(form.Clip(condition, self.numbers.clip(path, declared)))
-        claims = tuple(self._claims())
-        leaves = tuple(leaf for p in outcome.parameters for leaf in p.leaves) if self.numbers.parameters else None
-        nest.add(form.Emit(outcome.next_leaves, claims, leaves))
+        outcome, nest, numbers = self.outcome, self.nest, self.numbers
+        clips = [form.Clip(condition, numbers.clip(path, declared)) for path, condition, declared in outcome.clips]
+        errors: list[form.Statement] = []
+        claims = tuple(self._claims(errors))
+        leaves = tuple(leaf for p in outcome.parameters for leaf in p.leaves) if numbers.parameters else None
+        step = (*clips, *errors, form.Emit(outcome.next_leaves, claims, leaves))
+        for statement in in_cases(numbers.graph, step, nest.ready):
+            nest.add(statement)
 
-    def _claims(self) -> Iterator[tuple[int, Node]]:
-        """The claims over the step, and when they are hit."""
+    def _claims(self, errors: list[form.Statement]) -> Iterator[tuple[int, Node]]:
+        """The claims over the step, and when they are hit. errors: what raises in them is added."""
         g = self.numbers.graph
         after = {path + "'": node for path, node in zip(self.numbers.paths, self.outcome.next_leaves, strict=True)}
         substitutes: dict[Node, Node] = {}
@@ -271,7 +274,7 @@ class ActionBuilder:
             safe = [substitute(g, check.condition, after, substitutes) for check in formula.checks]
             for one in safe:
                 if one is not g.true:
-                    self.nest.add(form.StepError(one))
+                    errors.append(form.StepError(one))
             condition = substitute(g, formula.condition, after, substitutes)
             hit = g.and_(*safe, condition if formula.claim.kind == "cover" else g.not_(condition))
             if hit is not g.false:

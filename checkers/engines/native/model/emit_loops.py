@@ -100,6 +100,20 @@ class LoopEmitter:
         f.start(within)
 
     @_emit.register
+    def _(self, statement: form.Split) -> None:
+        f, values = self.f, self.values
+        yes, no, joined = f.fresh(), f.fresh(), f.fresh()
+        f.branch(values.value(statement.condition), yes, no)
+        before = values.emitted
+        for label, block in ((yes, statement.yes), (no, statement.no)):
+            f.start(label)
+            values.emitted = dict(before)  # what one way computes is unknown in the other, and behind both
+            self._block(block)
+            f.jump(joined)
+        values.emitted = before
+        f.start(joined)
+
+    @_emit.register
     def _(self, statement: form.Emit) -> None:
         f = self.f
         words = [self._state_word(statement.next, w) for w in range(self.layout.words)]

@@ -64,6 +64,15 @@ class Emit:
     """The leaves of the parameters, if they are kept with the step."""
 
 
+@dataclass(frozen=True)
+class Split:
+    """Goes on in one of two ways, by a condition."""
+
+    condition: Node
+    yes: Block
+    no: Block
+
+
 @dataclass
 class Mask:
     """The nodes that narrow an enumeration of indices or subsets, all computed before the loop.
@@ -152,15 +161,15 @@ class ForEachRecordSet(ForEach):
     """Every set: what its slots hold."""
 
 
-Statement = Let | LoopGuard | Error | Clip | StepError | Emit | ForEach
+Statement = Let | LoopGuard | Error | Clip | StepError | Emit | Split | ForEach
 Block = tuple[Statement, ...]
 
 
 def nodes_of(statement: Statement) -> tuple[Node, ...]:
-    """The nodes that a statement reads, but for those that only the body of a loop reads."""
+    """The nodes that a statement reads, but for those that only the blocks within it read."""
     if isinstance(statement, Let):
         return (statement.node,)
-    if isinstance(statement, LoopGuard | Error | Clip | StepError):
+    if isinstance(statement, LoopGuard | Error | Clip | StepError | Split):
         return (statement.condition,)
     if isinstance(statement, Emit):
         return (*statement.next, *(node for _, node in statement.claims), *(statement.parameters or ()))
@@ -176,6 +185,8 @@ def statements(block: Block) -> Iterator[Statement]:
         yield statement
         if isinstance(statement, ForEach):
             yield from statements(statement.body)
+        elif isinstance(statement, Split):
+            yield from statements((*statement.yes, *statement.no))
 
 
 @dataclass(frozen=True)
