@@ -17,6 +17,7 @@ from reassure.checkers.machine.own_files import cache_folder, own_folder
 
 ARCHIVED = ("-XX:+VerifySharedSpaces", "-XX:SharedArchiveFile={}")
 ARCHIVING = ("-XX:ArchiveClassesAtExit={}",)
+DIGITS = 12
 Archive = tuple[tuple[str, ...], tuple[int, ...]]
 """Options of a JVM, and the descriptors that it inherits: it writes an archive if there are any."""
 NONE: Archive = ((), ())
@@ -31,9 +32,9 @@ def jvm_archive(
     name: of the folder in the cache. most: archives that it keeps. options, files: of the JVM; with other ones, or
     after a change of these files, it has another archive. writes: whether the JVM may write it.
 
-    Java checks the archive, and goes on without one that does not fit. The descriptor is that of a lock, which the JVM
-    holds until it has ended: only then is the archive whole. There are no options where the cache cannot be used, or
-    while another JVM writes the archive.
+    Java checks the archive, and goes on without one that does not fit; one that is shorter than it was would end it,
+    and is removed. The descriptor is that of a lock, which the JVM holds until it has ended: only then is the archive
+    whole. There are no options where the cache cannot be used, or while another JVM writes the archive.
     """
     with contextlib.ExitStack() as stack:
         given = NONE
@@ -52,6 +53,8 @@ def jvm_archive(
 
 def _given(archive: Path, lock: int, most: int, writes: bool) -> Archive:
     written = archive.with_suffix(".part")
+    if archive.exists() and os.pread(lock, DIGITS, 0) != _size(archive):
+        archive.unlink(missing_ok=True)
     if not archive.exists():
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -60,6 +63,7 @@ def _given(archive: Path, lock: int, most: int, writes: bool) -> Archive:
         if not written.exists() or _begins_with_zeros(written):
             written.unlink(missing_ok=True)
             return (_of(ARCHIVING, written), (lock,)) if writes else NONE
+        os.pwrite(lock, _size(written), 0)
         written.replace(archive)
         kept = sorted(archive.parent.glob("*.jsa"), key=lambda path: path.stat().st_mtime)
         for old in kept[:-most]:
@@ -71,6 +75,11 @@ def _given(archive: Path, lock: int, most: int, writes: bool) -> Archive:
 
 def _of(options: tuple[str, ...], file: Path) -> tuple[str, ...]:
     return tuple(option.format(file) for option in options)
+
+
+def _size(file: Path) -> bytes:
+    """The length of a file, as its lock file has it."""
+    return b"%*d" % (DIGITS, file.stat().st_size)
 
 
 def _begins_with_zeros(file: Path) -> bool:

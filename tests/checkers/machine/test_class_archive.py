@@ -41,6 +41,8 @@ def test_one_jvm_writes_the_archive_of_classes_and_later_ones_take_it(
     reads = f"-XX:+VerifySharedSpaces -XX:SharedArchiveFile={part.with_suffix('.jsa')}"
     assert [archive_options(), archive_options()] == [reads, reads]
     assert part.with_suffix(".jsa").read_bytes() == b"an archive"
+    part.with_suffix(".jsa").write_bytes(b"an archi")  # a JVM that maps what is shorter than it says is killed
+    assert (archive_options(), part.with_suffix(".jsa").exists()) == (writes, False)
 
 
 def test_the_archives_longest_unused_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
