@@ -36,6 +36,8 @@ class SearchSizes:
     """Levels with fewer states are expanded by one thread."""
     levels: int = 1 << 14
     """Small levels that are expanded in one call, at most."""
+    forget: int = 64
+    """Pieces of levels on disk after whose reading their memory is given back."""
     states: int = 1 << 16
     """States after which such a call returns, so that somebody looks at the clock."""
 

@@ -390,8 +390,10 @@ class Search:
             return by_tag
 
         pieces = list(slices(parts, self.sizes.slice))
-        for by_tag in pool.map(settled, pieces) if pool is not None else map(settled, pieces):
+        for number, by_tag in enumerate(pool.map(settled, pieces) if pool is not None else map(settled, pieces)):
             self._count_new(by_tag)
+            if self.file is not None and number % self.sizes.forget == 0:
+                self.file.forget()
 
     def _count_new(self, by_tag: memoryview) -> None:
         self._new_by_tag = [known + new for known, new in zip(self._new_by_tag, by_tag, strict=True)]
