@@ -154,8 +154,10 @@ def whole_sequence(context: Context, node: ast.expr) -> Value | None:
         kept, element, name, kind, _ = selected(context, node, "all")
         if element == atom(name):
             return Value(kept, sequences_of(kind))
-        places, place = Term("prefix", (kept,), ("DOMAIN",)), context.fresh("i")
-        context.in_use.discard(place)
+        places = Term("prefix", (kept,), ("DOMAIN",))
+        context.in_use.add(name)  # the place has another name than the item, which is defined for it
+        place = context.fresh("i")
+        context.in_use -= {name, place}
         item = let(name, Term("index", (kept, atom(place))), element)
         return Value(Term("function", (places, item), (place,)), sequences_of(kind))
     in_order = isinstance(node, ast.Tuple) or (

@@ -83,7 +83,8 @@ def items_of_tuple(kind: Kind) -> tuple[Kind, ...] | None:
 
 def is_item(kind: Kind) -> bool:
     """Whether a tuple of several values of a kind is a sequence."""
-    return kind in (bool, int) or is_a(kind, Id, Enum) or is_record(kind)
+    sequence = family(kind) is tuple and items_of_tuple(kind) is None
+    return kind in (bool, int) or is_a(kind, Id, Enum) or is_record(kind) or family(kind) is frozenset or sequence
 
 
 def tuple_term(terms: tuple[Term, ...], kinds: tuple[Kind, ...]) -> tuple[Term, Kind]:

@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from reassure.checkers.tla.context import Context, Value
 from reassure.checkers.tla.iteration import set_comprehension, whole_sequence
-from reassure.checkers.tla.kinds import Kind, family, field_of, is_record, item_of, items_of_tuple, place_name
+from reassure.checkers.tla.kinds import Kind, family, field_of, is_a, is_record, item_of, items_of_tuple, place_name
 from reassure.checkers.tla.terms import (
     EMPTY_SEQUENCE,
     EMPTY_SET,
@@ -19,12 +19,14 @@ from reassure.checkers.tla.terms import (
     conjunction,
     disjunction,
     field,
+    implies,
     infix,
     let,
     negation,
     quantified,
     truth,
 )
+from reassure.spec.language.values import Id
 
 
 def precedes(context: Context, node: ast.AST, a: Value, b: Value, strict: bool) -> Term:
@@ -38,11 +40,26 @@ def precedes(context: Context, node: ast.AST, a: Value, b: Value, strict: bool) 
         within = infix(r"\subseteq", x, y)
         return conjunction((within, infix("#", x, y))) if strict else within
     if family(kind) is tuple:
-        before = call(context.scope.helper("Precedes"), x, y)
+        before = _sequence_precedes(context, node, x, y, item_of(a.kind) or item_of(b.kind))
         return before if strict else disjunction((before, infix("=", x, y)))
     if kind is bool:
         return conjunction((negation(x), y)) if strict else disjunction((negation(x), y))
     return infix("<" if strict else "<=", x, y)
+
+
+def _sequence_precedes(context: Context, node: ast.AST, x: Term, y: Term, kind: Kind) -> Term:
+    """The order of two sequences: the first items that differ decide, else the lengths. kind: of the items."""
+    if kind is None or kind is int or is_a(kind, Id):
+        return call(context.scope.helper("Precedes"), x, y)
+    i, n = context.fresh("i"), context.fresh("n")
+    known, places = (Term("prefix", (one,), ("DOMAIN",)) for one in (x, y))
+    here, there = (Value(Term("index", (one, atom(i))), kind) for one in (x, y))
+    same = infix("=", Term("index", (x, atom(n))), Term("index", (y, atom(n))))
+    before = infix("..", atom("1"), infix("-", atom(i), atom("1")))
+    same_before = quantified("forall", n, before, conjunction((infix(r"\in", atom(n), known), same)))
+    less = implies(infix(r"\in", atom(i), known), precedes(context, node, here, there, True))
+    context.in_use -= {i, n}
+    return quantified("exists", i, places, conjunction((same_before, less)))
 
 
 def parts_of(value: Value) -> list[Value] | None:

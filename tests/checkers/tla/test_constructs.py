@@ -41,3 +41,20 @@ def test_its_steps_are_those_of_python(name: str, tmp_path: Path) -> None:
     expected = Counter((s, after) for s in states for _, _, after in plain_steps(bound, s)[0])
     assert Counter(steps_by_tlc(bound, states, tmp_path, jar)) == expected
     assert expected
+
+
+@pytest.mark.parametrize(
+    ("name", "has", "has_not"),
+    [
+        ("of_a_range", r"[i_ \in DOMAIN Sorted(0..1) |-> LET i == Sorted(0..1)[i_]", r"[i \in DOMAIN"),
+        ("in_order | x: Server", ".term < ", "Precedes("),
+        ("sets_in_order | x: Server", r"sets \o <<{x}>>", "item1 |->"),
+        ("rows | b: Colour", r"rows \o <<<<b>>>>", "item1 |->"),
+    ],
+)
+def test_what_tlc_did_not_take(name: str, has: str, has_not: str, tmp_path: Path) -> None:
+    """A name within its own definition; `<` of records; a sequence of sets, or of sequences, that was a record."""
+    text = export(bound_model(f"sequence {name}", tmp_path)).text
+    step = text[text.index("\nact") : text.index("InBounds ==")]
+    assert has in step
+    assert has_not not in step
