@@ -144,7 +144,7 @@ def later_items(g: Graph, choose: Choose, value: Columns, first: Node) -> Column
         return Columns(rest or ((g.false, value.places[0][1]),))
     places = []
     for i in range(max(1, count - low)):
-        sources = [(g.eq(first, g.num(k)), value.places[i + k]) for k in range(low, high + 1) if i + k < count]
+        sources = [(g.eq(first, g.num(k)), value.places[i + k]) for k in range(low, min(high + 1, count - i))]
         there = g.or_(*(g.and_(so_many, place[0]) for so_many, place in sources))
         options = [(so_many, place[1]) for so_many, place in sources]
         places.append((there, _chosen(choose, options) if options else value.places[0][1]))

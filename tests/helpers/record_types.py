@@ -245,6 +245,7 @@ SEQUENCES = {
     "between_numbers": "require(s.n >= 0)\n    return replace(s, nums=s.nums[s.e.term : s.n])",
     "from_one_to_its_end": "return replace(s, log=s.log[1:], nums=s.nums[2:3])",
     "from_behind_its_end": "return replace(s, nums=s.nums[4:] + s.nums[:0])",
+    "from_far_behind_its_end": "return replace(s, log=s.log[2_000_000_000 if s.n > 0 else 1 :])",
     "same_up_to | x: Server, y: Server": "require(s.n >= 0 and s.logs[x][: s.n] == s.logs[y][: s.n])\n    return replace(s, e=Entry(len(s.logs[x])))",
     "cut_at_a_conflict": "require(s.n >= 0)\n    return replace(s, log=s.log[: s.n] + (s.e,) if s.log[s.n : s.n + 1] != (s.e,) else s.log)",
     "part_of_what_is_written": "new = (s.n, s.e.term)\n    return replace(s, nums=new[: max(0, s.n)] + (1, 2)[s.e.term :])",
