@@ -14,7 +14,7 @@ from reassure.spec.claims.statements import Coverage, Statement, of_file
 
 COUNTS = {"K": 31, "B": 35, "I": 11, "T": 16, "R": 23}
 """How many statements each document has."""
-SEEDS = Path(__file__).parents[4] / "shared" / "seeds"
+SEEDS = Path(__file__).parents[5] / "shared" / "seeds"
 
 
 def test_every_statement_has_a_row() -> None:
