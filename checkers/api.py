@@ -221,9 +221,14 @@ def check(
     """
     loaded = loaded_with(model, settings)
     options = SearchOptions(
-        properties=list(properties), depth=depth, budget=budget, memory=memory, fail_fast=fail_fast, witness=witness,
+        properties=list(properties),
+        depth=depth,
+        budget=budget,
+        memory=memory,
+        fail_fast=fail_fast,
+        witness=witness,
         symmetry=symmetry,
-    )  # fmt: skip
+    )
     if symmetry not in SYMMETRIES:
         raise Failure(Exit.USAGE, f"symmetry is one of {', '.join(SYMMETRIES)}, not {symmetry!r}")
     if workers is not None:

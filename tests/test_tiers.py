@@ -75,8 +75,12 @@ def test_what_the_list_holds_after_a_run() -> None:
         "tests/a.py::all[1]": 0.5, "tests/a.py::all[2]": 0.6,
     })  # fmt: skip
     assert after == {
-        "a.py::all": 1.1, "a.py::dear": 0.3, "a.py::some[one]": 0.5, "a.py::stays": 0.2, "b.py::not_run": 0.7,
-    }  # fmt: skip
+        "a.py::all": 1.1,
+        "a.py::dear": 0.3,
+        "a.py::some[one]": 0.5,
+        "a.py::stays": 0.2,
+        "b.py::not_run": 0.7,
+    }
     assert costs.updated({"a.py::stays": 0.4}, {"tests/a.py::stays": 0.5}) == {"a.py::stays": 0.4}
 
 

@@ -61,14 +61,20 @@ def one_file(prepared: Prepared, path: list[NamedStep], options: SearchOptions, 
     bound = loaded.bound
     data: dict[str, Any] = {
         "about": {
-            "model": bound.model.name, "source": model, "settings": settings, "config": loaded.config,
-            "digest": loaded.digest, "forms": [], **starts(loaded),
+            "model": bound.model.name,
+            "source": model,
+            "settings": settings,
+            "config": loaded.config,
+            "digest": loaded.digest,
+            "forms": [],
+            **starts(loaded),
         },
         "begin": to_text(path) if path else "",
         "search": None if search is None else search | {"model": loaded.digest, "stale": False},
-        "views": {}, "pictures": {},
+        "views": {},
+        "pictures": {},
         "space": _space(graph, loaded, progress) if graph.complete else None,
-    }  # fmt: skip
+    }
     for one in paths:
         _add_path(data, one, loaded)
     every = (

@@ -93,8 +93,11 @@ class Check:
 
     def files(self) -> list[Path]:
         """The files and folders that it reads, but for the model."""
-        return [Path(self.given[key]) for key, option in options(self.kind).items()
-                if option.type is Path and key in self.given]  # fmt: skip
+        return [
+            Path(self.given[key])
+            for key, option in options(self.kind).items()
+            if option.type is Path and key in self.given
+        ]
 
     def request(self) -> CheckRequest:
         """A check of kind `check` as it is asked of an engine."""
@@ -237,9 +240,15 @@ def _entry(path: Path, number: int, entry: dict[str, Any], engine: str | None) -
     if engine and takes(kind, "engine"):
         options_of["engine"] = engine
     return Check(
-        name, kind, options_of, entry["expect"], violated, entry.get("unreached"), entry.get("pin", {}),
+        name,
+        kind,
+        options_of,
+        entry["expect"],
+        violated,
+        entry.get("unreached"),
+        entry.get("pin", {}),
         entry.get("never_taken"),
-    )  # fmt: skip
+    )
 
 
 def _must_be_of(where: str, kind: str, entry: dict[str, Any]) -> None:
@@ -260,8 +269,11 @@ def _must_be_of(where: str, kind: str, entry: dict[str, Any]) -> None:
 def _name(kind: str, values: dict[str, Any]) -> str:
     """The name of a check that has none: its kind, unless it is a search; its subject; its settings."""
     positional = [str(values[key]) for key, option in options(kind).items() if not option.flag and key in values]
-    files = [Path(values[key]).name for key, option in options(kind).items() if option.type is Path and option.flag
-             and key in values]  # fmt: skip
+    files = [
+        Path(values[key]).name
+        for key, option in options(kind).items()
+        if option.type is Path and option.flag and key in values
+    ]
     return " ".join([*([] if kind == DEFAULT_KIND else [kind]), *positional, *files, *pairs(values.get("set", {}))])
 
 

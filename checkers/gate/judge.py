@@ -148,8 +148,10 @@ def _judge_actions(check: Check, record: RunRecord) -> list[Problem]:
     text = "is never taken" if record["complete"] else "is not taken so far"
     code = Exit.VACUOUS if record["complete"] else Exit.INCONCLUSIVE
     known = idle & expected if record["complete"] else set()
-    problems = [Problem(Exit.EXPECTATION, f"{name} is not an action that is never taken", name)
-                for name in sorted(expected - known)]  # fmt: skip
+    problems = [
+        Problem(Exit.EXPECTATION, f"{name} is not an action that is never taken", name)
+        for name in sorted(expected - known)
+    ]
     return problems + [Problem(code, f"action {name} {text}", name) for name in sorted(idle - expected)]
 
 

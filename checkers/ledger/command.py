@@ -77,8 +77,14 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     pinned = _integrity(args, recorded, entries, every if not chosen_ids else None)
     code = args.found = worst([verdicts.exit_code(entries), pinned.code])
     stopped = Stop(StopReason.COMPLETE, next(iter(pinned.differences), pinned.unseen))
-    head = {"schema": ledger.SCHEMA, "exit_code": code.value, "verdict": VERDICTS[code], "complete": True,
-            "stop_reason": stopped.reason, "stopped_because": stopped.text}  # fmt: skip
+    head = {
+        "schema": ledger.SCHEMA,
+        "exit_code": code.value,
+        "verdict": VERDICTS[code],
+        "complete": True,
+        "stop_reason": stopped.reason,
+        "stopped_because": stopped.text,
+    }
     write_record(args.json, {**head, **pages.data(entries), "integrity": pinned.data()})
     console.judges = args.format == "text"  # else standard output is the page
     if args.format == "html":

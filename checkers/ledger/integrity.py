@@ -128,8 +128,11 @@ def _changed_traces(ledger: Ledger) -> list[str]:
     present = {name_in(folder, path): path for path in named}
     texts = {name: "the ledger seals it, and it is missing" for name in ledger.traces if name not in present}
     texts |= {name: "the ledger does not seal it" for name in present if name not in ledger.traces}
-    texts |= {name: "not the trace that the ledger seals" for name, path in present.items()
-              if name in ledger.traces and not is_sealed(path, folder, ledger.traces)}  # fmt: skip
+    texts |= {
+        name: "not the trace that the ledger seals"
+        for name, path in present.items()
+        if name in ledger.traces and not is_sealed(path, folder, ledger.traces)
+    }
     return [f"{folder.name}/{name}: {texts[name]}" for name in sorted(texts)]
 
 

@@ -84,10 +84,16 @@ def run_again(
 def _differences(old: Record, new: Record) -> list[str]:
     """What a run gives that its record does not say, in words."""
     names = sorted(old.results.keys() | new.results.keys())
-    texts = [f"{name}: {_said(new, name)}, and the ledger says {_said(old, name)}" for name in names
-             if old.results.get(name) != new.results.get(name)]  # fmt: skip
-    texts += [f"{name} {new.stats.get(name)}, and the ledger says {old.stats.get(name)}" for name in old.stats
-              if new.stats.get(name) != old.stats[name]]  # fmt: skip
+    texts = [
+        f"{name}: {_said(new, name)}, and the ledger says {_said(old, name)}"
+        for name in names
+        if old.results.get(name) != new.results.get(name)
+    ]
+    texts += [
+        f"{name} {new.stats.get(name)}, and the ledger says {old.stats.get(name)}"
+        for name in old.stats
+        if new.stats.get(name) != old.stats[name]
+    ]
     as_before = replace(new, repro=old.repro, engine_version=old.engine_version, engines=old.engines)
     return texts or ([] if as_before == old else ["it ends, or is bounded, otherwise than the ledger says"])
 

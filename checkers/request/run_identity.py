@@ -144,9 +144,14 @@ class RunIdentity:
     def of(cls, prepared: Prepared, engine: str, repro: str) -> RunIdentity:
         """The identity of a run of this model."""
         return cls(
-            prepared.bound.model.name, prepared.sha256, prepared.config, engine, repro, prepared.source,
+            prepared.bound.model.name,
+            prepared.sha256,
+            prepared.config,
+            engine,
+            repro,
+            prepared.source,
             prepared.settings,
-        )  # fmt: skip
+        )
 
     def fields(self) -> dict[str, Any]:
         """The fields of records and traces that identify the model and its configuration."""

@@ -272,7 +272,9 @@ WALKS = SimulationOptions()
 SEARCH = (*_drawn(COMMON), WORKERS, STORIES, FULL, FAIL_FAST, WITNESS)
 
 CHECK = (
-    MODEL, SET, PROPERTY,
+    MODEL,
+    SET,
+    PROPERTY,
     Option(
         "--invariant EXPR",
         "check that this Python expression over a state `s` is true in every state, and nothing else but --property; "
@@ -286,7 +288,12 @@ CHECK = (
         repeatable=True,
         place=1,
     ),
-    *SEARCH[3:], ENGINE, DEPTH, MEMORY, SYMMETRY, ACCEPT_CLIPPING,
+    *SEARCH[3:],
+    ENGINE,
+    DEPTH,
+    MEMORY,
+    SYMMETRY,
+    ACCEPT_CLIPPING,
     Option(
         "--second-opinion",
         "also give the model to TLC, as TLA+, and compare every answer; exit code 19 if one differs",
@@ -296,14 +303,12 @@ CHECK = (
     Option("--follow", "check again on every save, until Ctrl-C: the verdict, and what changed", bool, output=True),
     Option("--dump-kernel", "print the LLVM IR that the native engine compiles; check nothing", bool, output=True),
     *SPARK,
-    Option(
-        "--partitions N", "Spark: divide the visited states into N parts (default: two for each core)", positive
-    ),
+    Option("--partitions N", "Spark: divide the visited states into N parts (default: two for each core)", positive),
     Option("--out DIR", "Spark: keep the run in this folder, with the state space for `query`", output=True),
     Option("--fingerprints", "Spark: keep 120 bits of each visited state (default: whole states, exact)", bool),
     Option("--no-data", "Spark: with --out, keep only what --resume needs", bool, output=True),
     Option("--resume DIR", "Spark: continue the run in this folder, as it was begun", output=True),
-)  # fmt: skip
+)
 """The options of `check`."""
 SIMULATE = (
     *SEARCH,
@@ -344,12 +349,14 @@ PROVE = (
         bool,
     ),
     Option("--seed N", "seed of Z3; another seed may find another proof (default: 0)", seed, 0),
-    ACCEPT_CLIPPING, STORIES, FULL,
+    ACCEPT_CLIPPING,
+    STORIES,
+    FULL,
     Option(
         "--certificate FILE",
         "write the inductive invariant, for `reassure verify` (default: not written)",
         Path,
         output=True,
     ),
-)  # fmt: skip
+)
 """The options of `prove`."""

@@ -124,8 +124,12 @@ def _either(a: Kind, b: Kind) -> Kind:
 
 
 ARITHMETIC: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: r"\div", ast.Mod: "%",
-}  # fmt: skip
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.FloorDiv: r"\div",
+    ast.Mod: "%",
+}
 ON_SETS: dict[type[ast.operator], str] = {ast.BitOr: r"\cup", ast.BitAnd: r"\cap", ast.Sub: "\\"}
 
 

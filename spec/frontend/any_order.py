@@ -287,10 +287,12 @@ def _claims_in_any_order(model: LoweredModel, order: ListOrder) -> LoweredModel:
     return dataclasses.replace(
         model,
         state_formulas=state_formulas,
-        step_formulas=tuple((*f, *([k] if any(c.condition is not order.graph.true for c in k.checks) else ()))
-                            for f, k in zip(step_formulas, kept, strict=True)),
+        step_formulas=tuple(
+            (*f, *([k] if any(c.condition is not order.graph.true for c in k.checks) else ()))
+            for f, k in zip(step_formulas, kept, strict=True)
+        ),
         terminal_formulas=terminal_formulas,
-    )  # fmt: skip
+    )
 
 
 def _still_agree(order: ListOrder, after: dict[str, Node]) -> Formula:

@@ -33,9 +33,14 @@ Answer = dict[str, Any]
 NOT_RUN = "not run"
 
 KRAFT = (
-    "brokers=2", "replication_factor=1", "min_isr=1", "disturbances=1", "shutdowns=0", "admin_requests=1",
+    "brokers=2",
+    "replication_factor=1",
+    "min_isr=1",
+    "disturbances=1",
+    "shutdowns=0",
+    "admin_requests=1",
     "unclean=off",
-)  # fmt: skip
+)
 BATCHING = ("brokers=3", "deaths=0", "crashes=0")
 WHOLE_RUNS = {
     **dict.fromkeys(("kraft", "kraft_invariants", "kraft_reconfigured", "kraft_target_order"), KRAFT),

@@ -167,13 +167,18 @@ def differences(model: str, tlc: TlcInstallation, engine: str = "native") -> lis
 FAULTS_OF_PLAIN_PYTHON: dict[str, tuple[str, str, Callable[[Any], Any], set[str]]] = {
     # what is wrong: method, model, what is in its place, what differs
     "the last step of a state is forgotten": (
-        "ask_all", "two_phase_commit", lambda right: lambda self, s: iter(list(right(self, s))[:-1]),
+        "ask_all",
+        "two_phase_commit",
+        lambda right: lambda self, s: iter(list(right(self, s))[:-1]),
         {"distinct states", "generated states", "depth", "everybody_commits"},
     ),
     "every property holds": (
-        "ask", "die_hard", lambda right: lambda self, *_: True, {"goal_not_reached"},
+        "ask",
+        "die_hard",
+        lambda right: lambda self, *_: True,
+        {"goal_not_reached"},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS_OF_PLAIN_PYTHON)
@@ -188,19 +193,24 @@ def test_a_fault_in_the_search_of_plain_python_is_noticed(
 FAULTS_OF_SPARK: dict[str, tuple[str, str, Callable[[Any], Any], set[str]]] = {
     # what is wrong: method, model, what is in its place, some of what differs
     "the last piece of a level is forgotten": (
-        "pieces", "core", lambda right: lambda self, level: right(self, level)[:-1] or right(self, level),
+        "pieces",
+        "core",
+        lambda right: lambda self, level: right(self, level)[:-1] or right(self, level),
         {"distinct states", "generated states"},
     ),
     "a task's counts of steps are forgotten": (
-        "_expanded", "core",
+        "_expanded",
+        "core",
         lambda right: lambda *given: ([o for o in right(*given)[0] if not isinstance(o, Sent) or o.raised], 0),
         {"generated states"},
     ),
     "what a level violates is forgotten": (
-        "_expanded", "die_hard",
-        lambda right: lambda *given: ([_without_flags(o) for o in right(*given)[0]], 0), {"goal_not_reached"},
+        "_expanded",
+        "die_hard",
+        lambda right: lambda *given: ([_without_flags(o) for o in right(*given)[0]], 0),
+        {"goal_not_reached"},
     ),
-}  # fmt: skip
+}
 
 
 def _without_flags(output: Any) -> Any:

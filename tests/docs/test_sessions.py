@@ -46,8 +46,12 @@ def text_of(page: Path) -> str:
 
 def transcripts(page: Path) -> list[tuple[str, str]]:
     """Commands of this page with what they print, shortened by hand."""
-    told = [pair for language, block in sessions.blocks(text_of(page)) if language == "text" for pair in
-            sessions.commands(block)]  # fmt: skip
+    told = [
+        pair
+        for language, block in sessions.blocks(text_of(page))
+        if language == "text"
+        for pair in sessions.commands(block)
+    ]
     return [(line, below) for line, below in told if line.startswith("reassure ") and not line.startswith(MINUTES)]
 
 

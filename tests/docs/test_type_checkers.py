@@ -86,9 +86,13 @@ def test_mypy_accepts_the_forms_of_the_page(tmp_path: Path) -> None:
     )
     words = ["--no-error-summary", f"--cache-dir={tmp_path / 'cache'}", *map(str, written(tmp_path))]
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", *words], cwd=tmp_path, capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "mypy", *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
         env={"MYPYPATH": str(ROOT / "src"), "PATH": ""},
-    )  # fmt: skip
+    )
     errors = [line for line in done.stdout.splitlines() if ": error: " in line]
     assert len(errors) == 1, done.stdout + done.stderr
     assert errors[0].startswith(f"by_require.py:{len(PRELUDE.splitlines()) + 8}: error: ")

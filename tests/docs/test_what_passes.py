@@ -78,18 +78,22 @@ RESULTS: dict[str, list[CheckResult]] = {
         result(S.NOT_CHECKED, S.PROVED, summary=PROOF, by_name=frozenset({"p0"})),
     ],
     "`holds`, `holds_within_bounds`, `proved`, `holds_to_depth`": [
-        result(S.HOLDS, S.HOLDS_WITHIN_BOUNDS), result(S.PROVED, S.NOT_CHECKED, summary=PROOF),
+        result(S.HOLDS, S.HOLDS_WITHIN_BOUNDS),
+        result(S.PROVED, S.NOT_CHECKED, summary=PROOF),
         ended(StopReason.DEPTH),
     ],
     "a cover is not reached, and every reachable state was visited": [result(S.HOLDS, covers=[CoverResult("c")])],
     "a cover is not reached otherwise": [
-        ended(StopReason.DEPTH, covers=True), result(S.PROVED, covers=[CoverResult("c")], summary=PROOF),
+        ended(StopReason.DEPTH, covers=True),
+        result(S.PROVED, covers=[CoverResult("c")], summary=PROOF),
     ],
     "steps leave a bound that the model does not declare, without `--accept-clipping`": [with_stats(undeclared=1)],
     "the run ended early, but not at the depth that was asked for": [
-        ended(StopReason.BUDGET), ended(StopReason.MEMORY), ended(StopReason.INTERRUPTED),
+        ended(StopReason.BUDGET),
+        ended(StopReason.MEMORY),
+        ended(StopReason.INTERRUPTED),
     ],
-}  # fmt: skip
+}
 
 
 def test_each_rule_of_a_result() -> None:

@@ -319,10 +319,14 @@ def long(folder: Path, rng: random.Random, times: int) -> Iterator[str]:
     mine = model(folder, 4)
     for name in shapes:
         lines = [
-            ["replay", name, f"--model={mine}"], ["show", name, f"--model={mine}"], ["verify", name], ["gate", name],
-            ["validate", mine, name, "--budget=20s"], ["audit", name],
+            ["replay", name, f"--model={mine}"],
+            ["show", name, f"--model={mine}"],
+            ["verify", name],
+            ["gate", name],
+            ["validate", mine, name, "--budget=20s"],
+            ["audit", name],
             ["plan", f"--cluster={name}", f"--current={name}", f"--proposed={name}"],
-        ]  # fmt: skip
+        ]
         for line in lines:
             end = ran(folder, *line)
             if end.code not in (5, 6, 18, 64, 153) or end.err.strip().count("\n") or "bug" in end.err:

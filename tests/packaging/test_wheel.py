@@ -69,8 +69,12 @@ def reassure(site: Path, folder: Path, *words: str) -> tuple[int, str, str]:
     environment = {**os.environ, "PYTHONPATH": str(site)}
     done = subprocess.run(
         [sys.executable, "-P", "-m", "reassure", *words],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -156,9 +160,14 @@ def test_two_builds_give_the_same_files(wheel: Path, tmp_path: Path) -> None:
         for kind in kinds:
             build = f"import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
             done = subprocess.run(
-                [sys.executable, "-c", build, str(tmp_path / name)], cwd=where, env=REPRODUCIBLE, umask=umask,
-                capture_output=True, text=True, check=False,
-            )  # fmt: skip
+                [sys.executable, "-c", build, str(tmp_path / name)],
+                cwd=where,
+                env=REPRODUCIBLE,
+                umask=umask,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             assert done.returncode == 0, done.stderr
     shutil.copy(wheel, tmp_path / "first")
     first, second = (

@@ -65,8 +65,13 @@ def _line(number: int, text: str, bound: BoundModel) -> Line:
         if key not in KEYS:
             raise TraceError(f"{key} is none of {', '.join(KEYS)}; remarks go under note")
     actions = _actions(data.get("action"), bound)
-    return Line(number, text, actions, _params(data.get("params", {}), actions, bound),
-                _observed(data.get("state", {}), bound.type, "state"))  # fmt: skip
+    return Line(
+        number,
+        text,
+        actions,
+        _params(data.get("params", {}), actions, bound),
+        _observed(data.get("state", {}), bound.type, "state"),
+    )
 
 
 def _actions(data: Any, bound: BoundModel) -> frozenset[str] | None:
@@ -136,8 +141,11 @@ def _observed(data: Any, kind: Type, path: str) -> Any:
 
 def _known(parts: dict[Any, tuple[Any, Type]]) -> Partly:
     """Without the parts of which nothing is known; of an optional part it is known at least that it is there."""
-    return Partly((name, value) for name, (value, kind) in parts.items()
-                  if value or not isinstance(value, Partly) or isinstance(kind, OptionType))  # fmt: skip
+    return Partly(
+        (name, value)
+        for name, (value, kind) in parts.items()
+        if value or not isinstance(value, Partly) or isinstance(kind, OptionType)
+    )
 
 
 def agrees(value: Any, observed: Any) -> bool:

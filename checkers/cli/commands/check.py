@@ -58,9 +58,15 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         _as_begun(args)
     traces = args.stories != 0 or args.full or bool(args.trace_dir or args.second_opinion)
     request = CheckRequest(
-        args.model, args.set, args.engine, search_options(args, traces=traces), args.accept_clipping,
-        cluster=spark_settings(args), second_opinion=args.second_opinion, jar=args.jar,
-    )  # fmt: skip
+        args.model,
+        args.set,
+        args.engine,
+        search_options(args, traces=traces),
+        args.accept_clipping,
+        cluster=spark_settings(args),
+        second_opinion=args.second_opinion,
+        jar=args.jar,
+    )
     if args.jar and not args.second_opinion:
         raise Failure(Exit.USAGE, "--jar is for --second-opinion")
     if args.invariant or args.step:

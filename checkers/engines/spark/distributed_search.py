@@ -280,9 +280,13 @@ class DistributedRun:
         order = sorted(files)
         seconds = time.monotonic() - began
         self.commit(
-            level + 1, {p: files[p] for p in order}, {p: rows[p] for p in order},
-            shuffled=shuffled, seconds=seconds, generated=generated,
-        )  # fmt: skip
+            level + 1,
+            {p: files[p] for p in order},
+            {p: rows[p] for p in order},
+            shuffled=shuffled,
+            seconds=seconds,
+            generated=generated,
+        )
         return True
 
     def find(self, level: int, wanted: Sequence[Wanted], look: Callable[[], None]) -> list[Row | None]:

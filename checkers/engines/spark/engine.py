@@ -173,11 +173,16 @@ class _Check:
         )
         local = is_local(self.cluster.master)
         run = self.started = DistributedRun(
-            kernel, directory, partitions, lambda: self.session.result().context, key,
-            directory.commits() if self.cluster.resume else (), max(1, cores_of(self.cluster.master)),
+            kernel,
+            directory,
+            partitions,
+            lambda: self.session.result().context,
+            key,
+            directory.commits() if self.cluster.resume else (),
+            max(1, cores_of(self.cluster.master)),
             self.cluster.small if local else 0,
             MemoryLimit.of(options.memory) if local or options.memory is not None else None,
-        )  # fmt: skip
+        )
         touch(run.work)
         self.work.set_result(run.work)
         if run.commits:

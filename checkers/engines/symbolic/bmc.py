@@ -80,10 +80,14 @@ def raising_states(machine: Machine, claims: Claims, k: int) -> z3.BoolRef:
 
 def raising_steps(machine: Machine, claims: Claims, k: int) -> z3.BoolRef:
     """Whether a claim over steps raises on the step from copy k to copy k+1."""
-    return z3.Or(*(
-        z3.And(machine.steps(k)[n].taken, z3.Not(machine.defined(f, k)))
-        for where in claims.steps.values() for n, f in where if f.checks
-    ))  # fmt: skip
+    return z3.Or(
+        *(
+            z3.And(machine.steps(k)[n].taken, z3.Not(machine.defined(f, k)))
+            for where in claims.steps.values()
+            for n, f in where
+            if f.checks
+        )
+    )
 
 
 def keeps(machine: Machine, where: list[tuple[int, Formula]], k: int) -> z3.BoolRef:

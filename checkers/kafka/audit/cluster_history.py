@@ -367,12 +367,17 @@ def _last_known(ids: list[int] | None) -> dict[str, Any]:
 
 def _created(data: dict[str, Any]) -> Partition:
     return Partition(
-        replicas=_same_row(tuple(data["replicas"])), isr=_set(data["isr"]),
-        elr=_set(data.get("eligibleLeaderReplicas")), adding=_set(data["addingReplicas"]),
-        removing=_set(data["removingReplicas"]), leader=_leader(data["leader"]), leader_epoch=data["leaderEpoch"],
-        partition_epoch=data["partitionEpoch"], recovering=data.get("leaderRecoveryState", 0) == 1,
+        replicas=_same_row(tuple(data["replicas"])),
+        isr=_set(data["isr"]),
+        elr=_set(data.get("eligibleLeaderReplicas")),
+        adding=_set(data["addingReplicas"]),
+        removing=_set(data["removingReplicas"]),
+        leader=_leader(data["leader"]),
+        leader_epoch=data["leaderEpoch"],
+        partition_epoch=data["partitionEpoch"],
+        recovering=data.get("leaderRecoveryState", 0) == 1,
         **_last_known(data.get("lastKnownElr")),
-    )  # fmt: skip
+    )
 
 
 SET_FIELDS = "isr", "eligibleLeaderReplicas", "addingReplicas", "removingReplicas"
@@ -388,10 +393,14 @@ def _changed(before: Partition, data: dict[str, Any]) -> Partition:
     }
     named = leader != UNCHANGED_LEADER
     return Partition(
-        before.replicas if replicas is None else _same_row(tuple(replicas)), before.isr if isr is None else _set(isr),
-        before.elr if elr is None else _set(elr), before.adding if adding is None else _set(adding),
-        before.removing if removing is None else _set(removing), _leader(leader) if named else before.leader,
-        before.leader_epoch + named, before.partition_epoch + 1,
+        before.replicas if replicas is None else _same_row(tuple(replicas)),
+        before.isr if isr is None else _set(isr),
+        before.elr if elr is None else _set(elr),
+        before.adding if adding is None else _set(adding),
+        before.removing if removing is None else _set(removing),
+        _leader(leader) if named else before.leader,
+        before.leader_epoch + named,
+        before.partition_epoch + 1,
         before.recovering if recovery == UNCHANGED_RECOVERY else recovery == 1,
         **(last if data.get("lastKnownElr") is None else _last_known(data["lastKnownElr"])),
-    )  # fmt: skip
+    )

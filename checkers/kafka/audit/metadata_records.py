@@ -19,10 +19,17 @@ UNCHANGED_LEADER = -2
 UNCHANGED_RECOVERY = -1
 
 _TOPIC_PARTITION = (WireField("partitionId", "int32"), WireField("topicId", "uuid"))
-_ENDPOINT = (WireField("name", "string"), WireField("host", "string"), WireField("port", "uint16"),
-             WireField("securityProtocol", "int16"))  # fmt: skip
-_FEATURE = (WireField("name", "string"), WireField("minSupportedVersion", "int16"),
-            WireField("maxSupportedVersion", "int16"))  # fmt: skip
+_ENDPOINT = (
+    WireField("name", "string"),
+    WireField("host", "string"),
+    WireField("port", "uint16"),
+    WireField("securityProtocol", "int16"),
+)
+_FEATURE = (
+    WireField("name", "string"),
+    WireField("minSupportedVersion", "int16"),
+    WireField("maxSupportedVersion", "int16"),
+)
 
 SCHEMAS = {
     0: Schema("RegisterBroker", 4, (

@@ -57,8 +57,10 @@ def ending_lines(report: AuditReport, task: AuditTask) -> list[str]:
     lines = []
     if ending.assumed_min_isr:
         topics = counted(len(ending.assumed_min_isr), "topic")
-        lines.append(f"min.insync.replicas is taken to be {task.min_isr} for {topics} of which the log has none "
-                     f"(--min-isr): {_some(ending.assumed_min_isr)}")  # fmt: skip
+        lines.append(
+            f"min.insync.replicas is taken to be {task.min_isr} for {topics} of which the log has none "
+            f"(--min-isr): {_some(ending.assumed_min_isr)}"
+        )
     if ending.under_way:
         lines.append(f"reassignments under way at the end: {len(ending.under_way):,}")
         for one in ending.under_way[:MOST_ENDING]:

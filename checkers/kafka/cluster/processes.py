@@ -128,8 +128,11 @@ class Cluster:
         self.logged = gated or logged
         self.warden = subprocess.Popen(
             [sys.executable, "-S", "-E", warden.__file__],
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         if not self.kept:
             self._tell(f"remove {self.folder}")
 

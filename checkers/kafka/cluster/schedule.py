@@ -117,9 +117,14 @@ def _step(
     """The step of a command; None for a request of a leader that changes nothing. state_of: processes, updated."""
     c, broker = command.command, command.command.broker
     step = ScheduledStep(
-        command.number, command.text, Act.WAIT, command.after,
-        error=command.error, alternative=command.alternative, resigns=command.resigns,
-    )  # fmt: skip
+        command.number,
+        command.text,
+        Act.WAIT,
+        command.after,
+        error=command.error,
+        alternative=command.alternative,
+        resigns=command.resigns,
+    )
     waits = (Kind.ALTER_PARTITION, Kind.PROPOSE, Kind.MAYBE_ELECT_UNCLEAN, Kind.ELECT_LEADERLESS)
     match c.kind:
         case Kind.REASSIGN:

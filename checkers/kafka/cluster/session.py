@@ -108,9 +108,13 @@ def started_cluster(
 
 
 def execute_runs(
-    kafka: Distribution, runs: Sequence[ClusterRun], load: Workload, limits: ClusterLimits, tell: Callable[[str], None],
+    kafka: Distribution,
+    runs: Sequence[ClusterRun],
+    load: Workload,
+    limits: ClusterLimits,
+    tell: Callable[[str], None],
     waits: Waits = WAITS,
-) -> Generator[ClusterResult, None, None]:  # fmt: skip
+) -> Generator[ClusterResult, None, None]:
     """Executes runs on one cluster, those that leave it without a controller last; yields each result at once.
 
     `Failure` if the cluster cannot be started. Runs with and without ELR need clusters of their own, as do runs with

@@ -74,10 +74,15 @@ class JudgedPlan:
 
 
 def judge(
-    cluster: ClusterFile, current: Assignment, proposed: Assignment, protocol: str, limits: PlanLimits,
-    running: Mapping[Partition, tuple[int, ...]] = MappingProxyType({}), present: Present | None = None,
+    cluster: ClusterFile,
+    current: Assignment,
+    proposed: Assignment,
+    protocol: str,
+    limits: PlanLimits,
+    running: Mapping[Partition, tuple[int, ...]] = MappingProxyType({}),
+    present: Present | None = None,
     progress: Progress | None = None,
-) -> JudgedPlan:  # fmt: skip
+) -> JudgedPlan:
     """Everything about a plan on top of the targets that are running; `Failure` if it moves nothing that there is.
 
     present: what the files say of the state of partitions; without it all replicas are taken to be in sync.

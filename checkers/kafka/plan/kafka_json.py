@@ -194,9 +194,15 @@ def read_cluster(path: Path) -> ClusterFile:
             _wrong(path, f"release {_short(release)} is not known; there are {known} and their patch releases")
         releases = (rules,)
     return ClusterFile(
-        racks, least, topics, frozenset(cordoned), releases, takes_default=MIN_ISR not in data, unclean=unclean,
+        racks,
+        least,
+        topics,
+        frozenset(cordoned),
+        releases,
+        takes_default=MIN_ISR not in data,
+        unclean=unclean,
         may_lose=_switch(path, data.get(UNCLEAN, False), UNCLEAN),
-    )  # fmt: skip
+    )
 
 
 def _switch(path: Path, value: Any, what: str) -> bool:

@@ -61,9 +61,15 @@ def limits_said(limits: PlanLimits) -> str:
 
 
 def report_plan(
-    judged: JudgedPlan, protocol: str, limits: PlanLimits, copying: tuple[int, int] | None, show: int, console: Console,
-    cluster: ClusterFile, disks: int,
-) -> None:  # fmt: skip
+    judged: JudgedPlan,
+    protocol: str,
+    limits: PlanLimits,
+    copying: tuple[int, int] | None,
+    show: int,
+    console: Console,
+    cluster: ClusterFile,
+    disks: int,
+) -> None:
     """Prints everything found.
 
     copying: bytes of a partition and of a broker's throttle, if given. disks: partitions that name a log directory.

@@ -243,8 +243,12 @@ def test_a_closed_pipe_changes_no_verdict() -> None:
 def test_no_colour_in_a_pipe() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "reassure", "check", "die_hard", "--engine=reference"],
-        cwd=ROOT, capture_output=True, text=True, timeout=60, env={**os.environ, "TERM": "xterm-256color"},
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "TERM": "xterm-256color"},
+    )
     assert done.returncode == 12
     assert "\x1b" not in done.stdout + done.stderr
 
@@ -382,9 +386,13 @@ def test_bad_traces(change: object, message: str, tmp_path: Path, capsys: pytest
 
 @pytest.mark.parametrize(
     ("form", "piece"),
-    [("text", "6. hero: big_to_small()"), ("md", "6. **hero**: `big_to_small()`"),
-     ("mermaid", "hero->>hero: 1. fill_big()"), ("json", '"#bigint": "4"')],
-)  # fmt: skip
+    [
+        ("text", "6. hero: big_to_small()"),
+        ("md", "6. **hero**: `big_to_small()`"),
+        ("mermaid", "hero->>hero: 1. fill_big()"),
+        ("json", '"#bigint": "4"'),
+    ],
+)
 def test_show(form: str, piece: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, _ = trace_of(tmp_path, capsys)
     code, out, _ = said(capsys, "show", str(path), "--format", form)

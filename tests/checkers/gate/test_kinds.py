@@ -318,14 +318,19 @@ def test_an_expected_violation_hides_nothing_that_is_undecided(made: Path) -> No
     """A property, a cover or a bound without an answer is not a green check, whatever else is violated."""
     (check,) = read(_gate(made, 'model = "mine.py"\nexpect = "safety-violation"')).checks
     record = {
-        "verdict": "safety-violation", "exit_code": 12, "complete": False, "stop_reason": "depth",
-        "stopped_because": "depth 3 was reached", "stats": {"undeclared": 2}, "not_applicable": [],
+        "verdict": "safety-violation",
+        "exit_code": 12,
+        "complete": False,
+        "stop_reason": "depth",
+        "stopped_because": "depth 3 was reached",
+        "stats": {"undeclared": 2},
+        "not_applicable": [],
         "properties": [
             {"name": "tiny", "kind": "invariant", "status": "violated", "depth": 3, "trace": None},
             {"name": "gets_there", "kind": "leads_to", "status": "unknown", "depth": None, "trace": None},
         ],
         "covers": [{"name": "one", "reached": False, "depth": None}],
-    }  # fmt: skip
+    }
     assert [(p.code.value, p.text) for p in judge(check, record)] == [
         (5, "cover one is not decided: it is not reached so far"),
         (5, "gets_there is not decided"),

@@ -147,13 +147,22 @@ def test_what_an_earlier_gate_reported_is_not_left(tmp_path: Path, capsys: pytes
 def test_junit_tells_what_was_run(written: Path) -> None:
     facts = {p.get("name"): p.get("value") for p in suites(written)["die_hard"].iter("property")}
     assert {k: facts[k] for k in ("kind", "expect", "verdict", "complete", "distinct", "generated", "command")} == {
-        "kind": "check", "expect": "safety-violation", "verdict": "safety-violation", "complete": "true",
-        "distinct": "16", "generated": "97", "command": "reassure check die_hard --engine=reference",
-    }  # fmt: skip
+        "kind": "check",
+        "expect": "safety-violation",
+        "verdict": "safety-violation",
+        "complete": "true",
+        "distinct": "16",
+        "generated": "97",
+        "command": "reassure check die_hard --engine=reference",
+    }
     whole = ElementTree.fromstring((written / "junit").read_text())
     assert {k: whole.get(k) for k in ("name", "tests", "failures", "errors", "skipped")} == {
-        "name": "gate.toml", "tests": "11", "failures": "3", "errors": "1", "skipped": "0",
-    }  # fmt: skip
+        "name": "gate.toml",
+        "tests": "11",
+        "failures": "3",
+        "errors": "1",
+        "skipped": "0",
+    }
     beyond = suites(written)["beyond"]
     assert [(r.tag, r.get("type")) for c in beyond.iter("testcase") for r in c] == [("error", "config-error")]
 

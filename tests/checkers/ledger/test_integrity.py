@@ -341,11 +341,13 @@ def test_engines_that_give_other_results(ran: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("results", "said"),
     [
-        ({"goal_not_reached": {"kind": "invariant", "status": "violated", "states": 6}},
-         "goal_not_reached: violated, 7 states, and the ledger says violated, 6 states"),
+        (
+            {"goal_not_reached": {"kind": "invariant", "status": "violated", "states": 6}},
+            "goal_not_reached: violated, 7 states, and the ledger says violated, 6 states",
+        ),
         ({}, "goal_not_reached: violated, 7 states, and the ledger says nothing"),
     ],
-)  # fmt: skip
+)
 def test_what_a_run_says_otherwise(
     results: dict[str, Any], said: str, ran: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -353,8 +355,10 @@ def test_what_a_run_says_otherwise(
 
     def change(data: Any) -> None:
         old = data["records"]["check die_hard"]["results"]
-        data["records"]["check die_hard"]["results"] = {**{k: v for k, v in old.items() if k not in "goal_not_reached"},
-                                                        **results}  # fmt: skip
+        data["records"]["check die_hard"]["results"] = {
+            **{k: v for k, v in old.items() if k not in "goal_not_reached"},
+            **results,
+        }
 
     of_the_ledger(ran, change)
     kept = ledger.read()
@@ -384,9 +388,12 @@ def test_the_version_of_the_engines_is_of_their_text(tmp_path: Path, monkeypatch
     version = ledger.engines_version.__wrapped__
     assert version() == ledger.engines_version()
     decide = (
-        "checkers/engines/reference/search.py", "checkers/request/vacuity.py", "checkers/traces/reconstruct.py",
-        "checkers/traces/fairness.py", "spec/language/annotations.py",
-    )  # fmt: skip
+        "checkers/engines/reference/search.py",
+        "checkers/request/vacuity.py",
+        "checkers/traces/reconstruct.py",
+        "checkers/traces/fairness.py",
+        "spec/language/annotations.py",
+    )
     for name, word, changes in [
         *((name, "NOTHING_IS_EVER_VIOLATED = True", True) for name in decide),
         (decide[0], "# A remark.", False),
@@ -422,8 +429,11 @@ def test_the_project_is_as_its_ledger_pins_it(capsys: pytest.CaptureFixture[str]
 def test_a_gate_with_claims(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It pins the number of claims: one that is removed everywhere is seen too."""
     gate = ran / "traces" / "gate.toml"
-    gate.write_text('[[check]]\nkind = "claims"\nsample = true\nreplay = true\nexpect = "pass"\n'
-                    "pin = { claims = 2, readings = 2 }\n", encoding="utf-8")  # fmt: skip
+    gate.write_text(
+        '[[check]]\nkind = "claims"\nsample = true\nreplay = true\nexpect = "pass"\n'
+        "pin = { claims = 2, readings = 2 }\n",
+        encoding="utf-8",
+    )
     assert main(["gate", str(gate), "-j1"]) == 0
     (ran / "K.toml").write_text(TOY[: TOY.index("[[claim]]", 20)], encoding="utf-8")
     assert main(["claims", "--refresh"]) == 0

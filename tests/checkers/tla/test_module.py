@@ -162,8 +162,12 @@ def test_branches_that_are_constant_are_conjunctions_and_disjunctions() -> None:
         return flat(without_constants(Term("if", (a, yes, no))))
 
     assert [written(TRUE, b), written(FALSE, b), written(b, TRUE), written(b, FALSE), written(b, c)] == [
-        "a \\/ b", "~a /\\ b", "a => b", "a /\\ b", "IF a THEN b ELSE c",
-    ]  # fmt: skip
+        "a \\/ b",
+        "~a /\\ b",
+        "a => b",
+        "a /\\ b",
+        "IF a THEN b ELSE c",
+    ]
     assert choose(a, TRUE, b).op == "if"
     assert flat(without_constants(disjunction([negation(a), choose(b, TRUE, c)]))) == "a => b \\/ c"
     assert flat(without_constants(disjunction([negation(a), b, c]))) == "~a \\/ b \\/ c"

@@ -197,8 +197,12 @@ def test_the_members_an_all_is_false_for(tmp_path: Path) -> None:
     for seed in ("1", "2", "3"):
         done = subprocess.run(
             [sys.executable, "-m", "reassure", *words],
-            cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONHASHSEED": seed},
-        )  # fmt: skip
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
         assert done.returncode == 12, done.stderr
         seen.append([line for line in done.stdout.splitlines() if "false: " in line or "for x = " in line])
     assert seen == [[f"  false: {told}", "    for x = amber, blue, green and 2 more"]] * 3

@@ -69,8 +69,13 @@ def racks_of(v: dict[str, Any]) -> dict[int, Any]:
 
 def test_the_documents_list() -> None:
     assert rack_alternated({0: "rack1", 1: "rack3", 2: "rack3", 3: "rack2", 4: "rack2", 5: "rack1"}) == [
-        0, 3, 1, 5, 4, 2,
-    ]  # fmt: skip
+        0,
+        3,
+        1,
+        5,
+        4,
+        2,
+    ]
 
 
 def test_the_documents_assignments_are_those_of_the_claim() -> None:

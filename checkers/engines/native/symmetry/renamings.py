@@ -96,9 +96,14 @@ class Renamings:
         states = WordRows.zeros(self.order, self.layout.words)
         plan, names, ids = array("q", self.plan()), array("q", range(self.ids)), array("q", [*groups, 0])
         native(orbit)(
-            self.layout.words, memoryview(plan), memoryview(array("q", row)), memoryview(names), memoryview(ids),
-            states.memory, zeros(slots + 1),
-        )  # fmt: skip
+            self.layout.words,
+            memoryview(plan),
+            memoryview(array("q", row)),
+            memoryview(names),
+            memoryview(ids),
+            states.memory,
+            zeros(slots + 1),
+        )
         return sorted(set(map(tuple, np.asarray(states).tolist())))
 
     def states_of(

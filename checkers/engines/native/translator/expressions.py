@@ -38,14 +38,23 @@ _INTRINSICS: dict[object, str] = {
     )
 }  # fmt: skip
 _BINARY: dict[type, tuple[str, Callable[[int, int], int]]] = {
-    ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),
-    ast.BitAnd: ("and", operator.and_), ast.BitOr: ("or", operator.or_), ast.BitXor: ("xor", operator.xor),
-    ast.LShift: ("shl", operator.lshift), ast.RShift: ("ashr", operator.rshift),
-}  # fmt: skip
+    ast.Add: ("add", operator.add),
+    ast.Sub: ("sub", operator.sub),
+    ast.Mult: ("mul", operator.mul),
+    ast.BitAnd: ("and", operator.and_),
+    ast.BitOr: ("or", operator.or_),
+    ast.BitXor: ("xor", operator.xor),
+    ast.LShift: ("shl", operator.lshift),
+    ast.RShift: ("ashr", operator.rshift),
+}
 _COMPARISONS: dict[type, tuple[str, Callable[[int, int], bool]]] = {
-    ast.Eq: ("eq", operator.eq), ast.NotEq: ("ne", operator.ne), ast.Lt: ("slt", operator.lt),
-    ast.LtE: ("sle", operator.le), ast.Gt: ("sgt", operator.gt), ast.GtE: ("sge", operator.ge),
-}  # fmt: skip
+    ast.Eq: ("eq", operator.eq),
+    ast.NotEq: ("ne", operator.ne),
+    ast.Lt: ("slt", operator.lt),
+    ast.LtE: ("sle", operator.le),
+    ast.Gt: ("sgt", operator.gt),
+    ast.GtE: ("sge", operator.ge),
+}
 _ON_WORDS = ("load", "store", "compare_and_swap", "prefetch", "words_from", "compare_line")
 
 Specialise = Callable[[FunctionType, Sequence["KernelValue | None"], Sequence[Type], str], Signature]

@@ -82,8 +82,14 @@ def read(path: Path, data: dict[str, Any] | None = None) -> AnyCertificate:
 
 
 KEYS: dict[str, type] = {
-    "model": str, "model_sha256": str, "config": dict, "free": list, "properties": list, "lemmas": list, "cores": list
-}  # fmt: skip
+    "model": str,
+    "model_sha256": str,
+    "config": dict,
+    "free": list,
+    "properties": list,
+    "lemmas": list,
+    "cores": list,
+}
 OF_LEMMA: dict[str, type] = {"text": str, "node": list, "smt": str}
 
 

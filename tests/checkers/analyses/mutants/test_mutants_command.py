@@ -116,9 +116,13 @@ def test_a_sample_is_said_to_be_one_and_does_not_depend_on_the_processes(
     ],
 )
 def test_only_the_properties_that_are_asked_for_kill(
-    properties: list[str], code: int, counts: dict[str, int] | None, tokens: str, tmp_path: Path,
+    properties: list[str],
+    code: int,
+    counts: dict[str, int] | None,
+    tokens: str,
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     path = tmp_path / "p.json"
     given, _, err = said(capsys, "mutants", tokens, *(f"--property={p}" for p in properties), f"--json={path}")
     assert given == code

@@ -147,10 +147,15 @@ def test_java_is_not_needed(model: str, capsys: pytest.CaptureFixture[str], monk
 @pytest.mark.parametrize(
     ("text", "values"),
     [
-        ("2..4", ["2", "3", "4"]), ("2..2", ["2"]), ("-2..1", ["-2", "-1", "0", "1"]),
-        ("1,3..4,6", ["1", "3", "4", "6"]), (" 2..3 , 5", ["2", "3", "5"]), ("2,4", ["2", "4"]), ("on", ["on"]),
+        ("2..4", ["2", "3", "4"]),
+        ("2..2", ["2"]),
+        ("-2..1", ["-2", "-1", "0", "1"]),
+        ("1,3..4,6", ["1", "3", "4", "6"]),
+        (" 2..3 , 5", ["2", "3", "5"]),
+        ("2,4", ["2", "4"]),
+        ("on", ["on"]),
     ],
-)  # fmt: skip
+)
 def test_a_range_has_both_its_ends(text: str, values: list[str]) -> None:
     assert Grid.of([f"key={text}"]).axes == (("key", tuple(values)),)
 

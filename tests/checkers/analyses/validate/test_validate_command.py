@@ -113,11 +113,15 @@ class State:
 @pytest.mark.parametrize(
     ("lines", "code"),
     [
-        ([{}], 6), ([{"note": "isr is {1}"}, {"state": {}}, {"params": {}}], 6), ([{"state": {"hw": {}}}], 6),
-        ([{"state": {"last": {}}}], 18), ([{"state": {"last": None}}], 0), ([{"state": {"hw": {"0": 0}}}], 0),
+        ([{}], 6),
+        ([{"note": "isr is {1}"}, {"state": {}}, {"params": {}}], 6),
+        ([{"state": {"hw": {}}}], 6),
+        ([{"state": {"last": {}}}], 18),
+        ([{"state": {"last": None}}], 0),
+        ([{"state": {"hw": {"0": 0}}}], 0),
         ([{}, {"action": "*"}], 0),
     ],
-)  # fmt: skip
+)
 def test_a_log_that_observes_nothing_is_no_pass(
     lines: list[dict[str, Any]], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

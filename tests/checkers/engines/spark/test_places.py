@@ -232,13 +232,17 @@ def test_tasks_that_fail_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
             "No space left on device\n\tat java.base",
             "no space left in Spark's own directories (spark.local.dir, or SPARK_LOCAL_DIRS of its workers)",
         ),
-        ("x\nMemoryError: no more memory for the states visited\n\n\tat org",
-         "no more memory for the states visited: a host's /dev/shm is full"),
-        ('java.io.IOException: Cannot run program "python9": error=2',
-         "the executors have no python9; PYSPARK_PYTHON names their Python"),
+        (
+            "x\nMemoryError: no more memory for the states visited\n\n\tat org",
+            "no more memory for the states visited: a host's /dev/shm is full",
+        ),
+        (
+            'java.io.IOException: Cannot run program "python9": error=2',
+            "the executors have no python9; PYSPARK_PYTHON names their Python",
+        ),
         ("x\nValueError: something\n\n\tat org", "ValueError: something"),
     ],
-)  # fmt: skip
+)
 def test_what_failed(report: str, message: str) -> None:
     assert failed(RuntimeError(report)) == f"a task failed: {message}"
 

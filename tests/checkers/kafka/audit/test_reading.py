@@ -250,10 +250,14 @@ def test_a_dump_of_heads_alone_names_the_options() -> None:
 
 
 TYPES_AND_VALUES = [
-    ("int32", 7, ["7", None, True, 7.0]), ("bool", True, [1, None, "true"]), ("uuid", "A", [1, None]),
-    ("string", "a", [1, None, ["a"]]), ("ids", [1, 2], ["12", None, [True], ["1"], {"1": 2}]),
-    ("uuids", ["A"], [[1], "A"]), ("structures", [{}], [[1], {}, None]),
-]  # fmt: skip
+    ("int32", 7, ["7", None, True, 7.0]),
+    ("bool", True, [1, None, "true"]),
+    ("uuid", "A", [1, None]),
+    ("string", "a", [1, None, ["a"]]),
+    ("ids", [1, 2], ["12", None, [True], ["1"], {"1": 2}]),
+    ("uuids", ["A"], [[1], "A"]),
+    ("structures", [{}], [[1], {}, None]),
+]
 
 
 @pytest.mark.parametrize(("kind", "good", "bad"), TYPES_AND_VALUES)

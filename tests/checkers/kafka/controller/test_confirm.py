@@ -109,9 +109,12 @@ def executed(found: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[int, Exit, st
     lines: list[str] = []
     console: Any = SimpleNamespace(print=lambda text, style="": lines.append(text))
     for name, value in {
-        "fetch": lambda *_, **__: None, "Driver": Jvm, "replayed": lambda *_: None, "confirm": confirmed,
+        "fetch": lambda *_, **__: None,
+        "Driver": Jvm,
+        "replayed": lambda *_: None,
+        "confirm": confirmed,
         "trace_of_controller": lambda *_: None,
-    }.items():  # fmt: skip
+    }.items():
         monkeypatch.setattr(findings_command, name, value)
     monkeypatch.setattr(findings_command.verdicts, "trace_of", lambda *_: (None, None))
     case: Any = SimpleNamespace(release="4.3", answer=None, headline=SimpleNamespace(property="x"))

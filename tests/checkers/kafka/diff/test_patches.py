@@ -89,11 +89,15 @@ def test_a_scope_that_was_cut_short_is_not_made_good_by_the_next(monkeypatch: py
     build = SimpleNamespace(digests=("ab",), comment="why")
     none = SimpleNamespace(only={HEAD: [], BASE: []})
     for name, value in {
-        "make_build": lambda *_: build, "release": lambda _: "head", "fetch": lambda _: "jars",
+        "make_build": lambda *_: build,
+        "release": lambda _: "head",
+        "fetch": lambda _: "jars",
         "sources": lambda _: None,
-        "Driver": lambda _: nullcontext(), "explore": lambda *_: None, "BuildComparison": compared,
+        "Driver": lambda _: nullcontext(),
+        "explore": lambda *_: None,
+        "BuildComparison": compared,
         "compare_promises": lambda *_: none,
-    }.items():  # fmt: skip
+    }.items():
         monkeypatch.setattr(patches, name, value)
     judge = PatchJudge(release("4.3.1"), [Scope(2), Scope(3)], 1, ExploreLimits())
     (outcome,) = judge.outcomes([[Path("p.patch")]], Progress(quiet=True))

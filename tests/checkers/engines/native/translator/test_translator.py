@@ -260,10 +260,14 @@ def test_dataclasses_and_function_values() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        np.zeros(4, np.int32), np.zeros((4, 4), np.int64)[:, 0], [1, 2, 3, 4], np.zeros(4), zeros(4)[::2],
+        np.zeros(4, np.int32),
+        np.zeros((4, 4), np.int64)[:, 0],
+        [1, 2, 3, 4],
+        np.zeros(4),
+        zeros(4)[::2],
         zeros(4).cast("B"),
     ],
-)  # fmt: skip
+)
 def test_only_contiguous_words_are_taken(words: Any) -> None:
     with pytest.raises(TypeError, match="contiguous array of int64"):
         native(atomics)(words, 0, 0, 0)
