@@ -87,7 +87,7 @@ class NoSize(DomainError):
 
 
 class SizeIsFree(Exception):
-    """A free number sizes what has to have a size: a set of records, a map from numbers or from tuples."""
+    """A free number sizes what has to have a size: a set of records, a sequence, a map from numbers or from tuples."""
 
     def __init__(self, names: frozenset[str], what: str = "a set of records") -> None:
         super().__init__(f"{', '.join(sorted(names))} sizes {what}")
@@ -155,7 +155,10 @@ def resolve(annotation: Any, config: object) -> Type:
             raise DomainError("a sequence is `tuple[T, ...]` with MaxLen; for a fixed tuple write a dataclass")
         for note in notes:
             if isinstance(note, MaxLen):
-                return _resolve_sequence(resolve(args[0], config), _number(note.length, config), note.declared)
+                item = resolve(args[0], config)
+                if (names := _reads(note.length, config)) and not unbounded(item):
+                    raise SizeIsFree(names, "a sequence")
+                return _resolve_sequence(item, _number(note.length, config), note.declared)
         raise DomainError("a sequence needs a length: Annotated[tuple[T, ...], MaxLen(n)]")
     if origin is Map:
         return MapType(_resolve_key(args[0], config), resolve(args[1], config))

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import pytest
 
-from reassure import Id, Model, Range
+from reassure import Id, MaxLen, Model, Range
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
 from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.ir import Graph
-from reassure.spec.language.annotations import AnyNumber
-from reassure.spec.language.types import ANY, IdType, IntType, SetType, unbounded
+from reassure.spec.language.annotations import AnyNumber, SizeIsFree, resolve
+from reassure.spec.language.types import ANY, IdType, IntType, SeqType, SetType, unbounded
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers import model_text
 from tests.helpers.any_number import bound_to, system_of
@@ -76,6 +76,28 @@ def test_what_depends_on_a_free_number() -> None:
         "constant": set(),
         "remembered": {"items", "other"},
     }
+
+
+@dataclass(frozen=True)
+class Named:
+    item: Item
+
+
+@pytest.mark.parametrize("item", [bool, Annotated[int, Range(0, 3)], Named])
+def test_a_free_number_sizes_no_sequence_of_a_term_for_each_place(item: object) -> None:
+    """A drawn model had 1,099,511,627,776 columns of one."""
+    annotation = Annotated[tuple[item, ...], MaxLen("other", declared=True)]  # type: ignore[valid-type]
+    assert str(resolve(annotation, AnyNumber(Sizes(), frozenset({"items"})))).endswith("at most 2")
+    with pytest.raises(SizeIsFree, match=r"^other sizes a sequence$") as caught:
+        resolve(annotation, AnyNumber(Sizes(), frozenset({"items", "other"})))
+    assert caught.value.names == {"other"}
+
+
+def test_a_sequence_of_any_number_of_ids_is_one_term() -> None:
+    annotation = Annotated[tuple[Item, ...], MaxLen("other")]
+    assert resolve(annotation, AnyNumber(Sizes(), frozenset({"items", "other"}))) == SeqType(KIND, ANY)
+    with pytest.raises(SizeIsFree, match=r"^other sizes a sequence$"):
+        resolve(annotation, AnyNumber(Sizes(), frozenset({"other"})))
 
 
 def test_sets_that_are_known_but_for_their_size_are_not_compared() -> None:
