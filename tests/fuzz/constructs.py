@@ -37,7 +37,8 @@ def _of(node: ast.AST) -> list[str]:
         return [type(node).__name__, *several, *(["filter"] if node.generators[0].ifs else [])]
     if isinstance(node, ast.Subscript):
         if isinstance(node.slice, ast.Slice):
-            return ["slice"]
+            from_the_end = any(isinstance(n, ast.UnaryOp) for n in (node.slice.lower, node.slice.upper))
+            return ["slice", *(["slice from the end"] if from_the_end else [])]
         at = {ast.UnaryOp: "index from the end", ast.Tuple: "read at a tuple"}.get(type(node.slice))
         is_type = isinstance(node.value, ast.Name) and node.value.id in ("Annotated", "Callable", "Map", "tuple")
         return ["subscript", *([at] if at and not is_type else [])]
@@ -84,6 +85,8 @@ def _call(node: ast.Call) -> list[str]:
         found.append("helper by name")
     if any(k.arg == "rule" for k in node.keywords):
         found.append("a function given")
+    if name == "sum" and isinstance(node.args[0], ast.Attribute | ast.Name):
+        found.append("sum of a sequence")
     if name == "put" and isinstance(node.args[0], ast.Tuple):
         found.append("put at a tuple")
     if name == "Map":
@@ -177,6 +180,8 @@ OF_LOGS = frozenset(
         "item replaced",
         "slices compared",
         "index from the end",
+        "slice from the end",
+        "sum of a sequence",
         "field of the last item",
         "enumerate",
         "Add=",

@@ -220,6 +220,8 @@ class Extras(Bodies):
                 f"({path}[:{number}] + ({item},))",
                 f"({path}[:{number}] + {path}[{number}:])",
                 shortened,
+                f"{path}[:-1]",
+                f"({path}[-2:] + ({item},))",
             )
         )
 
@@ -293,7 +295,7 @@ class Extras(Bodies):
     def compared_parts(self, depth: int, path: str, kind: Sequence) -> str:
         """Two sequences, or parts of them, compared."""
         first, last = self.place(depth), self.place(depth)
-        parts = (f"[:{last}]", f"[{first}:]", f"[{first}:{last}]", f"[{first}:{first} + 1]", "")
+        parts = (f"[:{last}]", f"[{first}:]", f"[{first}:{last}]", f"[{first}:{first} + 1]", "[:-1]", "[-2:]", "")
         part, more = self.rng.choice(parts), self.rng.choice(parts)
         other = self.rng.choice(self.known_paths(kind))
         right = f"{other}{part if self.chance(0.6) else more}" if self.chance(0.7) else self.of(kind, depth)
@@ -309,6 +311,9 @@ class Extras(Bodies):
         if sequences:
             found.append((2, lambda: f"len({self.rng.choice(sequences)[0]})"))
             found.append((2, lambda: self.place_of(depth, *self.rng.choice(sequences))))
+        of_numbers = [path for path, its in sequences if isinstance(its.item, Int)]
+        if of_numbers:
+            found.append((3, lambda: f"sum({self.rng.choice(of_numbers)})"))
         sorts = self.calculated()
         if sorts:
             found.append((4, lambda: f"int({self.of(self.rng.choice(sorts), depth)})"))

@@ -33,7 +33,7 @@ FIXED = (130, 740, 1048, 1345, 1350)
 """Models that show every construct together (`constructs.chosen`)."""
 TASTED = {
     "loops": ((0, 3), OF_LOOPS),
-    "logs": ((13, 20), OF_LOGS),
+    "logs": ((14, 19, 30), OF_LOGS),
     "numbered": ((0, 3), OF_NUMBERS),
     "tables": ((4, 24), OF_TABLES),
 }
