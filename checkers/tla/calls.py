@@ -217,7 +217,12 @@ def _all(context: Context, node: ast.Call) -> Value:
 
 
 def _sum(context: Context, node: ast.Call) -> Value:
-    return Value(total(context, _generator(context, node)), int)
+    (argument,) = node.args
+    if not isinstance(argument, ast.GeneratorExp):
+        name = "number"
+        over = ast.comprehension(ast.Name(name, ast.Store()), argument, [], 0)
+        argument = ast.fix_missing_locations(ast.copy_location(ast.GeneratorExp(ast.Name(name), [over]), argument))
+    return Value(total(context, argument), int)
 
 
 def _generator(context: Context, node: ast.Call) -> ast.GeneratorExp:

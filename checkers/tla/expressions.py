@@ -227,10 +227,11 @@ def _subscript(context: Context, node: ast.Subscript) -> Value:
         return Value(field(base.term, place_name(index % len(kinds))), kinds[index])
     length = call("Len", base.term)
     if isinstance(node.slice, ast.Slice):
-        low = atom("0") if node.slice.lower is None else context.term(node.slice.lower)
+        low = atom("0") if node.slice.lower is None else _from_the_front(context, node.slice.lower, length)
         high = length
         if node.slice.upper is not None:
-            high = call(context.scope.helper("Min"), Term("set", (context.term(node.slice.upper), length)))
+            end = _from_the_front(context, node.slice.upper, length)
+            high = call(context.scope.helper("Min"), Term("set", (end, length)))
         return Value(call("SubSeq", base.term, infix("+", low, atom("1")), high), base.kind)
     index = context.term(node.slice)
     if index.op == "neg":
@@ -241,6 +242,14 @@ def _subscript(context: Context, node: ast.Subscript) -> Value:
     else:
         place = infix("+", index, atom("1"))
     return Value(Term("index", (base.term, place)), item_of(base.kind))
+
+
+def _from_the_front(context: Context, node: ast.expr, length: Term) -> Term:
+    """A bound of a slice, which may be written as one from the end."""
+    bound = context.term(node)
+    if bound.op != "neg":
+        return bound
+    return call(context.scope.helper("Max"), Term("set", (atom("0"), infix("-", length, bound.parts[0]))))
 
 
 CONSTRUCTS: dict[type[ast.expr], Callable[[Context, Any], Value]] = {

@@ -121,10 +121,10 @@ def _truth(context: Context, node: ast.expr, value: Sym) -> Node:
 
 
 def sum_of(context: Context, node: ast.Call) -> Sym:
-    """`sum(number for x in set)`."""
+    """`sum(number for x in set)`, `sum(sequence)`."""
     (argument,) = positional(context, node, 1, 1)
     if not isinstance(argument, ast.GeneratorExp):
-        raise context.refuse(node, "sum() of this", "write `sum(number for x in set)`")
+        return _sum_of_items(context, node, lower_present(context, argument))
     g = context.graph
     source = peek(context, argument.generators[0].iter)
     over_set = isinstance(source, Scalar) and isinstance(source.type, SetType)
@@ -139,6 +139,22 @@ def sum_of(context: Context, node: ast.Call) -> Sym:
             what = f"a sum of {describe(value)}"
             raise context.refuse(argument.elt, what, "sum ints; count with `sum(1 for ...)`")
         total = g.arith("add", total, g.ite(condition, value.node, g.num(0)))
+    return Scalar(total)
+
+
+def _sum_of_items(context: Context, node: ast.Call, value: Sym) -> Sym:
+    """The sum of a sequence of numbers."""
+    g, total = context.graph, context.graph.num(0)
+    if isinstance(value, Poison):
+        return value
+    sequence = columns.as_columns(g, value)
+    for there, item in sequence.places if sequence is not None else ():
+        if not isinstance(item, Scalar) or not isinstance(item.type, IntType):
+            sequence = None
+            break
+        total = g.arith("add", total, g.ite(there, item.node, g.num(0)))
+    if sequence is None:
+        raise context.refuse(node, "sum() of this", "write `sum(number for x in set)`")
     return Scalar(total)
 
 

@@ -343,6 +343,8 @@ def _part_of_nothing(context: Context, node: ast.Subscript) -> Sym:
 def _slice_bound(context: Context, node: ast.expr, length: Node) -> Node:
     g = context.graph
     bound = lower_scalar(context, node, IntType)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant) and interval(bound).high < 0:
+        return g.arith("max", g.arith("add", length, bound), g.num(0))  # from the end
     place = _not_negative(context, node, bound, length, "a slice bound that may be negative")
     return place if interval(place).low >= 0 else g.arith("max", place, g.num(0))
 

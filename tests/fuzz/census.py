@@ -14,7 +14,7 @@ from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.symmetry.cells import NotRenamed, sorts_to_rename
 from reassure.spec.semantics.interpreter import Clipped, ModelError
 from tests.fuzz.compare_commands import asked_of
-from tests.fuzz.constructs import OF_NUMBERS, constructs
+from tests.fuzz.constructs import OF_KEYS, OF_NUMBERS, constructs
 from tests.fuzz.generate import Source
 from tests.fuzz.subject import Refused, Subject, loaded
 from tests.fuzz.worker import placed
@@ -52,6 +52,7 @@ def features(subject: Subject) -> set[str]:
     found |= {"whole and small: commands are asked"} if asked_of(subject) else set()
     shown = constructs(Source({subject.path.stem: subject.path.read_text()}))
     found |= {"sequences of records, numbers or sets"} if any("sequence of" in word for word in shown) else set()
+    found |= {f"maps from {kind}" for kind in OF_KEYS.values() if any(w.endswith(f"map from {kind}") for w in shown)}
     found |= {"ids as numbers"} if OF_NUMBERS & set(shown) else set()
     layout = state_layout(bound)
     found |= {f"{LONG} words or more"} if layout.bytes_per_state >= 8 * LONG else set()
@@ -61,6 +62,7 @@ def features(subject: Subject) -> set[str]:
     also = {
         "sequences of records, numbers or sets",
         "ids as numbers",
+        *(f"maps from {kind}" for kind in OF_KEYS.values()),
         "claims: over a view",
         "terminal states",
         "raises",

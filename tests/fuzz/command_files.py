@@ -415,7 +415,8 @@ def _values(value: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield from _values(getattr(value, name), f"{path}.{name}" if path else name)
     elif isinstance(value, Map):
         for key, inner in entries(value):
-            yield from _values(inner, f"{path}[{plain(key)}]")
+            parts = key if isinstance(key, tuple) else (key,)
+            yield from _values(inner, f"{path}[{', '.join(map(plain, parts))}]")
 
 
 def query(f: Frame) -> Found:

@@ -37,8 +37,11 @@ def _of(node: ast.AST) -> list[str]:
         return [type(node).__name__, *several, *(["filter"] if node.generators[0].ifs else [])]
     if isinstance(node, ast.Subscript):
         if isinstance(node.slice, ast.Slice):
-            return ["slice"]
-        return ["subscript", *(["index from the end"] if isinstance(node.slice, ast.UnaryOp) else [])]
+            from_the_end = any(isinstance(n, ast.UnaryOp) for n in (node.slice.lower, node.slice.upper))
+            return ["slice", *(["slice from the end"] if from_the_end else [])]
+        at = {ast.UnaryOp: "index from the end", ast.Tuple: "read at a tuple"}.get(type(node.slice))
+        is_type = isinstance(node.value, ast.Name) and node.value.id in ("Annotated", "Callable", "Map", "tuple")
+        return ["subscript", *([at] if at and not is_type else [])]
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Subscript):
         return ["field of the last item"] if isinstance(node.value.slice, ast.UnaryOp) else []
     if isinstance(node, ast.Assign):
@@ -82,9 +85,25 @@ def _call(node: ast.Call) -> list[str]:
         found.append("helper by name")
     if any(k.arg == "rule" for k in node.keywords):
         found.append("a function given")
+    if name == "sum" and isinstance(node.args[0], ast.Attribute | ast.Name):
+        found.append("sum of a sequence")
+    if name == "put" and isinstance(node.args[0], ast.Tuple):
+        found.append("put at a tuple")
+    if name == "Map":
+        found += _of_map(node.args[0])
     if name == "action" and any(isinstance(k.value, ast.Lambda) for k in node.keywords):
         found.append("drawn parameter")
     return found
+
+
+def _of_map(given: ast.expr) -> list[str]:
+    """How a map is written."""
+    if isinstance(given, ast.Dict):
+        return ["Map written out"]
+    if isinstance(given, ast.DictComp) and isinstance(given.key, ast.Tuple):
+        return ["Map over tuples"]
+    over = given.generators[0].iter if isinstance(given, ast.DictComp) else None
+    return ["Map over numbers"] if isinstance(over, ast.Call) and getattr(over.func, "id", "") == "range" else []
 
 
 NAMED = ("default", "state", "views", "deadlock", "on", "tags", "when", "fair")
@@ -108,6 +127,8 @@ def _annotation(node: ast.expr, place: str) -> list[str]:
     for start, kind in OF_PARTS.items():
         found += [f"{place}: sequence of {kind}"] if f"Annotated[tuple[{start}" in text else []
     found += [f"{place}: length named"] if "MaxLen('" in text else []
+    for start, kind in OF_KEYS.items():
+        found += [f"{place}: map from {kind}"] if f"Map[{start}" in text else []
     for word in ("MaxSize", "MaxLen", "frozenset", "Map"):
         if word in text:
             found.append(f"{place}: {word}")
@@ -125,6 +146,9 @@ OF_PARTS = {
     "Annotated[tuple": "sequences",
 }
 """By the beginning of its text: an item of a sequence that is not one word."""
+
+OF_KEYS = {"Annotated[int": "numbers", "tuple": "tuples"}
+"""By the beginning of its text: a key that is not one word."""
 
 REQUIRED = frozenset(
     " ".join(word.split())
@@ -156,12 +180,25 @@ OF_LOGS = frozenset(
         "item replaced",
         "slices compared",
         "index from the end",
+        "slice from the end",
+        "sum of a sequence",
         "field of the last item",
         "enumerate",
         "Add=",
     )
 )
 """What models with a taste for sequences of records, numbers and sets show beside."""
+OF_TABLES = frozenset(
+    (
+        *(f"{place}: map from {kind}" for place in ("field", "parameter") for kind in OF_KEYS.values()),
+        "put at a tuple",
+        "read at a tuple",
+        "Map written out",
+        "Map over numbers",
+        "Map over tuples",
+    )
+)
+"""What models with a taste for maps from numbers and tuples show beside."""
 OF_NUMBERS = frozenset(("int", "id of a number"))
 """What models with a taste for ids as numbers show beside."""
 

@@ -16,12 +16,14 @@ from tests.fuzz.kinds import (
     Sequence,
     SetOf,
     Sort,
+    Tuple,
     members,
 )
-from tests.fuzz.leaves import COMPARISONS, MOST_UNROLLED, Helper, Leaves, Production
+from tests.fuzz.leaves import COMPARISONS, MOST_UNROLLED, Helper, Production
+from tests.fuzz.tables import Tables
 
 
-class Expressions(Leaves):
+class Expressions(Tables):
     """Writes expressions in the current scope."""
 
     def of(self, kind: Kind, depth: int) -> str:
@@ -44,6 +46,7 @@ class Expressions(Leaves):
             MapFrom: self._map,
             Record: self._record,
             Messages: self._messages,
+            Tuple: self._key,
         }
         if type(kind) in by_kind:
             made += by_kind[type(kind)](kind, depth - 1)
@@ -117,6 +120,8 @@ class Expressions(Leaves):
 
         def made() -> str:
             path, key, more = self.rng.choice(found)
+            if isinstance(key, Int | Tuple):
+                return self.at_key(path, MapFrom(key, kind), more, depth - 1)
             return f"{path}[{self.of(key, depth - 1)}]{more}"
 
         return made
@@ -173,6 +178,9 @@ class Expressions(Leaves):
 
     def comprehension(self, element: Kind | None, depth: int, ordered: bool = False, several: bool = True) -> str:
         """`element for name in iterable if ...`; without an element kind the members as they are."""
+        tables = self.tables(ordered) if element is not None and not self.inside else []
+        if tables and self.chance(0.4):
+            return self.over_keys(*self.rng.choice(tables), element or Bool(), depth - 1)
         source, kind = self.iterable(depth - 1, ordered)
         return self.over(source, kind, element, depth, several)
 
@@ -195,7 +203,7 @@ class Expressions(Leaves):
 
     def loop_name(self, kind: Kind) -> str:
         """A name of its own, or now and then one that hides another."""
-        hidden = [n for n in self.scope.names if n not in ("s", "c", "before", "after", "action")]
+        hidden = [n for n in self.scope.names if n not in ("s", "c", "before", "after", "action") and n.isidentifier()]
         return self.rng.choice(hidden) if hidden and self.chance(0.05) else self.fresh("n")
 
     def picked(self, kind: Kind, depth: int) -> Callable[[], str] | None:
@@ -400,18 +408,20 @@ class Expressions(Leaves):
         assert isinstance(kind, MapFrom)
 
         def built() -> str:
-            name = self.fresh("k")
-            with self.within({name: kind.key}):
+            names = [self.fresh("k") for _ in kind.parts]
+            with self.within(dict(zip(names, kind.parts, strict=True))):
                 value = self.of(kind.value, depth)
-            return f"Map({{{name}: {value} for {name} in every({kind.key.text}, {self.c})}})"
+            return f"Map({{{kind.written_key(names)}: {value} {kind.loops(names, self.c)}}})"
 
         paths = self.known_paths(kind)
-        found: list[Production] = [(1, lambda: f"fill({kind.key.text}, {self.c}, {self.of(kind.value, depth)})")]
+        found: list[Production] = [(1, lambda: kind.filled(self.of(kind.value, depth), self.c))]
         found.append((2, built))
+        if kind.is_table:
+            found.append((1, lambda: self.constant_map(kind, lambda k: self.of(k, depth))))
         if paths:
 
             def put() -> str:
-                return f"{self.rng.choice(paths)}.put({self.of(kind.key, depth)}, {self.of(kind.value, depth)})"
+                return f"{self.rng.choice(paths)}.put({self.key(kind, depth)}, {self.of(kind.value, depth)})"
 
             found.append((4, put))
         return found

@@ -7,7 +7,7 @@ import textwrap
 from dataclasses import dataclass
 
 from tests.fuzz.kinds import Bool, Field, Int, Kind, MapFrom, Optional, Record, Sequence, SetOf, Sort
-from tests.fuzz.leaves import COMPARISONS, Production, Scope, Taste
+from tests.fuzz.leaves import COMPARISONS, Helper, Production, Scope, Taste
 from tests.fuzz.statements import Bodies
 
 KEYS = Sort("L", 44, 0)
@@ -102,6 +102,30 @@ class Extras(Bodies):
         kind = "int" if isinstance(result, Int) else result.text
         return f"{more}def {name}({', '.join(annotated)}) -> {kind}:\n{textwrap.indent(chr(10).join(body), '    ')}\n"
 
+    def rule_helpers(self) -> list[str]:
+        """A helper like one there is, and a function that takes either as a parameter, with a default."""
+        plain = [h for h in self.helpers if not h.guards and h.params and all(d is None for _, _, d in h.params)]
+        if not plain:
+            return []
+        first = self.rng.choice(plain)
+        names = [f"h8{'pqr'[i]}" for i in range(len(first.params))]
+        kinds = [k for _, k, _ in first.params]
+        self.begin(dict(zip(names, kinds, strict=True)))
+        body = self.body(first.result, 10)
+        self.config_used = self.config_used or first.config
+        if self.config_used and not first.config:
+            return []
+        twin = self.function("h8", [(n, k, None) for n, k in zip(names, kinds, strict=True)], first.result, body)
+        arguments = names + (["c"] if first.config else [])
+        annotated = [f"{n}: {'int' if isinstance(k, Int) else k.text}" for n, k in zip(names, kinds, strict=True)]
+        annotated += ["c: Config"] if first.config else []
+        kind = "int" if isinstance(first.result, Int) else first.result.text
+        annotated.append(f"rule: Callable[..., {kind}] = {first.name}")
+        params = tuple((n, k, None) for n, k in zip(names, kinds, strict=True))
+        self.helpers.append(Helper("h9", params, first.result, False, first.config, (first.name, "h8")))
+        text = f"def h9({', '.join(annotated)}) -> {kind}:\n    return rule({', '.join(arguments)})\n"
+        return [twin, text]
+
     def begin(self, names: dict[str, Kind], guards: bool = False) -> None:
         self.scope = Scope(dict(names), guards=guards)
         self.config_used = self.chance(0.1)
@@ -112,9 +136,41 @@ class Extras(Bodies):
         kinds: list[Kind] = [SetOf(ids), SetOf(ids), Optional(ids), MapFrom(ids, Bool()), Sequence(ids, 2)]
         kinds += [MapFrom(ids, Optional(ids)), MapFrom(ids, SetOf(ids))] if ids.size < 4 else []
         alike = [Field(f"y{i}", self.rng.choice(kinds)) for i in range(2)] if self.taste.alike else []
-        most = 2 if alike or self.large or self.taste.logs else None
+        most = 2 if alike or self.large or self.taste.logs or self.taste.tables else None
         logs = [Field(f"log{i}", self.log()) for i in range(self.rng.choice((1, 1, 2)))] if self.taste.logs else []
-        return (*(self.large.fields if self.large else ()), *alike, *logs, *fields[:most])
+        count = self.rng.choice((1, 1, 2)) if self.taste.tables else 0
+        tables = [Field(f"table{i}", self.table(self.value_kind())) for i in range(count)]
+        return (*(self.large.fields if self.large else ()), *alike, *logs, *tables, *fields[:most])
+
+    # -- maps from numbers and tuples ------------------------------------------------------------------------------
+
+    def value_kind(self) -> Kind:
+        """A kind of few values."""
+        ids, item = self.sorts[0], self.rng.choice(self.items)
+        small = [r for r in self.records if r.count <= 64]
+        kinds: tuple[Kind, ...] = (Bool(), Int(0, 1), Int(-1, 2), Int(0, 2), Optional(ids), item, *small)
+        return self.rng.choice([*kinds, *([SetOf(item), Sequence(item, 2)] if item.count <= 4 else [])])
+
+    def table_fields(self) -> list[Field]:
+        """The fields of the state that are maps from numbers or tuples."""
+        return [f for f in self.state.fields if isinstance(f.kind, MapFrom) and f.kind.is_table]
+
+    def step_of_table(self, field: Field) -> list[str]:
+        """A map gets a value at the key of the parameters, at another key, or a value at every key."""
+        path, kind = f"s.{field.name}", field.kind
+        assert isinstance(kind, MapFrom)
+        self.fuel = 14
+        guards = [f"require({self.atom()})" for _ in range(self.rng.choice((0, 1, 1)))]
+        value = self.bounded(kind.value, lambda k: self.of(k, 1)) if self.chance(0.6) else self.held(kind.value, 1)
+        given = [name for name, _ in self.key_parameters(field)]
+        key = kind.written_key(given) if self.chance(0.6) else self.key(kind, 1)
+        made = f"{path}.put({key}, {value})" if self.chance(0.8) else self.of(kind, 2)
+        return [*guards, f"return replace(s, {field.name}={made})"]
+
+    def key_parameters(self, field: Field) -> list[tuple[str, Kind]]:
+        """The parts of a key of a map."""
+        assert isinstance(field.kind, MapFrom)
+        return list(zip("pqr", field.kind.parts, strict=False))
 
     # -- sequences of records, numbers, sets and sequences ---------------------------------------------------------
 
@@ -164,6 +220,8 @@ class Extras(Bodies):
                 f"({path}[:{number}] + ({item},))",
                 f"({path}[:{number}] + {path}[{number}:])",
                 shortened,
+                f"{path}[:-1]",
+                f"({path}[-2:] + ({item},))",
             )
         )
 
@@ -237,7 +295,7 @@ class Extras(Bodies):
     def compared_parts(self, depth: int, path: str, kind: Sequence) -> str:
         """Two sequences, or parts of them, compared."""
         first, last = self.place(depth), self.place(depth)
-        parts = (f"[:{last}]", f"[{first}:]", f"[{first}:{last}]", f"[{first}:{first} + 1]", "")
+        parts = (f"[:{last}]", f"[{first}:]", f"[{first}:{last}]", f"[{first}:{first} + 1]", "[:-1]", "[-2:]", "")
         part, more = self.rng.choice(parts), self.rng.choice(parts)
         other = self.rng.choice(self.known_paths(kind))
         right = f"{other}{part if self.chance(0.6) else more}" if self.chance(0.7) else self.of(kind, depth)
@@ -253,6 +311,9 @@ class Extras(Bodies):
         if sequences:
             found.append((2, lambda: f"len({self.rng.choice(sequences)[0]})"))
             found.append((2, lambda: self.place_of(depth, *self.rng.choice(sequences))))
+        of_numbers = [path for path, its in sequences if isinstance(its.item, Int)]
+        if of_numbers:
+            found.append((3, lambda: f"sum({self.rng.choice(of_numbers)})"))
         sorts = self.calculated()
         if sorts:
             found.append((4, lambda: f"int({self.of(self.rng.choice(sorts), depth)})"))

@@ -102,6 +102,8 @@ class Writer(Extras):
         made.append((3, Sequence(item, min(rng.choice((1, 1, 2, 2, 3)), short), self.chance(0.3))))
         if self.taste.logs and (deep or self.records):
             made.append((8, self.log()))
+        if self.taste.tables and deep:
+            made.append((4, self.table(self.any_type(0, small))))
         if deep:
             inner = self.any_type(deep - 1, small)
             if not isinstance(inner, Optional):
@@ -200,30 +202,6 @@ class Writer(Extras):
         self.helpers.append(Helper(name, tuple(params), result, guards, self.config_used))
         return text
 
-    def rule_helpers(self) -> list[str]:
-        """A helper like one there is, and a function that takes either as a parameter, with a default."""
-        plain = [h for h in self.helpers if not h.guards and h.params and all(d is None for _, _, d in h.params)]
-        if not plain:
-            return []
-        first = self.rng.choice(plain)
-        names = [f"h8{'pqr'[i]}" for i in range(len(first.params))]
-        kinds = [k for _, k, _ in first.params]
-        self.begin(dict(zip(names, kinds, strict=True)))
-        body = self.body(first.result, 10)
-        self.config_used = self.config_used or first.config
-        if self.config_used and not first.config:
-            return []
-        twin = self.function("h8", [(n, k, None) for n, k in zip(names, kinds, strict=True)], first.result, body)
-        arguments = names + (["c"] if first.config else [])
-        annotated = [f"{n}: {'int' if isinstance(k, Int) else k.text}" for n, k in zip(names, kinds, strict=True)]
-        annotated += ["c: Config"] if first.config else []
-        kind = "int" if isinstance(first.result, Int) else first.result.text
-        annotated.append(f"rule: Callable[..., {kind}] = {first.name}")
-        params = tuple((n, k, None) for n, k in zip(names, kinds, strict=True))
-        self.helpers.append(Helper("h9", params, first.result, False, first.config, (first.name, "h8")))
-        text = f"def h9({', '.join(annotated)}) -> {kind}:\n    return rule({', '.join(arguments)})\n"
-        return [twin, text]
-
     def parameters(self) -> tuple[list[tuple[str, Kind]], list[str]]:
         """Parameters of an action: free ones of few values together, others drawn from sets of the state."""
         found: list[tuple[str, Kind]] = []
@@ -261,9 +239,15 @@ class Writer(Extras):
         text = self.of(SetOf(kind), 2)
         return kind, f"lambda s{', c' if self.config_used else ''}: {text}"
 
-    def action(self, name: str, guarded: float = 0.6, of_ids: bool = False, of_logs: bool = False) -> str:
-        """of_ids: it changes a field of ids that are alike. of_logs: it changes a sequence of records or numbers."""
-        params, drawn = self.parameters()
+    def action(
+        self, name: str, guarded: float = 0.6, of_ids: bool = False, of_logs: bool = False, table: Field | None = None
+    ) -> str:
+        """of_ids: it changes a field of ids that are alike. of_logs: it changes a sequence of records or numbers.
+
+        table: it changes this map.
+        """
+        params, drawn = self.parameters() if table is None else (self.key_parameters(table), [])
+        params += [("o", self.sorts[0])] if table is not None and self.taste.alike else []
         words = ['who="w"', *drawn]
         if self.chance(0.3):
             words.append('tags=["t"]')
@@ -276,6 +260,8 @@ class Writer(Extras):
         at_first = self.scope.copy()  # without the names that the body binds
         if of_ids:
             body = self.step_of_ids()
+        elif table is not None:
+            body = self.step_of_table(table)
         elif of_logs:
             self.fuel = 12
             guards = [f"require({self.atom()})"] if self.chance(0.5) else []
@@ -440,6 +426,7 @@ class Writer(Extras):
         actions += [self.action(f"mark{i}", of_ids=True) for i in range(2)] if self.taste.alike else []
         actions += [self.grow(self.large)] if self.large else []
         actions += [self.action(f"append{i}", of_logs=True) for i in range(2)] if self.taste.logs else []
+        actions += [self.action(f"put{i}", table=field) for i, field in enumerate(self.table_fields())]
         self.untagged = "".join(
             text for name, text in zip(self.actions, actions, strict=True) if name not in self.tagged
         )

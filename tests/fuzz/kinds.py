@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb
+from math import comb, prod
 
 
 @dataclass(frozen=True)
@@ -156,9 +156,49 @@ class Sequence(Kind):
 
 
 @dataclass(frozen=True)
+class Tuple(Kind):
+    """Keys of maps. A part that is a number has the bounds of the keys, in an expression too."""
+
+    parts: tuple[Kind, ...]
+
+    @property
+    def text(self) -> str:
+        return f"tuple[{', '.join(part.text for part in self.parts)}]"
+
+    @property
+    def count(self) -> int:
+        return prod(part.count for part in self.parts)
+
+
+@dataclass(frozen=True)
 class MapFrom(Kind):
     key: Kind
     value: Kind
+
+    @property
+    def parts(self) -> tuple[Kind, ...]:
+        """The kinds of the parts of a key."""
+        return self.key.parts if isinstance(self.key, Tuple) else (self.key,)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether its keys are numbers or tuples."""
+        return isinstance(self.key, Int | Tuple)
+
+    def loops(self, names: list[str], c: str = "c") -> str:
+        """The loops over all keys. names: of the parts. c: the configuration."""
+        return " ".join(f"for {n} in {every_value(part, c)}" for n, part in zip(names, self.parts, strict=True))
+
+    def written_key(self, parts: list[str]) -> str:
+        """A key as an argument has it. parts: their texts."""
+        return f"({', '.join(parts)})" if isinstance(self.key, Tuple) else parts[0]
+
+    def filled(self, value: str, c: str = "c") -> str:
+        """The map that has one value at every key."""
+        if not self.is_table:
+            return f"fill({self.key.text}, {c}, {value})"
+        names = [f"k{i}" for i in range(len(self.parts))]
+        return f"Map({{{self.written_key(names)}: {value} {self.loops(names, c)}}})"
 
     @property
     def text(self) -> str:
@@ -241,3 +281,15 @@ ITEMS = (Bool, Sort, Enumeration)
 def members(kind: Kind) -> list[str]:
     """The values of an item type, in order."""
     return kind.values if isinstance(kind, Sort | Enumeration) else ["False", "True"]
+
+
+def every_value(kind: Kind, c: str = "c") -> str:
+    """What a loop over the values of a part of a key ranges over."""
+    if not isinstance(kind, Int):
+        return f"every({kind.text}, {c})"
+    return f"range({kind.low}, {kind.high + 1})" if kind.low else f"range({kind.high + 1})"
+
+
+def part_values(kind: Kind) -> list[str]:
+    """The values of a part of a key, in order."""
+    return [str(n) for n in range(kind.low, kind.high + 1)] if isinstance(kind, Int) else members(kind)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from tests.fuzz.kinds import (
     Bool,
@@ -20,7 +21,9 @@ from tests.fuzz.kinds import (
     Sequence,
     SetOf,
     Sort,
+    Tuple,
     members,
+    part_values,
 )
 
 
@@ -58,6 +61,8 @@ class Taste:
     """Sequences of records, numbers, sets and sequences."""
     numbered: bool = False
     """Ids are calculated with: as numbers, and made of numbers."""
+    tables: bool = False
+    """Maps from numbers and from tuples."""
     together: bool = False
     """A state that is widened, states in which a run may end, and step properties that watch fields."""
 
@@ -189,7 +194,19 @@ class Leaves:
             return f"({path} is {self.rng.choice(('', 'not '))}None)"
         if isinstance(kind, Messages):
             return f"({path} {self.rng.choice(('==', '!='))} frozenset())"
+        if isinstance(kind, MapFrom) and kind.is_table and self.chance(0.7):
+            return self.atom_of_value(path, kind)
         return f"({path} {self.rng.choice(('==', '!='))} {self.constant(kind)})"
+
+    def atom_of_value(self, path: str, kind: MapFrom) -> str:
+        """A condition on the value at one key, or on the values at all keys."""
+        names = [self.fresh("k") for _ in kind.parts]
+        keys = names if self.chance(0.5) else [self.constant_key(part) for part in kind.parts]
+        sign = self.rng.choice(COMPARISONS if isinstance(kind.value, Int) else COMPARISONS[:2])
+        test = f"{path}[{', '.join(keys)}] {sign} {self.constant(kind.value)}"
+        return (
+            f"({test})" if keys != names else f"{self.rng.choice(('any', 'all'))}({test} {kind.loops(names, self.c)})"
+        )
 
     def atom_of_item(self, path: str, kind: Sequence) -> str:
         """A condition on the last item of a sequence, or on whether an item is there."""
@@ -241,14 +258,30 @@ class Leaves:
         if isinstance(kind, Sequence):
             chosen = [rng.choice(members(kind.item)) for _ in range(rng.choice((1, 1, 2)))]
             return f"({', '.join(chosen)}{',' if len(chosen) == 1 else ''})"
+        if isinstance(kind, Tuple):
+            return f"({', '.join(self.constant_key(part) for part in kind.parts)})"
         if isinstance(kind, MapFrom):
-            return f"fill({kind.key.text}, {self.c}, {self.constant(kind.value)})"
+            return self.constant_map(kind, self.constant)
         if isinstance(kind, Messages):
             return f"frozenset({{{self.constant(kind.item)}}})"
         assert isinstance(kind, Record)
         if kind.name == self.widened and self.known_paths(kind):
             return self.rng.choice(self.known_paths(kind))
         return self.construct(kind, lambda k: self.constant(k))
+
+    def constant_key(self, part: Kind) -> str:
+        """A part of a key, written out."""
+        return str(self.rng.randint(part.low, part.high)) if isinstance(part, Int) else self.constant(part)
+
+    def constant_map(self, kind: MapFrom, value: Callable[[Kind], str]) -> str:
+        """A map of one value, or with a value for each of its keys."""
+        named = any(isinstance(part, Sort) for part in kind.parts) and self.taste.alike
+        if not kind.is_table or kind.key.count > MOST_UNROLLED or named or self.chance(0.5):
+            return kind.filled(value(kind.value), self.c)
+        columns = [part_values(part) for part in kind.parts]
+        entries = [f"{kind.written_key(list(key))}: {value(kind.value)}" for key in product(*columns)]
+        self.rng.shuffle(entries)
+        return f"Map({{{', '.join(entries)}}})"
 
     def construct(self, kind: Record, part: Callable[[Kind], str]) -> str:
         """A record by its class: some fields by position, the others by name in any order, some by their default."""
@@ -293,7 +326,7 @@ class Leaves:
         if isinstance(kind, Sequence | Messages):
             return "()" if isinstance(kind, Sequence) else "frozenset()"
         if isinstance(kind, MapFrom):
-            return f"fill({kind.key.text}, {self.c}, {self.constant_within(kind.value)})"
+            return self.constant_map(kind, self.constant_within)
         if isinstance(kind, Record):
             return f"{kind.name}({', '.join(self.constant_within(f.kind) for f in kind.fields)})"
         return self.constant(kind)

@@ -5,7 +5,20 @@ from __future__ import annotations
 import textwrap
 
 from tests.fuzz.expressions import Expressions
-from tests.fuzz.kinds import Bool, Int, Kind, MapFrom, Messages, Optional, Record, Sequence, SetOf, Sort
+from tests.fuzz.kinds import (
+    Bool,
+    Int,
+    Kind,
+    MapFrom,
+    Messages,
+    Optional,
+    Record,
+    Sequence,
+    SetOf,
+    Sort,
+    Tuple,
+    every_value,
+)
 from tests.fuzz.leaves import MOST_UNROLLED
 
 DEEPEST = 3
@@ -38,13 +51,15 @@ class Bodies(Expressions):
         kinds = ["assign", "assign", "again", "pair", "augmented", "early"]
         kinds += ["branch", "branch", "narrow"] if nested else []
         kinds += ["guard", "guard", "some", "refuse"] if self.scope.guards else []
+        kinds += ["table", "table"] if self.taste.tables and nested and not self.inside and self.tables() else []
         kinds += ["loop", "loop", "loop_of_a_set"] if self.taste.loops and nested and self.inside < 2 else []
         made: list[str] = getattr(self, "_" + self.rng.choice(kinds))(result, nested)
         return made
 
     def any_kind(self) -> Kind:
         kinds = [k for _, k in self.scope.paths()]
-        return self.rng.choice([*kinds, Int(), Bool(), *(SetOf(k) for k in self.items)])
+        keys = [k.key for _, k in self.tables() if isinstance(k.key, Tuple)]
+        return self.rng.choice([*kinds, *keys, Int(), Bool(), *(SetOf(k) for k in self.items)])
 
     def guard(self) -> list[str]:
         note = ', "why"' if self.chance(0.1) else ""
@@ -149,6 +164,31 @@ class Bodies(Expressions):
             self.scope.bind(name, kind)
         return lines
 
+    # -- maps from numbers and tuples ------------------------------------------------------------------------------
+
+    def _table(self, result: Kind, nested: int) -> list[str]:
+        """A loop for each part of a key, and a value put where something is true."""
+        path, kind = self.rng.choice(self.tables())
+        name, names = self.fresh("x"), [self.fresh("k") for _ in kind.parts]
+        cell = f"{name}[{', '.join(names)}]"
+        keys: dict[str, Kind] = dict(zip(names, kind.parts, strict=True))
+        self.inside += 1
+        with self.within(keys):
+            test = self.of(Bool(), 2)
+        with self.within({**keys, cell: kind.value}):
+            value = self.held(kind.value, 2)
+        self.inside -= 1
+        lines = [f"if {test}:", f"    {name} = {name}.put({kind.written_key(names)}, {value})"]
+        for part, of in reversed(list(zip(names, kind.parts, strict=True))):
+            source = every_value(of, self.c)
+            if isinstance(of, Int) and self.chance(0.3):
+                source = f"range({of.low}, min({of.high + 1}, {self.of(Int(), 1)}))"
+            elif not isinstance(of, Int) and self.chance(0.4):
+                source = self.of(SetOf(of), 1)
+            lines = [f"for {part} in {source}:", *(f"    {line}" for line in lines)]
+        self.scope.bind(name, kind)
+        return [f"{name} = {path}", *lines]
+
     # -- loops ---------------------------------------------------------------------------------------------
 
     def _loop(self, result: Kind, nested: int) -> list[str]:
@@ -228,14 +268,15 @@ class Bodies(Expressions):
             source, item = self.rng.choice(sets)
         else:
             return self._loop(result, nested)
-        maps = [(p, k) for p, k in self.scope.paths() if isinstance(k, MapFrom) and k.key == item]
+        maps = [(p, k) for p, k in self.scope.paths() if isinstance(k, MapFrom) and item in k.parts]
         name, member = self.fresh("x"), self.fresh("n")
         how = self.rng.choice(("sum", "sum", "flag", "break", "return", *(["put"] if maps else [])))
         kind = self.rng.choice((Int(), Bool(), SetOf(self.rng.choice(self.items))))
-        start = self.of(kind, 2)
+        start, key = self.of(kind, 2), list[str]()
         if how == "put":
             path, of = self.rng.choice(maps)
             kind, start = of, path
+            key = [member if part == item else self.part(part, 1) for part in of.parts]
         value = self.of(kind, 2) if how in ("flag", "break") else ""
         ends = [f"return {self.result(result)}"] if how == "return" else []
         with self.within({member: item}):
@@ -245,7 +286,7 @@ class Bodies(Expressions):
                 change = [f"{name} = {value}", *(["break"] if how == "break" else [])]
             elif how == "put":
                 assert isinstance(kind, MapFrom)
-                change = [f"{name} = {name}.put({member}, {self.held(kind.value, 2)})"]
+                change = [f"{name} = {name}.put({kind.written_key(key)}, {self.held(kind.value, 2)})"]
             elif isinstance(kind, Int):
                 word = self.rng.choice(("+", "-", "max", "min"))
                 change = [

@@ -19,7 +19,7 @@ from reassure.checkers.request.result import PropertyStatus
 from reassure.spec.language.types import Type
 from tests.fuzz import compare_symmetry
 from tests.fuzz.census import counted
-from tests.fuzz.constructs import OF_LOGS, OF_LOOPS, OF_NUMBERS, REQUIRED, chosen, constructs
+from tests.fuzz.constructs import OF_LOGS, OF_LOOPS, OF_NUMBERS, OF_TABLES, REQUIRED, chosen, constructs
 from tests.fuzz.directed import DIRECTED, NEVER, Directed, step
 from tests.fuzz.faults import FAULTS
 from tests.fuzz.generate import Source, generate
@@ -33,8 +33,9 @@ FIXED = (130, 740, 1048, 1345, 1350)
 """Models that show every construct together (`constructs.chosen`)."""
 TASTED = {
     "loops": ((0, 3), OF_LOOPS),
-    "logs": ((13, 20), OF_LOGS),
+    "logs": ((14, 19, 30), OF_LOGS),
     "numbered": ((0, 3), OF_NUMBERS),
+    "tables": ((4, 24), OF_TABLES),
 }
 """By taste: models with it, and the constructs that they show together."""
 PROVED = (60, 65, 67, 71)
@@ -51,7 +52,14 @@ LARGE = {
     "deep": (0, "1000 levels or more"),
 }
 """By taste: a model, and what is large of it."""
-RARE = {"raises", "symmetry: any-order", "symmetry: on, and claims: over a view", *(f for _, f in LARGE.values())}
+RARE = {
+    "raises",
+    "symmetry: any-order",
+    "symmetry: on, and claims: over a view",
+    "symmetry: on, and maps from tuples",
+    "maps from numbers",
+    *(f for _, f in LARGE.values()),
+}
 """What some of the models of a run have."""
 MOST_REFUSED = 0.2
 """Of all models."""

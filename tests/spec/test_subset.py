@@ -116,6 +116,8 @@ REFUSED = [
     ("require(any(s.alive))\n    return s", "any/all of this", "condition for x in set"),
     ("require(any(n for n in s.alive))\n    return s", "Node as a condition", "only bools"),
     ("return replace(s, number=sum(s.alive))", "sum() of this", "number for x"),
+    ("return replace(s, number=sum(s.order))", "sum() of this", "number for x"),
+    ("return replace(s, order=s.order[: -s.number])", "a slice bound that may be negative", "with a constant"),
     ("return replace(s, number=len(s.inner))", "len() of Inner", "length"),
     ("return replace(s, number=max(s.number, Node(1)))", "two sorts", "one sort"),
     ("require((s.colour, 1) < (Colour.RED, 2))\n    return s", "an order of Colour and Colour", "tuples of these"),
