@@ -116,6 +116,8 @@ def _step(
 ) -> ScheduledStep | None:
     """The step of a command; None for a request of a leader that changes nothing. state_of: processes, updated."""
     c, broker = command.command, command.command.broker
+    if c.partition:
+        raise Failure(Exit.USAGE, f"step {command.number}, {command.text}, is of a second partition: not on a cluster")
     step = ScheduledStep(
         command.number,
         command.text,

@@ -44,6 +44,7 @@ from reassure.checkers.machine.exit_codes import SystemFailure, UsageFailure
 from reassure.checkers.machine.own_files import cache_folder, locked, others_can_write, own_folder, temporary_folder
 
 DRIVER = "ControllerDriver.java"
+TOPIC_DRIVER = "TopicDriver.java"
 DRIVER_JAR = "driver.jar"
 MAVEN_SECONDS = 600
 JAVAC_SECONDS = 120
@@ -106,6 +107,23 @@ def java_source(name: str = DRIVER) -> str:
     return resources.files(__package__).joinpath("java", name).read_text(encoding="utf-8")
 
 
+def driver_sources() -> dict[str, str]:
+    """The Java files of the driver, as they are compiled.
+
+    `TopicDriver` extends `ControllerDriver`, whose text stays as it is: the kept answers bear its digest. It is
+    compiled without its `private`, and what is overridden or changed without its `final`.
+    """
+    text = java_source().replace("public final class", "public class", 1)
+    for name in ("private final int index", "private static final Uuid TOPIC_ID"):
+        text = text.replace(name, name.replace("final ", ""), 1)
+    text = text.replace("private ", "")
+    return {DRIVER: text, TOPIC_DRIVER: java_source(TOPIC_DRIVER)}
+
+
+def _digest_of_driver() -> str:
+    return _digest("\0".join(driver_sources().values()).encode())
+
+
 def must_be_own() -> None:
     """`Failure` if other users can write to the folder that classes are run from."""
     with contextlib.suppress(FileNotFoundError):
@@ -122,7 +140,7 @@ def fetched(release: Release, tests: bool = False) -> ClassPath | None:
     place = _place(release, tests)
     manifest = _manifest(place)
     jars, classes = _intact(manifest.get("jars")), _intact(manifest.get("classes"))
-    if not jars or classes != [place / DRIVER_JAR] or manifest.get("driver") != _digest(java_source().encode()):
+    if not jars or classes != [place / DRIVER_JAR] or manifest.get("driver") != _digest_of_driver():
         return None
     return ClassPath(release, place / DRIVER_JAR, tuple(jars))
 
@@ -168,7 +186,7 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
         (fresh := Path(temporary) / "place").mkdir()
         jars = (_jars_of_build if release.build else _jars_of_release)(release, tests, fresh, seconds)
         try:
-            compile_java(javac, jars, {DRIVER: java_source()}, fresh / "classes")
+            compile_java(javac, jars, driver_sources(), fresh / "classes")
         except SystemFailure as failure:
             if not release.build:
                 raise
@@ -182,7 +200,7 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
         jars = [place / jar.relative_to(fresh) if jar.is_relative_to(fresh) else jar for jar in jars]
         manifest = {
             "format": FORMAT,
-            "driver": _digest(java_source().encode()),
+            "driver": _digest_of_driver(),
             "jars": _digests(jars),
             "classes": _digests([place / DRIVER_JAR]),
         }
@@ -419,7 +437,7 @@ def _run(command: list[str], seconds: float, name: str) -> subprocess.CompletedP
 
 def _place(release: Release, tests: bool) -> Path:
     """Each driver, and each form of its classes, has a folder of its own: two checkouts may run at once."""
-    digest = _digest(f"{DRIVER_JAR}\0{java_source()}".encode())
+    digest = _digest(f"{DRIVER_JAR}\0{_digest_of_driver()}".encode())
     return folder() / f"{_name(release, tests)}-driver-{digest[:12]}"
 
 

@@ -69,6 +69,8 @@ def _opening(trace: ControllerTrace) -> list[str]:
 
 def _command(step: TraceCommand) -> str:
     c, before = step.command, step.before.partition
+    if c.partition:
+        raise Failure(Exit.USAGE, f"step {step.number}, {step.text}, cannot be repeated on the whole controller")
     if c.kind is Kind.REASSIGN:
         return f"reassign {_ids(c.brokers)}"
     if c.kind is Kind.PROPOSE:

@@ -17,6 +17,8 @@ from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore_logs import LogStep
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
 from reassure.checkers.kafka.controller.words import (
+    LISTS,
+    NO_PARTITION,
     PROPOSALS,
     REGISTRATIONS,
     Command,
@@ -25,8 +27,9 @@ from reassure.checkers.kafka.controller.words import (
     Setup,
     answer_of,
     packed,
-    unpacked,
+    packed_second,
     unpacked_set,
+    unpacked_words,
 )
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Replicas
@@ -69,6 +72,17 @@ class Recorded:
     unregistered: Brokers = NOBODY
 
 
+@dataclass(frozen=True)
+class RecordedWithTopic(Recorded):
+    """A state of a controller whose topic may be deleted, and may have a second partition, in a file."""
+
+    second: Partition = NO_PARTITION
+    """Without replicas: there is none."""
+    second_keeps_nobody: bool = False
+    listed_otherwise: bool = False
+    remembered: bool = False
+
+
 @dataclass
 class ControllerRun:
     """A run of the controller: states, the steps between them, and each answer. complete: as in `Recorded`."""
@@ -93,7 +107,7 @@ def executed(
     driver.begin(setup)
     logs = start.partition.isr if any(step.command is None for step in steps) else frozenset()
     run = ControllerRun(driver.release.version, setup, [start], [("initial", None, 0)], [""], [logs])
-    words: tuple[int, int, int] = packed(start)
+    words: tuple[int, ...] = packed(start) + (packed_second(start) if setup.topic else ())
     texts = [""]
     first = True
     for step in steps:
@@ -102,9 +116,9 @@ def executed(
             answer, records = "", ""
         else:
             name = step.command.kind.name.lower()
-            (*got, word), records = driver.describe([*words, *step.command.words(set_state=first)])
-            words, first, answer = (got[0], got[1], got[2]), False, str(answer_of(word))
-        run.states.append(unpacked(*words, start.brokers))
+            words, word, records = driver.execute(words, step.command, first)
+            first, answer = False, str(answer_of(word))
+        run.states.append(unpacked_words(words, start.brokers))
         run.steps.append((name, step.command, step.follower))
         run.answers.append(answer)
         run.complete.append(unpacked_set(step.logs))
@@ -112,8 +126,8 @@ def executed(
     return run, texts
 
 
-def _type(brokers: int) -> RecordType:
-    return record_type(Recorded, Bounds(brokers))
+def _type(setup: Setup) -> RecordType:
+    return record_type(RecordedWithTopic if setup.topic else Recorded, Bounds(setup.brokers))
 
 
 def _params(command: Command | None, follower: int, brokers: int) -> dict[str, Any]:
@@ -122,6 +136,8 @@ def _params(command: Command | None, follower: int, brokers: int) -> dict[str, A
         "target": resolve(Replicas, Bounds(brokers)),
         "isr": resolve(Brokers, Bounds(brokers)),
         "value": resolve(Value, Bounds(brokers)),
+        "second_target": resolve(Replicas, Bounds(brokers)),
+        "partition": resolve(Value, Bounds(brokers)),
     }
     params: dict[str, Any] = {}
     if follower:
@@ -130,8 +146,12 @@ def _params(command: Command | None, follower: int, brokers: int) -> dict[str, A
         return {"value": encode(command.broker, kinds["value"])}
     if command is not None and command.broker:
         params["broker"] = Broker(command.broker)
-    if command is not None and command.kind is Kind.REASSIGN:
+    if command is not None and command.kind in LISTS:
         params["target"] = tuple(Broker(b) for b in command.brokers)
+    if command is not None and command.kind is Kind.REASSIGN_BOTH:
+        params["second_target"] = tuple(Broker(b) for b in command.others)
+    if command is not None and command.partition:
+        params["partition"] = command.partition
     if command is not None and command.kind in PROPOSALS:
         params["isr"] = frozenset(Broker(b) for b in command.brokers)
     return {name: encode(value, kinds[name]) for name, value in params.items()}
@@ -139,10 +159,10 @@ def _params(command: Command | None, follower: int, brokers: int) -> dict[str, A
 
 def to_itf(run: ControllerRun, meta: dict[str, Any]) -> str:
     """The run as ITF text."""
-    kind, states = _type(run.brokers), []
+    kind, states = _type(run.setup), []
     for i, state in enumerate(run.states):
         name, command, follower = run.steps[i]
-        recorded = Recorded(
+        fields = (
             state.partition,
             state.unclean,
             state.unfenced,
@@ -154,6 +174,12 @@ def to_itf(run: ControllerRun, meta: dict[str, Any]) -> str:
             state.cordoned,
             state.unregistered,
         )
+        recorded = Recorded(*fields)
+        if run.setup.topic:
+            second = state.second or NO_PARTITION
+            recorded = RecordedWithTopic(
+                *fields, second, state.second_keeps_nobody, state.listed_otherwise, state.remembered
+            )
         about = {
             "index": i,
             "action": name,
@@ -187,7 +213,7 @@ def from_itf(data: dict[str, Any], name: str) -> ControllerTrace:
         usual = {"brokers": int(config["brokers"]), "min_isr": int(config["min_isr"])}
         setup = Setup(**{**{name: value for name, value in config.items() if name != "release"}, **usual})
         brokers = setup.brokers
-        kind = _type(brokers)
+        kind = _type(setup)
         states = [_state(raw, kind, brokers) for raw in data["states"]]
         commands = []
         for i in range(1, len(states)):
@@ -222,7 +248,12 @@ def _state(raw: dict[str, Any], kind: RecordType, brokers: int) -> ControllerSta
         r.min_isr,
         r.cordoned,
         r.unregistered,
+        *((r.second if r.second.replicas else None, *_flags(r)) if isinstance(r, RecordedWithTopic) else ()),
     )
+
+
+def _flags(r: RecordedWithTopic) -> tuple[bool, bool, bool]:
+    return r.second_keeps_nobody, r.listed_otherwise, r.remembered
 
 
 def _command(action: str, params: dict[str, Any], brokers: int) -> Command | None:
@@ -237,4 +268,7 @@ def _command(action: str, params: dict[str, Any], brokers: int) -> Command | Non
         listed = decode(params["target"], resolve(Replicas, bounds))
     elif "isr" in params:
         listed = tuple(sorted(decode(params["isr"], resolve(Brokers, bounds))))
-    return Command(Kind[action.upper()], broker, tuple(int(b) for b in listed))
+    others = decode(params["second_target"], resolve(Replicas, bounds)) if "second_target" in params else ()
+    partition = int(decode(params["partition"], resolve(Value, bounds))) if "partition" in params else 0
+    brokers_of = tuple(tuple(int(b) for b in ids) for ids in (listed, others))
+    return Command(Kind[action.upper()], broker, brokers_of[0], partition=partition, others=brokers_of[1])

@@ -73,6 +73,10 @@ SILENCE = 120.0
 """Seconds without an answer after which a JVM counts as hung."""
 STEP = np.dtype(">i8")
 SUCCESSOR = np.dtype([("state", ">i8"), ("settings", ">i4"), ("answer", ">i4")])
+SUCCESSOR_OF_TOPIC = np.dtype(
+    [("state", ">i8"), ("second", ">i8"), ("settings", ">i4"), ("answer", ">i4"), ("answer_of_second", ">i4")]
+)
+"""Where the topic may be deleted and may have a second partition."""
 
 
 class JvmLost(Failure):
@@ -88,8 +92,8 @@ class Driver(Jvm):
     def __init__(self, class_path: ClassPath, silence: float = SILENCE) -> None:
         self.release: Release = class_path.release
         self.silence = silence
-        self.executed = self.idle = False
-        main = "org.apache.kafka.controller.ControllerDriver"
+        self.executed = self.idle = self.topic = False
+        main = "org.apache.kafka.controller.TopicDriver"
         errors = tempfile.TemporaryFile()  # noqa: SIM115
         try:
             with kafka_archive(class_path, writes=True) as (options, inherited):
@@ -115,7 +119,8 @@ class Driver(Jvm):
 
     def begin(self, setup: Setup) -> None:
         """A fresh controller; `Failure` if the release has no such setup."""
-        self._write(b"I" + setup.packed())
+        self.topic = setup.topic
+        self._write((b"T" if self.topic else b"I") + setup.packed())
         (length,) = struct.unpack(">H", self._read(2))
         if length:
             raise Failure(Exit.USAGE, self._read(length).decode())
@@ -132,6 +137,20 @@ class Driver(Jvm):
         state, epochs, incarnations, answer, length = struct.unpack(">4qi", self._read(36))
         return (state, epochs, incarnations, answer), self._read(length).decode()
 
+    def execute(self, words: tuple[int, ...], command: Command, set_state: bool) -> tuple[tuple[int, ...], int, str]:
+        """One command: the words of the state after it, the answer's word, Kafka's records as text.
+
+        words: as of `packed`, and where the topic may be deleted as of `packed_second` behind. set_state: they are the
+        state that the controller is to hold first; else it goes on from the present one.
+        """
+        row = [*words[:3], *command.words(set_state), *words[3:]]
+        if not self.topic:
+            (*after, answer), records = self.describe(row)
+            return tuple(after), answer, records
+        self._write(b"D" + struct.pack(">i9q", 1, *row))
+        *first, answer, second, epochs, length = struct.unpack(">6qi", self._read(52))
+        return (*first, second, epochs), answer, self._read(length).decode()
+
     def commands(self, commands: Sequence[Command]) -> None:
         """The commands that `expand` tries."""
         self.width = len(commands)
@@ -139,10 +158,14 @@ class Driver(Jvm):
         self._write(b"C" + struct.pack(">i", len(commands)) + rows)
 
     def expand(self, states: Words) -> NDArray[Any]:
-        """Every command in every row (state, settings): (state, settings, answer) by row and command."""
+        """Every command in every row (state, settings): (state, settings, answer) by row and command.
+
+        Where the topic may be deleted: in every row (state, settings, second partition), `SUCCESSOR_OF_TOPIC`.
+        """
+        kind = SUCCESSOR_OF_TOPIC if self.topic else SUCCESSOR
         self._write(b"X" + struct.pack(">i", len(states)) + states.astype(STEP).tobytes())
-        size = len(states) * self.width * SUCCESSOR.itemsize
-        return np.frombuffer(self._read(size), SUCCESSOR).reshape(len(states), self.width)
+        size = len(states) * self.width * kind.itemsize
+        return np.frombuffer(self._read(size), kind).reshape(len(states), self.width)
 
     # -- the pipe ------------------------------------------------------------------------------------------------
 

@@ -74,7 +74,7 @@ class ReleaseRules:
         if not hasattr(module, "controller_step"):
             raise Failure(Exit.USAGE, f"{model} has no rules for every step of Kafka's controller")
         self._step, self._held = module.controller_step, module.Held
-        if setup.company:
+        if setup.company or setup.topic:
             raise Failure(Exit.USAGE, f"{model} has no rules for requests of several partitions")
         self.release = release_value(model, release)
         self.features = module.features(_version(release, setup), setup.elr)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -21,13 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reassure.checkers.kafka.controller.class_path import ClassPath
-from reassure.checkers.kafka.controller.driver import SUCCESSOR, Driver, Words
+from reassure.checkers.kafka.controller.driver import Driver, Words
 from reassure.checkers.kafka.controller.words import (
     CORDONED,
+    ELR,
     FENCED,
     ISR,
+    LAST_KNOWN,
+    LEADER,
+    LISTED_OTHERWISE,
     MIN_ISR,
+    RECOVERING,
     REFUSED_PROPOSALS,
+    REMEMBERED,
     SETTINGS,
     SHUTTING_DOWN,
     UNCLEAN,
@@ -38,6 +44,7 @@ from reassure.checkers.kafka.controller.words import (
     Kind,
     Setup,
     packed,
+    packed_second,
     unpacked,
 )
 from reassure.checkers.machine.progress import Progress
@@ -63,6 +70,8 @@ OF_ISR = (LATE, UNVERIFIED)
 """Events that are proposals of an ISR, not of a broker."""
 KEY_BROKERS, KEY_MIN_ISR = 4, 7
 """The most brokers whose settings fit into a key, and the bits of MinISR there."""
+TOPIC_BROKERS, TOPIC_MIN_ISR = 3, 3
+"""The same where the topic may have a second partition; of brokers that are cordoned or not registered, two at most."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ class Scope:
     """The bounds of an exploration. unclean: the settings of unclean election to begin with.
 
     configuration_changes: MinISR (1 to `brokers`) and unclean election are changed on the way. events: of `EVENTS`.
-    elr, metadata_version, company: as of `Setup`. start: the initial states; none: as `initial_states` has it.
+    elr, metadata_version, company, topic: as of `Setup`. start: the initial states; none: as `initial_states` has it.
     """
 
     brokers: int
@@ -82,13 +91,15 @@ class Scope:
     elr: bool = True
     metadata_version: str = ""
     company: bool = False
+    topic: bool = False
     start: tuple[ControllerState, ...] = ()
 
     @property
     def setup(self) -> Setup:
         """The controller that is searched."""
         directories = 2 if "directories" in self.events else 1
-        return Setup(self.brokers, self.min_isr, 0, self.elr, self.metadata_version, directories, self.company)
+        cluster = (self.brokers, self.min_isr, 0, self.elr, self.metadata_version, directories)
+        return Setup(*cluster, self.company, self.topic)
 
     @property
     def text(self) -> str:
@@ -102,12 +113,13 @@ class Scope:
         texts += [] if self.elr else ["ELR off"]
         texts += [f"metadata version {self.metadata_version}"] if self.metadata_version else []
         texts += ["a second partition in each request"] if self.company else []
+        texts += ["the topic deleted, created, given a second partition"] if self.topic else []
         return ", ".join(texts)
 
     @property
     def follows_logs(self) -> bool:
         """Whether the brokers' logs are known at first, and an unclean election may be forbidden."""
-        return False in self.unclean and not self.start
+        return False in self.unclean and not self.start and not self.topic
 
     def initial_states(self) -> list[ControllerState]:
         """Replicas on the first brokers, all in sync, led by the first; everybody alive. Unless others are given."""
@@ -139,7 +151,22 @@ class Scope:
         if self.configuration_changes:
             commands += [Command(Kind.CHANGE_MIN_ISR, value) for value in brokers]
             commands += [Command(Kind.CHANGE_UNCLEAN, value) for value in (0, 1)]
-        return commands
+        return commands + (self._of_topic(commands) if self.topic else [])
+
+    def _of_topic(self, commands: list[Command]) -> list[Command]:
+        """What is asked of the topic, of its second partition as of the first, and of both in one request.
+
+        In a request for both, one part or both are a cancellation or name a broker that there is not.
+        """
+        targets = [c.brokers for c in commands if c.kind is Kind.REASSIGN]
+        more = [Command(Kind.DELETE_TOPIC)]
+        more += [Command(kind, 0, ids) for kind in (Kind.CREATE_TOPIC, Kind.ADD_PARTITION) for ids in targets]
+        of_partition = (Kind.REASSIGN, Kind.CANCEL, Kind.PROPOSE, Kind.ELECT_PREFERRED, Kind.ELECT_UNCLEAN)
+        more += [replace(c, partition=1) for c in commands if c.kind in of_partition]
+        wrong: list[tuple[int, ...]] = [(), (self.brokers + 1,)]
+        pairs = [(ids, other) for ids in targets for other in wrong]
+        pairs += [(other, ids) for ids, other in pairs]
+        return more + [Command(Kind.REASSIGN_BOTH, 0, ids, others=others) for ids, others in [*pairs, ((), ())]]
 
 
 @dataclass
@@ -152,6 +179,8 @@ class ControllerExploration:
     states: Words = field(default_factory=lambda: np.zeros(0, np.int64))
     settings: Words = field(default_factory=lambda: np.zeros(0, np.int64))
     """Of each state: MinISR, cordoned brokers, unregistered brokers, as in the word of the incarnations."""
+    second: Words = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Of each state: the topic's second partition; empty if the topic always has one partition."""
     keys: Words = field(default_factory=lambda: np.zeros(0, np.int64))
     """Of each state: a number that is its own (`keys_of`), the same in every exploration with as many brokers."""
     levels: list[int] = field(default_factory=list)
@@ -160,7 +189,8 @@ class ControllerExploration:
     """Of each state: number of the state before times the number of commands, plus the command; -1: initial."""
     targets: Words = field(default_factory=lambda: np.zeros((0, 0), np.int64))
     """Of each expanded state and command: the number of the state after; -1 where it was not found yet."""
-    answers: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 0), np.int32))
+    answers: NDArray[Any] = field(default_factory=lambda: np.zeros((0, 0), np.int32))
+    """Of each expanded state and command: the answer, where there may be a second partition its own from bit 32 on."""
     stopped: Stop = ALL_VISITED
     seconds: float = 0.0
 
@@ -184,12 +214,16 @@ class ControllerExploration:
 
     def state(self, number: int) -> ControllerState:
         """A state, its epochs and incarnations zero."""
-        return unpacked(int(self.states[number]), 0, int(self.settings[number]), self.scope.brokers)
+        second = int(self.second[number]) if self.scope.topic else 0
+        return unpacked(int(self.states[number]), 0, int(self.settings[number]), self.scope.brokers, second)
 
     def number_of(self, state: ControllerState) -> int:
         """The number of a state, whatever its epochs and incarnations; -1 if it was not found."""
         word, _, incarnations = packed(state)
-        numbers = np.flatnonzero((self.states == word) & (self.settings == (incarnations & SETTINGS)))
+        same = (self.states == word) & (self.settings == (incarnations & SETTINGS))
+        if self.scope.topic:
+            same &= self.second == packed_second(state)[0]
+        numbers = np.flatnonzero(same)
         return int(numbers[0]) if len(numbers) else -1
 
     def level_of(self, number: int) -> int:
@@ -254,7 +288,9 @@ def search(
 ) -> ControllerExploration:
     """Breadth-first, level by level. began: when it did, the start of what executes the commands included."""
     graph = ControllerExploration(version, scope, scope.commands())
-    first = np.array([packed(state)[::2] for state in scope.initial_states()], np.int64)
+    second = [packed_second(state)[:1] if scope.topic else () for state in scope.initial_states()]
+    states = zip(scope.initial_states(), second, strict=True)
+    first = np.array([(*packed(state)[::2], *other) for state, other in states], np.int64)
     table = _Table(first, scope.brokers)
     frontier, parents, successors, answers = first, [np.full(len(first), -1, np.int64)], [], []
     try:
@@ -264,15 +300,17 @@ def search(
                 raise Interrupted(depth_reached(limits.depth).reason, depth_reached(limits.depth).text)
             numbers = np.arange(table.size - len(frontier), table.size)
             got = expander.expand(frontier, began, limits, _reporter(progress, graph, table, len(frontier)))
-            rows = np.stack([got["state"].astype(np.int64), got["settings"].astype(np.int64)], axis=-1)
-            successors.append(keys_of(rows[..., 0], rows[..., 1], scope.brokers))
-            answers.append(got["answer"].astype(np.int32))
+            columns = ["state", "settings", *(["second"] if scope.topic else [])]
+            rows = np.stack([got[column].astype(np.int64) for column in columns], axis=-1)
+            successors.append(keys_of(rows[..., 0], rows[..., 1], scope.brokers, rows[..., 2] if scope.topic else None))
+            answers.append(_answers(got))
             executed = (answers[-1] & NOT_APPLICABLE) == 0
             frontier, origins = table.add(rows, successors[-1], executed, numbers)
             parents.append(origins)
     except Interrupted as end:
         graph.stopped = end.stop
     graph.states, graph.settings, graph.keys = table.rows[:, 0].copy(), table.rows[:, 1].copy(), table.keys
+    graph.second = table.rows[:, 2].copy() if scope.topic else graph.second
     graph.parents = np.concatenate(parents)
     width = len(graph.commands)
     graph.answers = (
@@ -282,6 +320,14 @@ def search(
     graph.targets = np.where(graph.applies, table.numbers(everything), -1)
     graph.seconds = time.monotonic() - began
     return graph
+
+
+def _answers(got: NDArray[Any]) -> NDArray[Any]:
+    """The answers of an expansion, those of the second partition from bit 32 on."""
+    if "second" not in (got.dtype.names or ()):
+        return got["answer"].astype(np.int32)
+    of_first = got["answer"].astype(np.int64) & 0xFFFFFFFF
+    return np.asarray(of_first | got["answer_of_second"].astype(np.int64) << 32)
 
 
 def _reporter(progress: Progress, graph: ControllerExploration, table: _Table, frontier: int) -> Callable[[int], None]:
@@ -320,7 +366,7 @@ class _Pool:
             parts.append(part)
             done += len(part)
             report(done)
-        return np.concatenate(parts) if parts else np.zeros((0, 0), SUCCESSOR)
+        return np.concatenate(parts)
 
     def _expand(self, batch: Words, began: float, limits: ExploreLimits) -> NDArray[Any]:
         limits.must_have_time(began)
@@ -331,11 +377,14 @@ class _Pool:
             self.free.put(driver)
 
 
-def keys_of(states: Words, settings: Words, brokers: int) -> Words:
+def keys_of(states: Words, settings: Words, brokers: int, second: Words | None = None) -> Words:
     """One word for each pair: the settings in those bits of the state that so many brokers leave unused.
 
-    Beyond `KEY_BROKERS` brokers, the states alone: there the settings must be the same everywhere.
+    Beyond `KEY_BROKERS` brokers, the states alone: there the settings must be the same everywhere. With a second
+    partition, of `TOPIC_BROKERS` at most: the bits of all three that are used, one after another.
     """
+    if second is not None:
+        return _keys_with_second(states, settings, second, brokers)
     if brokers > KEY_BROKERS:
         return states
     ends = [range(3 * brokers, ISR)]
@@ -349,11 +398,28 @@ def keys_of(states: Words, settings: Words, brokers: int) -> Words:
     return keys
 
 
+def _keys_with_second(states: Words, settings: Words, second: Words, brokers: int) -> Words:
+    partition = [bit for at in range(0, 3 * brokers, 3) for bit in (at, at + 1)]  # two bits for each broker's number
+    partition += [at + broker for at in range(ISR, LEADER, ELR - ISR) for broker in range(brokers)]
+    partition += [LEADER, LEADER + 1, RECOVERING, *range(LAST_KNOWN, FENCED)]
+    alive = [at + broker for at in (FENCED, SHUTTING_DOWN) for broker in range(brokers)]
+    of_settings = [*range(MIN_ISR, MIN_ISR + TOPIC_MIN_ISR)]
+    if brokers < TOPIC_BROKERS:
+        of_settings += [at + broker for at in (CORDONED, UNREGISTERED) for broker in range(brokers)]
+    used = [(states, bit) for bit in (*partition, *alive, UNCLEAN)] + [(settings, bit) for bit in of_settings]
+    used += [(second, bit) for bit in (*partition, LISTED_OTHERWISE, REMEMBERED)]
+    assert len(used) < 64, "a key is one word"
+    keys = np.zeros(states.shape, np.int64)
+    for place, (words, bit) in enumerate(used):
+        keys |= (words >> bit & 1) << place
+    return keys
+
+
 class _Table:
     """The states found, as rows (state, settings), with their keys and numbers."""
 
     def __init__(self, first: Words, brokers: int) -> None:
-        self.rows, self.keys = first, keys_of(first[:, 0], first[:, 1], brokers)
+        self.rows, self.keys = first, keys_of(first[:, 0], first[:, 1], brokers, *first.T[2:])
         self.order = np.argsort(self.keys, kind="stable")
         self.sorted = self.keys[self.order]
 
@@ -370,7 +436,7 @@ class _Table:
         fresh = self.sorted[at] != values
         order = np.argsort(where[fresh], kind="stable")
         origin = flat[where[fresh][order]]
-        new = successors.reshape(-1, 2)[origin]
+        new = successors.reshape(-1, self.rows.shape[1])[origin]
         self.rows = np.concatenate([self.rows, new])
         self.keys = np.concatenate([self.keys, values[fresh][order]])
         self.order = np.argsort(self.keys, kind="stable")

@@ -26,6 +26,7 @@ from reassure.checkers.kafka.controller.explore import (
     search,
 )
 from reassure.checkers.kafka.controller.releases import release_on_worker
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SparkOptions
 
@@ -89,7 +90,10 @@ class _Workers:
 def explore_by_spark(
     task: ExpandTask, cluster: SparkOptions, limits: ExploreLimits, progress: Progress
 ) -> ControllerExploration:
-    """Searches every state of the controller, as `explore` does. Raises `NoSpark`, `JobFailed`."""
+    """Searches every state of the controller, as `explore` does. Raises `NoSpark`, `JobFailed`; `Failure` for a topic
+    with a second partition."""
+    if task.scope.topic:
+        raise Failure(Exit.USAGE, "--topic is searched by --engine local")
     began = time.monotonic()
     session = start("reassure kafka explore", cluster)
     try:

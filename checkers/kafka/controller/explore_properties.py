@@ -4,15 +4,13 @@ CPython evaluates each property once for each combination that it can tell apart
 left out for the shared ones, which do not read them; and no property reads the number of a broker, so of combinations
 that differ in these numbers alone the first is evaluated. The first hit in the order of the search is the shortest.
 
-Also here: properties of single commands of an exploration, over arrays of all its steps.
-
 Also here: states that differ only in the numbers of their brokers: the shared properties do not tell these apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import permutations
 from typing import Any
@@ -20,6 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reassure.checkers.kafka.controller.command_properties import (
+    COMMAND_PROPERTIES,
+    TOPIC_COMMAND_PROPERTIES,
+    TOPIC_PROPERTIES,
+    CommandProperty,
+)
 from reassure.checkers.kafka.controller.controller_properties import (
     ANSWER_PROPERTIES,
     CAN_END,
@@ -28,16 +32,16 @@ from reassure.checkers.kafka.controller.controller_properties import (
 )
 from reassure.checkers.kafka.controller.driver import Words
 from reassure.checkers.kafka.controller.explore import ControllerExploration, keys_of
-from reassure.checkers.kafka.controller.explore_logs import replica_sets
 from reassure.checkers.kafka.controller.words import (
     CORDONED,
     ELR,
-    ERRORS,
     FENCED,
     ISR,
     LAST_KNOWN,
     LEADER,
     MAX_BROKERS,
+    OF_TOPIC,
+    PROPOSALS,
     SHUTTING_DOWN,
     UNCLEAN,
     UNREGISTERED,
@@ -93,76 +97,7 @@ def _replaced(words: Words, places: tuple[int, ...], table: Words) -> Words:
     return words
 
 
-Broken = NDArray[np.bool_]
-"""By state whose steps were taken: whether the step of a command breaks a property."""
-_REFUSED = next(code for code, name in ERRORS.items() if name == "INVALID_REPLICA_ASSIGNMENT")
-
-
-@dataclass(frozen=True)
-class CommandProperty:
-    """Something to hold of each step of some kinds of commands. broken: for the number of such a command.
-
-    It applies where commands of `kinds` are searched, and of `with_kind`, if there is one, too.
-    """
-
-    name: str
-    doc: str
-    kinds: tuple[Kind, ...]
-    broken: Callable[[ControllerExploration, int], Broken]
-    with_kind: Kind | None = None
-
-    def commands(self, graph: ControllerExploration) -> list[int]:
-        """The numbers of the commands that it is about; none if it does not apply."""
-        if self.with_kind is not None and not any(c.kind is self.with_kind for c in graph.commands):
-            return []
-        return [number for number, c in enumerate(graph.commands) if c.kind in self.kinds]
-
-
-def _forgets_who_may_lead(graph: ControllerExploration, command: int) -> Broken:
-    after = graph.targets[:, command]
-    may_lead = (graph.states >> ISR | graph.states >> ELR) & 63 != 0
-    return np.asarray((after >= 0) & may_lead[: len(after)] & ~may_lead[after])
-
-
-def _drops_who_may_lead(graph: ControllerExploration, command: int) -> Broken:
-    before, after = slice(len(graph.targets)), graph.targets[:, command]
-    may_lead = (graph.states >> ISR | graph.states >> ELR) & 63
-    return np.asarray((after >= 0) & (may_lead[before] & replica_sets(graph.states[before]) & ~may_lead[after] != 0))
-
-
-def _refuses_what_is_there(graph: ControllerExploration, command: int) -> Broken:
-    before = slice(len(graph.targets))
-    target = packed_set(graph.commands[command].brokers)
-    settings, replicas = graph.settings[before], replica_sets(graph.states[before])
-    answers = graph.answers[:, command]
-    refused = graph.applies[:, command] & (answers & 0xFFFF == _REFUSED)
-    new_on_cordoned = settings >> CORDONED & target & ~replicas
-    return np.asarray(refused & (new_on_cordoned == 0) & (settings >> UNREGISTERED & target == 0))
-
-
-COMMAND_PROPERTIES = (
-    CommandProperty(
-        "somebody_may_still_lead",
-        "Otherwise a new MinISR, or a replica's new log directory, takes the right to lead from the last that have it.",
-        (Kind.CHANGE_MIN_ISR, Kind.ASSIGN_DIRECTORY),
-        _forgets_who_may_lead,  # KIP-966: the ELR goes if the ISR reaches the new MinISR; an empty ISR never does (K18)
-    ),
-    CommandProperty(
-        "directories_are_not_about_who_may_lead",
-        "Otherwise a partition stays offline although an eligible replica is back: it moved between log directories.",
-        (Kind.ASSIGN_DIRECTORY,),
-        _drops_who_may_lead,
-    ),
-    CommandProperty(
-        "cordoned_replicas_may_stay",
-        "Otherwise a request that puts nothing new on a cordoned broker is refused: a rollback, one step of draining.",
-        (Kind.REASSIGN,),
-        _refuses_what_is_there,
-        Kind.CORDON,
-    ),
-)
-
-
+REQUESTS = (Kind.REASSIGN, Kind.CANCEL)
 PARTITION = (1 << FENCED) - 1 | 1 << UNCLEAN
 """The bits that the shared properties read."""
 EPOCH = 1000
@@ -203,13 +138,27 @@ class Findings:
         else:
             hits[hit.name] = hit
 
+    def add(self, others: Findings) -> None:
+        """Takes what another partition of the same exploration has: of two hits of a property the one found earlier."""
+        for own, hits in ((self.violated, others.violated), (self.reached, others.reached)):
+            for name, hit in hits.items():
+                if name in own:
+                    earlier = min(own[name], hit, key=lambda h: h.state)
+                    own[name] = replace(earlier, count=own[name].count + hit.count)
+                else:
+                    own[name] = hit
 
-def names_of_promises() -> list[str]:
-    """Every property that is judged on an exploration, covers apart, in the order of reports."""
+
+def names_of_promises(topic: bool = False) -> list[str]:
+    """Every property that is judged on an exploration, covers apart, in the order of reports.
+
+    topic: those of a topic that may be deleted and given a second partition, too.
+    """
     shared = [p.name for p in (*PROMISES, *GOALS) if p.kind not in ("leads_to", "cover")]
     own = [p.name for p in STATE_PROPERTIES] + [p.name for p in ANSWER_PROPERTIES]
     own += [p.name for p in COMMAND_PROPERTIES]
-    return [*shared, *own, CAN_END, KEEPS_COMMITTED]
+    of_topic = [p.name for p in (*TOPIC_PROPERTIES, *TOPIC_COMMAND_PROPERTIES)] if topic else []
+    return [*shared, *own, CAN_END, *of_topic, KEEPS_COMMITTED]
 
 
 def evaluate(graph: ControllerExploration) -> Findings:
@@ -221,21 +170,72 @@ def evaluate(graph: ControllerExploration) -> Findings:
     of_commands = [p for p in COMMAND_PROPERTIES if p.commands(graph)]
     findings.not_applicable += [p.name for p in COMMAND_PROPERTIES if p not in of_commands]
     own = [p.name for p in STATE_PROPERTIES] + [p.name for p in ANSWER_PROPERTIES]
-    own += [p.name for p in of_commands] + [CAN_END]
+    own += [p.name for p in of_commands] + ([CAN_END] if graph.complete else [])
+    if graph.scope.topic:
+        of_commands += TOPIC_COMMAND_PROPERTIES
+        own += [p.name for p in (*TOPIC_PROPERTIES, *TOPIC_COMMAND_PROPERTIES)]
     findings.properties = [p.name for p in applicable if p.kind != "cover"] + own
     findings.covers = [p.name for p in applicable if p.kind == "cover"]
-    _over_states(graph, [p for p in applicable if not p.over_steps], findings)
-    _over_steps(graph, [p for p in applicable if p.over_steps], findings)
+    for partition in range(2 if graph.scope.topic else 1):
+        view, found = _of_partition(graph, partition), Findings()
+        _over_states(view, [p for p in applicable if not p.over_steps], found)
+        _over_steps(view, [p for p in applicable if p.over_steps], found)
+        _that_can_end(view, found)
+        findings.add(found)
     _over_answers(graph, findings)
     _over_commands(graph, of_commands, findings)
-    _that_can_end(graph, findings)
+    for p in TOPIC_PROPERTIES if graph.scope.topic else ():
+        states = np.flatnonzero(p.broken(graph))
+        if len(states):
+            findings.note(Hit(p.name, int(states[0]), None, len(states)))
     return findings
+
+
+ANOTHER = Command(Kind.ADD_PARTITION)
+"""Stands for what is asked of another partition: it is nothing of this one."""
+OF_PARTITION = (*REQUESTS, Kind.ELECT_PREFERRED, Kind.ELECT_UNCLEAN, *PROPOSALS)
+"""Commands that concern one partition."""
+
+
+def _of_partition(graph: ControllerExploration, partition: int) -> ControllerExploration:
+    """The exploration as one partition of its topic takes it: its word in each state, its part of each step.
+
+    A state without the partition has no replicas, and is not judged; neither is a step from or to such a state.
+    """
+    if not graph.scope.topic:
+        return graph
+    commands = [_part(command, partition) for command in graph.commands]
+    if partition == 0:
+        return replace(graph, commands=commands)
+    whole = (1 << FENCED) - 1
+    of_both = np.array([c.kind is Kind.REASSIGN_BOTH for c in graph.commands])
+    codes = np.where(of_both, graph.answers >> 48, graph.answers) & 0xFFFF
+    answers = graph.answers & 0xFF0000 | codes | (graph.answers >> 32 & 0xFF) << RISES_AT
+    return replace(graph, states=graph.states & ~whole | graph.second & whole, answers=answers, commands=commands)
+
+
+def _part(command: Command, partition: int) -> Command:
+    """What a command asks of a partition."""
+    if command.kind is Kind.REASSIGN_BOTH:
+        target = command.others if partition else command.brokers
+        return Command(Kind.REASSIGN if target else Kind.CANCEL, 0, target)
+    if command.kind in OF_PARTITION:
+        return replace(command, partition=0) if command.partition == partition else ANOTHER
+    return command
+
+
+def _exist(graph: ControllerExploration) -> NDArray[np.bool_]:
+    """By state: whether there is the partition."""
+    return np.asarray(graph.states & (1 << ISR) - 1 != 0)
 
 
 def _over_states(graph: ControllerExploration, properties: list[Property], findings: Findings) -> None:
     brokers, min_isr = graph.scope.brokers, graph.min_isr
     _, first = np.unique(_views(graph), return_index=True)
+    exist = _exist(graph)
     for number, count in _classes(np.sort(first), [views[np.sort(first)] for views in _renamed_views(graph)]):
+        if not exist[number]:
+            continue
         watched = _before(int(graph.states[number]) & PARTITION, brokers, int(min_isr[number]))
         for p in properties:
             if p.function(watched) == (p.kind == "cover"):
@@ -243,7 +243,7 @@ def _over_states(graph: ControllerExploration, properties: list[Property], findi
     keys = [keys_of(r.states(graph.states), r.settings(graph.settings), brokers) for r in renamings(brokers)]
     for number, count in _classes(np.arange(len(graph.states)), keys):
         state = graph.state(number)
-        for own in STATE_PROPERTIES:
+        for own in STATE_PROPERTIES if exist[number] else ():
             if not own.holds(state):
                 findings.note(Hit(own.name, number, None, count))
 
@@ -287,7 +287,6 @@ def _classes(places: Words, keys: list[Words]) -> Iterator[tuple[int, int]]:
 
 
 TAGS = ("start", "retarget", "cancel", "complete")
-REQUESTS = (Kind.REASSIGN, Kind.CANCEL)
 
 
 def kind_of_step(command: Command, before: Watched) -> tuple[str, Brokers]:
@@ -321,7 +320,8 @@ def _distinct_steps(graph: ControllerExploration) -> Iterator[tuple[int, int, in
     distinct = np.unique(np.concatenate(renamed))
     views = [np.searchsorted(distinct, of_one) for of_one in renamed]
     kinds = _kinds(graph)
-    flat = np.flatnonzero(graph.applies.reshape(-1) & (graph.targets.reshape(-1) >= 0))
+    exist, after = _exist(graph), graph.targets.reshape(-1)
+    flat = np.flatnonzero(graph.applies.reshape(-1) & (after >= 0) & exist[after] & np.repeat(exist[:expanded], width))
     answers = graph.answers.reshape(-1)[flat].astype(np.int64)
     rises, refused = answers >> RISES_AT & 255, (answers & 0x1FFFF) != 0
     before, command, after = flat // width, flat % width, graph.targets.reshape(-1)[flat]
@@ -387,12 +387,11 @@ def _that_can_end(graph: ControllerExploration, findings: Findings) -> None:
     Decided only if everything was explored: else an end may lie beyond.
     """
     if not graph.complete:
-        findings.properties.remove(CAN_END)
         return
     moving = (graph.states >> 30 & 0xFFF) != 0
     led = (graph.states >> 42 & 7) != 0
     ends = ~moving
-    others = [i for i, c in enumerate(graph.commands) if c.kind not in (Kind.REASSIGN, Kind.CANCEL)]
+    others = [i for i, c in enumerate(graph.commands) if c.kind not in (*REQUESTS, *OF_TOPIC)]
     targets = graph.targets[:, others]
     while True:
         more = ends | np.any(np.where(targets >= 0, ends[targets], False), axis=1)

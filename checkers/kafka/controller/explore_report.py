@@ -11,6 +11,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reassure.checkers.kafka.controller.command_properties import (
+    COMMAND_PROPERTIES,
+    TOPIC_COMMAND_PROPERTIES,
+    TOPIC_PROPERTIES,
+)
 from reassure.checkers.kafka.controller.controller_itf import ControllerRun, executed
 from reassure.checkers.kafka.controller.controller_properties import (
     ANSWER_PROPERTIES,
@@ -24,7 +29,7 @@ from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explained import Explanation
 from reassure.checkers.kafka.controller.explore import ControllerExploration
 from reassure.checkers.kafka.controller.explore_logs import LogSearch, LogStep, Loss
-from reassure.checkers.kafka.controller.explore_properties import COMMAND_PROPERTIES, Findings, Hit
+from reassure.checkers.kafka.controller.explore_properties import Findings, Hit
 from reassure.checkers.kafka.controller.report import side_by_side
 from reassure.checkers.kafka.controller.words import ControllerState, braces, described
 from reassure.checkers.machine.terminal import Console, counted
@@ -35,6 +40,11 @@ WITHOUT_REMOVAL = {
     "brokers than the administrator asked for have what is committed.",
 }
 """The harm in a run whose last step removes no replica, of properties whose docs speak of removed ones."""
+
+EPOCHS = ("leader epoch", "partition epoch")
+"""Fields that a run is printed without."""
+NOTHING = ("{}", "no", "none")
+"""Values of a partition's fields that are not printed where it is new."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +112,11 @@ def report_run(run: ControllerRun, texts: list[str], console: Console, steps: in
         name, command, follower = run.steps[i]
         call = str(command) if command is not None else f"{name}({follower or ''})"
         answer = f" -> {run.answers[i]}" if run.answers[i] not in ("", "NONE") else ""
-        now = {key: text for key, text in described(state).items() if key not in ("leader epoch", "partition epoch")}
+        now = {key: text for key, text in described(state).items() if not key.endswith(EPOCHS)}
         if run.complete[0]:
             now["hold everything committed"] = braces(run.complete[i])
-        changes = ", ".join(f"{key} {text}" for key, text in now.items() if before.get(key) != text)
+        changed = {key: text for key, text in now.items() if before.get(key) != text}
+        changes = ", ".join(f"{key} {text}" for key, text in changed.items() if key in before or text not in NOTHING)
         if i == 0:
             unclean = "allowed" if state.unclean else "not allowed"
             changes = (
@@ -202,6 +213,7 @@ def harm(name: str, states: Sequence[ControllerState]) -> str:
 
 def _doc(name: str) -> str:
     docs = {p.name: p.doc for p in (*STATE_PROPERTIES, *ANSWER_PROPERTIES, *COMMAND_PROPERTIES)}
+    docs |= {p.name: p.doc for p in (*TOPIC_PROPERTIES, *TOPIC_COMMAND_PROPERTIES)}
     docs |= {p.name: inspect.cleandoc(p.doc).split("\n\n")[0].replace("\n", " ") for p in SHARED}
     docs |= {CAN_END: CAN_END_DOC, KEEPS_COMMITTED: KEEPS_COMMITTED_DOC}
     return consequence(docs[name])

@@ -5,7 +5,16 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from reassure.checkers.kafka.controller.explore import EVENTS, KEY_BROKERS, KEY_MIN_ISR, LATE, UNVERIFIED, Scope
+from reassure.checkers.kafka.controller.explore import (
+    EVENTS,
+    KEY_BROKERS,
+    KEY_MIN_ISR,
+    LATE,
+    TOPIC_BROKERS,
+    TOPIC_MIN_ISR,
+    UNVERIFIED,
+    Scope,
+)
 from reassure.checkers.kafka.controller.words import MAX_BROKERS, few_enough
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.options import positive
@@ -51,6 +60,12 @@ SCOPE_OPTIONS = (
     Option(
         "--company", "each request names a second partition too, whose change throws (default: one partition)", bool
     ),
+    Option(
+        "--topic",
+        "the topic is deleted and created again, and gets a second partition, which is reassigned too; at most "
+        f"{TOPIC_BROKERS} brokers (default: one partition of a topic that stays)",
+        bool,
+    ),
 )
 """In the order of the commands' pages."""
 
@@ -71,6 +86,7 @@ def scope_of(args: argparse.Namespace) -> Scope:
             args.elr == "on",
             args.metadata_version,
             args.company,
+            args.topic,
         )
     )
 
@@ -82,9 +98,20 @@ def fitting(scope: Scope) -> Scope:
     if scope.brokers > KEY_BROKERS and settings:
         text = f"--brokers {scope.brokers}: changes of settings are searched with {KEY_BROKERS} brokers at most"
         raise Failure(Exit.USAGE, text)
-    if scope.min_isr >= 1 << KEY_MIN_ISR:
-        raise Failure(Exit.USAGE, f"--min-isr {scope.min_isr} is more than {(1 << KEY_MIN_ISR) - 1}")
+    if scope.min_isr >= 1 << (bits := TOPIC_MIN_ISR if scope.topic else KEY_MIN_ISR):
+        raise Failure(Exit.USAGE, f"--min-isr {scope.min_isr} is more than {(1 << bits) - 1}")
+    if scope.topic:
+        _must_fit_with_topic(scope)
     return scope
+
+
+def _must_fit_with_topic(scope: Scope) -> None:
+    if scope.company:
+        raise Failure(Exit.USAGE, "--topic has a second partition of its own: leave out --company")
+    if scope.brokers > TOPIC_BROKERS:
+        raise Failure(Exit.USAGE, f"--topic is searched with {TOPIC_BROKERS} brokers at most")
+    if scope.brokers == TOPIC_BROKERS and {"cordon", "unregister"} & {*scope.events}:
+        raise Failure(Exit.USAGE, f"--topic with cordon or unregister is searched with {TOPIC_BROKERS - 1} brokers")
 
 
 def with_late_proposals(scope: Scope) -> Scope:

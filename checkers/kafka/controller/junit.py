@@ -103,8 +103,9 @@ def beginning(trace: ControllerTrace, elr: bool = True) -> list[str]:
     usual &= start.min_isr in (0, trace.min_isr) and p.last_known_leader is None
     if not usual or p.elr != NOBODY or p.adding | p.removing != NOBODY or trace.setup.replicas_of_partition_zero:
         raise Failure(Exit.USAGE, "the trace starts in a state that Kafka's test context does not make")
-    if trace.setup.company or trace.setup.metadata_version:
-        more = "a second partition" if trace.setup.company else f"the metadata version {trace.setup.metadata_version}"
+    if trace.setup.company or trace.setup.topic or trace.setup.metadata_version:
+        second = trace.setup.company or trace.setup.topic
+        more = "a second partition" if second else f"the metadata version {trace.setup.metadata_version}"
         raise Failure(Exit.USAGE, f"the trace has {more}, which Kafka's test context does not make here")
     elr = elr and trace.setup.elr
     ids = ", ".join(str(b) for b in range(1, trace.brokers + 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,8 @@ from reassure.checkers.kafka.controller.words import (
     braces,
     described,
     packed,
-    unpacked,
+    packed_second,
+    unpacked_words,
 )
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import NOBODY, Partition
@@ -82,7 +83,8 @@ class StepDifference:
         if not usual or self.answer.thrown != self.step.resigns:
             rows.append(("answer", expected or "", str(self.answer)))
         ours, theirs = described(self.step.after), described(self.state)
-        return rows + [(name, ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]]
+        pairs = [(name, ours.get(name, ""), theirs.get(name, "")) for name in {**ours, **theirs}]
+        return rows + [(name, one, other) for name, one, other in pairs if one != other]
 
 
 def controller_trace(trace: Trace, view: ModelView) -> ControllerTrace:
@@ -188,17 +190,20 @@ def _acts(view: ModelView, trace: Trace, j: int) -> bool:
 def replayed(trace: ControllerTrace, driver: Driver) -> StepDifference | None:
     """Executes the commands in turn from the trace's start; the first difference, None if there is none."""
     driver.begin(trace.setup)
-    words: tuple[int, int, int] = packed(trace.start)
+    words = _words(trace.start, trace.setup)
     first = True
     for step in trace.commands:
-        if step.may_have_happened and words == packed(step.after):
+        if step.may_have_happened and words == _words(step.after, trace.setup):
             continue
-        row: Sequence[int] = [*words, *step.command.words(set_state=first)]
-        (state, epochs, incarnations, answered), records = driver.describe(row)
-        first, words = False, (state, epochs, incarnations)
+        words, answered, records = driver.execute(words, step.command, first)
+        first = False
         answer = answer_of(answered)
-        right = {packed(step.after)} | ({packed(step.alternative)} if step.alternative is not None else set())
+        right = {_words(state, trace.setup) for state in (step.after, step.alternative) if state is not None}
         answers_agree = step.error is None or (step.error == answer.error and step.resigns == answer.thrown)
         if words not in right or not answers_agree:
-            return StepDifference(step, unpacked(*words, trace.brokers), answer, records)
+            return StepDifference(step, unpacked_words(words, trace.brokers), answer, records)
     return None
+
+
+def _words(state: ControllerState, setup: Setup) -> tuple[int, ...]:
+    return packed(state) + (packed_second(state) if setup.topic else ())

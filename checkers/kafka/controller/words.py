@@ -1,7 +1,8 @@
 """States, commands and answers of Kafka's controller, and their words in the driver's protocol.
 
 The layout is the driver's (`State`, `Command`, `Answer` in `java/ControllerDriver.java`): a partition with its brokers
-takes one word of 62 bits, for at most six brokers.
+takes one word of 62 bits, for at most six brokers. A second partition of the topic (`java/TopicDriver.java`) is another
+word, of the same layout without the brokers.
 """
 
 from __future__ import annotations
@@ -21,15 +22,21 @@ FENCED, SHUTTING_DOWN, UNCLEAN = 49, 55, 61
 MIN_ISR, CORDONED, UNREGISTERED, INCARNATIONS = 0, 8, 14, 20
 """In the word of the incarnations, whose lowest bits are the settings."""
 SETTINGS = (1 << INCARNATIONS) - 1
+LISTED_OTHERWISE, REMEMBERED = FENCED, FENCED + 1
+"""In the word of the second partition, which has no brokers."""
 REGISTRATIONS = 127
 """The most that an incarnation can be."""
 KEEPS_NOBODY = 7
 """The code of the last known leader if Kafka keeps [-1]."""
 
 
+NO_PARTITION = Partition((), NOBODY, NOBODY, NOBODY, NOBODY, None, 0, 0, False, None)
+"""In place of partition 0 where its topic is deleted."""
+
+
 @dataclass(frozen=True)
 class ControllerState:
-    """The controller's state of one partition and its brokers."""
+    """The controller's state of one partition and its brokers, and of the topic's second partition if it has one."""
 
     partition: Partition
     unfenced: Brokers
@@ -47,6 +54,13 @@ class ControllerState:
     """Brokers whose log directories are all cordoned (KIP-1066)."""
     unregistered: Brokers = NOBODY
     """Brokers that are not registered; they are fenced, too."""
+    second: Partition | None = None
+    """Partition 1 of the topic."""
+    second_keeps_nobody: bool = False
+    listed_otherwise: bool = False
+    """ListPartitionReassignments answers with other partitions than those that are being reassigned."""
+    remembered: bool = False
+    """The topic is deleted, and an event of a broker or an election still finds something of it, or throws."""
 
     @property
     def brokers(self) -> int:
@@ -60,7 +74,7 @@ class Setup:
     replicas_of_partition_zero: 0 if the watched partition is partition 0. elr: eligible leader replicas are on.
     metadata_version: a name such as 3.9-IV0; "": the release's newest for production (3.9 has ELR in its newest for
     testing only). directories: log directories of each broker. company: each request has a second partition, whose own
-    change throws.
+    change throws. topic: the topic may be deleted, created again, and given a second partition.
     """
 
     brokers: int
@@ -70,6 +84,7 @@ class Setup:
     metadata_version: str = ""
     directories: int = 1
     company: bool = False
+    topic: bool = False
 
     def data(self) -> dict[str, Any]:
         """For a file: brokers, MinISR, and whatever is not usual."""
@@ -136,6 +151,13 @@ class Kind(IntEnum):
     """
     PROPOSE_VERSION_2 = 26
     """The same in a request of version 2, whose members have no epochs; older leaders send it."""
+    DELETE_TOPIC = 27
+    CREATE_TOPIC = 28
+    """With one partition on these brokers, and with the configuration that the topic had."""
+    ADD_PARTITION = 29
+    """CreatePartitions: partition 1 on these brokers."""
+    REASSIGN_BOTH = 30
+    """One AlterPartitionReassignments for both partitions: a target for each, or a cancellation."""
 
 
 REFUSED_PROPOSALS = (
@@ -149,36 +171,55 @@ UNVERIFIED_PROPOSALS = (Kind.PROPOSE_WITHOUT_BROKER_EPOCHS, Kind.PROPOSE_VERSION
 """Proposals whose broker epochs nobody can verify; the releases of the table accept them."""
 PROPOSALS = (Kind.PROPOSE, *REFUSED_PROPOSALS, *UNVERIFIED_PROPOSALS)
 """AlterPartition by a broker of the state, whatever its epochs."""
+OF_TOPIC = (Kind.DELETE_TOPIC, Kind.CREATE_TOPIC, Kind.ADD_PARTITION, Kind.REASSIGN_BOTH)
+"""Commands of a controller whose topic may be deleted."""
+LISTS = (Kind.REASSIGN, Kind.CREATE_TOPIC, Kind.ADD_PARTITION, Kind.REASSIGN_BOTH)
+"""Commands with brokers in order."""
 _CHANGES = (Kind.CHANGE_MIN_ISR, Kind.CHANGE_UNCLEAN)
-_SETS_STATE = 1 << 16
+_SETS_STATE, _OF_SECOND = 1 << 16, 1 << 18
 
 
 @dataclass(frozen=True)
 class Command:
-    """Something the controller is asked to do. brokers: a target in order, or the members of a proposed ISR."""
+    """Something the controller is asked to do. brokers: a target in order, or the members of a proposed ISR.
+
+    partition: 0 or 1. others: of `REASSIGN_BOTH`, the target of partition 1, or none: a cancellation.
+    """
 
     kind: Kind
     broker: int = 0
     brokers: tuple[int, ...] = ()
     request: Request | None = None
+    partition: int = 0
+    others: tuple[int, ...] = ()
 
     def words(self, set_state: bool) -> tuple[int, int, int, int]:
         """Command, list, epochs and incarnations of the request."""
-        word = self.kind | self.broker << 8 | (_SETS_STATE if set_state else 0)
-        listed = self.kind is Kind.REASSIGN
-        packed = packed_list(self.brokers) if listed else packed_set(self.brokers)
+        word = self.kind | self.broker << 8 | (_SETS_STATE if set_state else 0) | self.partition * _OF_SECOND
+        packed = packed_list(self.brokers) if self.kind in LISTS else packed_set(self.brokers)
+        packed |= packed_list(self.others) << ISR
         if self.request is None:
             return word, packed, 0, 0
         r = self.request
         return word, packed, packed_epochs(r.leader_epoch, r.partition_epoch), packed_incarnations(r.incarnations)
 
     def __str__(self) -> str:
+        return self._call() + (f" of partition {self.partition}" if self.partition else "")
+
+    def _call(self) -> str:
         name = self.kind.name.lower()
-        if self.kind is Kind.REASSIGN:
-            return f"reassign([{', '.join(map(str, self.brokers))}])"
+        if self.kind is Kind.REASSIGN_BOTH:
+            first, second = (_target(ids) for ids in (self.brokers, self.others))
+            return f"{name}({first}, {second})"
+        if self.kind in LISTS:
+            return f"{name}({_target(self.brokers)})"
         if self.kind in (Kind.ALTER_PARTITION, *PROPOSALS):
             return f"{name}({'' if not self.broker else f'from {self.broker}, '}{braces(self.brokers)})"
         return f"{name}({self.broker})" if self.broker or self.kind in _CHANGES else f"{name}()"
+
+
+def _target(brokers: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, brokers))}]" if brokers else "cancel"
 
 
 @dataclass(frozen=True)
@@ -203,6 +244,9 @@ ERRORS = {
     6: "NOT_LEADER_OR_FOLLOWER",
     9: "REPLICA_NOT_AVAILABLE",
     35: "UNSUPPORTED_VERSION",
+    36: "TOPIC_ALREADY_EXISTS",
+    37: "INVALID_PARTITIONS",
+    38: "INVALID_REPLICATION_FACTOR",
     39: "INVALID_REPLICA_ASSIGNMENT",
     41: "NOT_CONTROLLER",
     42: "INVALID_REQUEST",
@@ -214,6 +258,7 @@ ERRORS = {
     84: "ELECTION_NOT_NEEDED",
     85: "NO_REASSIGNMENT_IN_PROGRESS",
     95: "INVALID_UPDATE_VERSION",
+    100: "UNKNOWN_TOPIC_ID",
     101: "DUPLICATE_BROKER_REGISTRATION",
     102: "BROKER_ID_NOT_REGISTERED",
     107: "INELIGIBLE_REPLICA",
@@ -271,16 +316,8 @@ def packed(state: ControllerState) -> tuple[int, int, int]:
     """State, epochs, incarnations."""
     p = state.partition
     fenced = ((1 << state.brokers) - 1) & ~packed_set(state.unfenced)
-    last_known = KEEPS_NOBODY if state.keeps_nobody else int(p.last_known_leader or 0)
     word = (
-        packed_list(p.replicas)
-        | packed_set(p.isr) << ISR
-        | packed_set(p.elr) << ELR
-        | packed_set(p.adding) << ADDING
-        | packed_set(p.removing) << REMOVING
-        | int(p.leader or 0) << LEADER
-        | int(p.recovering) << RECOVERING
-        | last_known << LAST_KNOWN
+        _packed_partition(p, state.keeps_nobody)
         | fenced << FENCED
         | packed_set(state.shutting_down) << SHUTTING_DOWN
         | int(state.unclean) << UNCLEAN
@@ -290,10 +327,33 @@ def packed(state: ControllerState) -> tuple[int, int, int]:
     return word, packed_epochs(p.leader_epoch, p.partition_epoch), incarnations
 
 
-def unpacked(word: int, epochs: int, incarnations: int, brokers: int) -> ControllerState:
-    """The state of the three words."""
+def _packed_partition(p: Partition, keeps_nobody: bool) -> int:
+    last_known = KEEPS_NOBODY if keeps_nobody else int(p.last_known_leader or 0)
+    return (
+        packed_list(p.replicas)
+        | packed_set(p.isr) << ISR
+        | packed_set(p.elr) << ELR
+        | packed_set(p.adding) << ADDING
+        | packed_set(p.removing) << REMOVING
+        | int(p.leader or 0) << LEADER
+        | int(p.recovering) << RECOVERING
+        | last_known << LAST_KNOWN
+    )
+
+
+def packed_second(state: ControllerState) -> tuple[int, int]:
+    """The second partition and its epochs; zeros if there is none."""
+    flaws = state.listed_otherwise << LISTED_OTHERWISE | state.remembered << REMEMBERED
+    if state.second is None:
+        return flaws, 0
+    p = state.second
+    word = _packed_partition(p, state.second_keeps_nobody) | flaws
+    return word, packed_epochs(p.leader_epoch, p.partition_epoch)
+
+
+def _unpacked_partition(word: int, epochs: int) -> Partition:
     last_known = word >> LAST_KNOWN & 7
-    partition = Partition(
+    return Partition(
         replicas=unpacked_list(word & (1 << ISR) - 1),
         isr=unpacked_set(word >> ISR),
         elr=unpacked_set(word >> ELR),
@@ -305,18 +365,35 @@ def unpacked(word: int, epochs: int, incarnations: int, brokers: int) -> Control
         recovering=bool(word >> RECOVERING & 1),
         last_known_leader=None if last_known == KEEPS_NOBODY else _broker(last_known),
     )
+
+
+def unpacked(
+    word: int, epochs: int, incarnations: int, brokers: int, second: int = 0, epochs_of_second: int = 0
+) -> ControllerState:
+    """The state of these words."""
+    there = second & (1 << ISR) - 1 != 0
     everybody = frozenset(Broker(b) for b in range(1, brokers + 1))
     return ControllerState(
-        partition=partition,
+        partition=_unpacked_partition(word, epochs),
         unfenced=everybody - unpacked_set(word >> FENCED),
         incarnations=tuple(incarnations >> (INCARNATIONS + 7 * i) & REGISTRATIONS for i in range(brokers)),
         unclean=bool(word >> UNCLEAN & 1),
         shutting_down=unpacked_set(word >> SHUTTING_DOWN),
-        keeps_nobody=last_known == KEEPS_NOBODY,
+        keeps_nobody=word >> LAST_KNOWN & 7 == KEEPS_NOBODY,
         min_isr=incarnations & 255,
         cordoned=unpacked_set(incarnations >> CORDONED),
         unregistered=unpacked_set(incarnations >> UNREGISTERED),
+        second=_unpacked_partition(second, epochs_of_second) if there else None,
+        second_keeps_nobody=second >> LAST_KNOWN & 7 == KEEPS_NOBODY,
+        listed_otherwise=bool(second >> LISTED_OTHERWISE & 1),
+        remembered=bool(second >> REMEMBERED & 1),
     )
+
+
+def unpacked_words(words: tuple[int, ...], brokers: int) -> ControllerState:
+    """The state of the words of `packed`, with those of `packed_second` behind them or without."""
+    state, epochs, incarnations, *second = words
+    return unpacked(state, epochs, incarnations, brokers, *second)
 
 
 def _broker(number: int) -> Broker | None:
@@ -325,9 +402,23 @@ def _broker(number: int) -> Broker | None:
 
 def described(state: ControllerState) -> dict[str, str]:
     """A state field by field, as text."""
-    p = state.partition
-    last_known = "-1" if state.keeps_nobody else str(int(p.last_known_leader or 0) or "none")
     values = {
+        **_described_partition(state.partition, state.keeps_nobody),
+        "unfenced brokers": braces(state.unfenced),
+        "shutting down": braces(state.shutting_down),
+        "registrations": ", ".join(map(str, state.incarnations)),
+    }
+    values |= {"MinISR": str(state.min_isr)} if state.min_isr else {}
+    values |= {"cordoned": braces(state.cordoned), "unregistered": braces(state.unregistered)}
+    if state.second is not None:
+        of_second = _described_partition(state.second, state.second_keeps_nobody)
+        values |= {f"partition 1: {name}": text for name, text in of_second.items()}
+    values |= {"reassignments listed": "otherwise"} if state.listed_otherwise else {}
+    return values | ({"topic": "deleted, and not forgotten"} if state.remembered else {})
+
+
+def _described_partition(p: Partition, keeps_nobody: bool) -> dict[str, str]:
+    return {
         "replicas": f"[{', '.join(str(int(b)) for b in p.replicas)}]",
         "ISR": braces(p.isr),
         "ELR": braces(p.elr),
@@ -337,13 +428,8 @@ def described(state: ControllerState) -> dict[str, str]:
         "leader epoch": str(p.leader_epoch),
         "partition epoch": str(p.partition_epoch),
         "recovering": "yes" if p.recovering else "no",
-        "last known leader": last_known,
-        "unfenced brokers": braces(state.unfenced),
-        "shutting down": braces(state.shutting_down),
-        "registrations": ", ".join(map(str, state.incarnations)),
+        "last known leader": "-1" if keeps_nobody else str(int(p.last_known_leader or 0) or "none"),
     }
-    values |= {"MinISR": str(state.min_isr)} if state.min_isr else {}
-    return values | {"cordoned": braces(state.cordoned), "unregistered": braces(state.unregistered)}
 
 
 def few_enough(brokers: int, what: str) -> None:

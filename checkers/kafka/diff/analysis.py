@@ -25,8 +25,10 @@ from reassure.checkers.kafka.controller.words import (
     ISR,
     LAST_KNOWN,
     LEADER,
+    LISTED_OTHERWISE,
     MIN_ISR,
     RECOVERING,
+    REMEMBERED,
     REMOVING,
     SHUTTING_DOWN,
     UNCLEAN,
@@ -56,6 +58,13 @@ SETTINGS_FIELDS = {
     "unregistered": (UNREGISTERED, INCARNATIONS),
 }
 """The bits of its settings."""
+SECOND = "partition 1: "
+SECOND_FIELDS = {
+    **{SECOND + name: at for name, at in STATE_FIELDS.items() if at[1] <= FENCED},
+    "reassignments listed": (LISTED_OTHERWISE, LISTED_OTHERWISE + 1),
+    "topic": (REMEMBERED, REMEMBERED + 1),
+}
+"""The bits of the word of the topic's second partition."""
 ANSWER_FIELDS = {
     "error code": (0, 16),
     "exception": (16, 17),
@@ -65,7 +74,13 @@ ANSWER_FIELDS = {
     "partition epoch": (28, 32),
 }
 """The bits of an answer's word: the rises of the epochs, and how many records there are."""
-FIELDS = (*STATE_FIELDS, *SETTINGS_FIELDS, *ANSWER_FIELDS)
+ANSWER_FIELDS_OF_SECOND = {
+    SECOND + "leader epoch": (32, 36),
+    SECOND + "partition epoch": (36, 40),
+    SECOND + "error code": (48, 64),
+}
+"""The same of the second partition."""
+FIELDS = (*STATE_FIELDS, *SETTINGS_FIELDS, *ANSWER_FIELDS, *SECOND_FIELDS, *ANSWER_FIELDS_OF_SECOND)
 BASE, HEAD = 0, 1
 SIDES = ("BASE", "HEAD")
 
@@ -104,7 +119,8 @@ class BuildDifference:
     @property
     def name(self) -> str:
         """The difference as a slug: of files and rules."""
-        return "-".join([self.kind.name.lower().replace("_", "-"), *(f.lower().replace(" ", "-") for f in self.fields)])
+        fields = (field.lower().replace(": ", "-").replace(" ", "-") for field in self.fields)
+        return "-".join([self.kind.name.lower().replace("_", "-"), *fields])
 
 
 class BuildComparison:
@@ -163,11 +179,17 @@ class BuildComparison:
         """Steps in which the builds differ."""
         return int(self.differing.sum())
 
+    def _second(self, side: int) -> Words:
+        """The second partition after each step of `_rows`; zeros where a topic always has one partition."""
+        numbers, graph = self._rows[0][side], self.graphs[side]
+        return np.where(numbers >= 0, graph.second[numbers], -1) if graph.scope.topic else np.zeros_like(numbers)
+
     @cached_property
     def differing(self) -> NDArray[np.bool_]:
         """By state of `expanded` and command: whether the builds differ."""
         _, words, settings, answers = self._rows
         differs = (words[BASE] != words[HEAD]) | (settings[BASE] != settings[HEAD])
+        differs |= self._second(BASE) != self._second(HEAD)
         return np.asarray(differs | (answers[BASE] != answers[HEAD]))
 
     def differences(self) -> list[BuildDifference]:
@@ -204,6 +226,9 @@ class BuildComparison:
         changed = settings[BASE][rows, commands] ^ settings[HEAD][rows, commands]
         places += [(changed, both, at) for at in SETTINGS_FIELDS.values()]
         places += [(ours ^ theirs, both | (at == ANSWER_FIELDS["applies"]), at) for at in ANSWER_FIELDS.values()]
+        changed = self._second(BASE)[rows, commands] ^ self._second(HEAD)[rows, commands]
+        places += [(changed, both, at) for at in SECOND_FIELDS.values()]
+        places += [(ours ^ theirs, both, at) for at in ANSWER_FIELDS_OF_SECOND.values()]
         for bit, (changes, counts, (first, after)) in enumerate(places):
             differs = (changes >> first & (1 << after - first) - 1) != 0
             bits |= (differs & counts).astype(np.int64) << bit

@@ -55,6 +55,8 @@ from reassure.checkers.request.shared_options import (
 FEWEST_BROKERS = 2
 MORE_BROKERS, MORE_DEPTH = 3, 4
 """Of the second search, where no option names the brokers: all of its states are too many."""
+TOPIC_DEPTH = 5
+"""Of the one search of a topic with a second partition, where no option names the brokers."""
 _EXPLORE = {option.name: option for option in OF_THE_CONTROLLER["explore"].options}
 _OF_A_DIFF = {
     "brokers": replace(
@@ -108,7 +110,7 @@ def _figures(record: Record) -> dict[str, int]:
     return {name: diff[name] for name in PINS if name in diff}
 
 
-OF_A_START = ("brokers", "min_isr", "replicas", "unclean", "elr", "metadata_version", "company")
+OF_A_START = ("brokers", "min_isr", "replicas", "unclean", "elr", "metadata_version", "company", "topic")
 """Options that a run says itself."""
 SAME = "BASE and HEAD have the same classes"
 PINS = ("states", "steps", "differing_steps")
@@ -186,6 +188,8 @@ def _searches(args: argparse.Namespace) -> list[BoundedSearch]:
     if vars(args)["from"] is None:
         args.brokers = given or FEWEST_BROKERS
     searches = [BoundedSearch(_scope(args), args.depth)]
+    if several and args.topic:
+        return [replace(searches[0], depth=TOPIC_DEPTH)]
     if several:
         searches.append(BoundedSearch(fitting(replace(searches[0].scope, brokers=MORE_BROKERS)), MORE_DEPTH))
     return searches
@@ -214,7 +218,7 @@ def scope_from(path: Path, args: argparse.Namespace) -> Scope:
         raise Failure(Exit.USAGE, f"{path} is of another partition than partition 0, which alone is searched")
     args.brokers, args.min_isr, args.replicas = setup.brokers, setup.min_isr, 1
     args.elr, args.metadata_version = "on" if setup.elr else "off", setup.metadata_version
-    args.company = setup.company
+    args.company, args.topic = setup.company, setup.topic
     start = [begun(trace.commands[-1].after if trace.commands else trace.start, setup) for trace in traces]
     states = tuple(dict.fromkeys(start))
     unclean = tuple(sorted({state.unclean for state in states}))

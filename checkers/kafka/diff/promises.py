@@ -57,7 +57,7 @@ def compare_promises(
     without |= set() if comparison.graphs[BASE].scope.follows_logs else {KEEPS_COMMITTED}
     result = PromiseComparison(asked=bool(patterns))
     broken_by_one: tuple[list[str], list[str]] = ([], [])
-    for name in names_of_promises():
+    for name in names_of_promises(comparison.graphs[BASE].scope.topic):
         if patterns and not any(fnmatchcase(name, pattern) for pattern in patterns):
             continue
         if name in without:
@@ -95,8 +95,8 @@ def _decided(name: str, side: int, comparison: BuildComparison, findings: list[F
 def must_be_promises(patterns: list[str]) -> None:
     """`Failure` for a pattern that is the name of none."""
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names_of_promises()):
-            close = get_close_matches(pattern, names_of_promises(), 3, 0.4)
+        if not any(fnmatchcase(name, pattern) for name in names_of_promises(topic=True)):
+            close = get_close_matches(pattern, names_of_promises(topic=True), 3, 0.4)
             near = f", but {', '.join(close)}" if close else ""
             text = f"there is no promise {pattern!r}{near}; `reassure kafka explore --brokers 2` lists them"
             raise Failure(Exit.USAGE, text)

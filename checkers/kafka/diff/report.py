@@ -19,9 +19,18 @@ from reassure.checkers.machine.terminal import Console, counted
 from reassure.spec.kafka.partition_properties import SHARED
 
 AFTER = "after another difference"
-NOT_EXECUTED = (
+OF_TOPIC_ALONE = (
     "creation and deletion of topics, and more partitions",
     "requests of several partitions with an error in some",
+)
+"""Parts of the controller's work that `--topic` reaches, and no other search."""
+NOT_EXECUTED_WITH_TOPIC = (
+    "more than two partitions and more than one topic",
+    "placement of partitions by the controller",
+    "late and unverified proposals of the second partition",
+)
+"""Parts that it does not reach either."""
+NOT_EXECUTED = (
     "log directories that fail",
     "records that another release has written",
     "features and metadata versions that change on the way",
@@ -67,7 +76,12 @@ def _report_what_is_not_executed(diff: BuildDiff, console: Console) -> None:
     events = diff.comparison.graphs[BASE].scope.events
     left_out = [name for name in EVENTS if name not in events]
     text = f"\nnot executed here: {', '.join(left_out)} (--events)" if left_out else ""
-    console.print(f"{text}\nno command executes: {'; '.join(NOT_EXECUTED)}", style="dim")
+    if diff.comparison.graphs[BASE].scope.topic:
+        nowhere = [*NOT_EXECUTED_WITH_TOPIC, *NOT_EXECUTED]
+    else:
+        text += f"\nnot executed here: {'; '.join(OF_TOPIC_ALONE)} (--topic)"
+        nowhere = list(NOT_EXECUTED)
+    console.print(f"{text}\nno command executes: {'; '.join(nowhere)}", style="dim")
 
 
 def _report_states(comparison: BuildComparison, console: Console) -> None:

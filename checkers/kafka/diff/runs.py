@@ -36,7 +36,8 @@ class RunOfBoth:
     def rows(self) -> list[tuple[str, str, str]]:
         """The fields that differ after the last step: the field, its value of BASE, its value of HEAD."""
         ours, theirs = ({"answer": run.answers[-1], **described(run.states[-1])} for run in self.runs)
-        differing = [(name, ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]]
+        pairs = [(name, ours.get(name, "-"), theirs.get(name, "-")) for name in {**ours, **theirs}]
+        differing = [(name, one, other) for name, one, other in pairs if one != other]
         return differing or [("records", *(str(_records(text)) for text in self.texts))]  # type: ignore[list-item]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reassure.checkers.kafka.controller.class_path import java_source
+from reassure.checkers.kafka.controller.class_path import TOPIC_DRIVER, java_source
 from reassure.checkers.kafka.controller.words import (
     MAX_BROKERS,
     Command,
@@ -18,7 +19,9 @@ from reassure.checkers.kafka.controller.words import (
     answer_of,
     few_enough,
     packed,
+    packed_second,
     unpacked,
+    unpacked_words,
 )
 from reassure.checkers.machine.exit_codes import Failure
 from reassure.spec.kafka.partition import Broker, Partition
@@ -66,13 +69,26 @@ def test_a_state_survives_the_words(state: ControllerState) -> None:
 
 
 @settings(deadline=None)
+@given(states(), states(), st.booleans(), st.booleans())
+def test_a_second_partition_survives_the_words(
+    state: ControllerState, other: ControllerState, listed_otherwise: bool, remembered: bool
+) -> None:
+    second = other.partition if other.partition.replicas else None
+    flags = (second is not None and other.keeps_nobody, listed_otherwise, remembered)
+    both = replace(state, second=second, second_keeps_nobody=flags[0], listed_otherwise=flags[1], remembered=flags[2])
+    assert unpacked_words(packed(both) + packed_second(both), MAX_BROKERS) == both
+    assert packed(both) == packed(state) and unpacked_words(packed(both), MAX_BROKERS) == state
+
+
+@settings(deadline=None)
 @given(states(), states())
 def test_different_states_have_different_words(one: ControllerState, other: ControllerState) -> None:
     assert (packed(one) == packed(other)) == (one == other)
 
 
 def test_kinds_of_commands_are_the_drivers() -> None:
-    declared = dict(re.findall(r"static final int ([A-Z_0-9]+) = (\d+);", java_source().split("class Command")[1]))
+    text = java_source().split("class Command")[1] + java_source(TOPIC_DRIVER)
+    declared = dict(re.findall(r"static final int ([A-Z_0-9]+) = (\d+);", text))
     assert {kind.name: str(kind.value) for kind in Kind}.items() <= declared.items()
 
 
@@ -82,6 +98,10 @@ def test_commands_as_text() -> None:
     assert str(Command(Kind.PROPOSE_BY_FOLLOWER, 0, (2, 1))) == "propose_by_follower({1, 2})"
     assert str(Command(Kind.FENCE, 2)) == "fence(2)"
     assert str(Command(Kind.BALANCE)) == "balance()"
+    assert str(Command(Kind.REASSIGN, 0, (2, 1), partition=1)) == "reassign([2, 1]) of partition 1"
+    assert str(Command(Kind.REASSIGN_BOTH, 0, (2, 1))) == "reassign_both([2, 1], cancel)"
+    assert str(Command(Kind.ADD_PARTITION, 0, (2, 1))) == "add_partition([2, 1])"
+    assert str(Command(Kind.DELETE_TOPIC)) == "delete_topic()"
 
 
 def test_answers() -> None:
