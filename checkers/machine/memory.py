@@ -105,10 +105,10 @@ class MemoryLimit:
         """
         return MemoryLimit(self.bytes - held, True, held) if self.asked and held * SMALL_PART < self.bytes else self
 
-    def allow(self, needed: int) -> None:
-        """Raises `OutOfMemory` if a run that holds so many bytes would pass the limit."""
+    def allow(self, needed: int, remark: str = "") -> None:
+        """Raises `OutOfMemory` if a run that holds so many bytes would pass the limit. remark: what else it says."""
         if needed > self.bytes:
-            raise OutOfMemory(f"{self} would be passed")
+            raise OutOfMemory("; ".join(filter(None, (f"{self} would be passed", remark))))
 
     def __str__(self) -> str:
         amount = f"{(self.bytes + self.held) / MEBIBYTE:,.0f} MiB"

@@ -49,17 +49,22 @@ def own_folder(path: Path) -> bool:
 
     Of another folder a line on standard error says, once, that it is not used. False also if it cannot be made.
     """
+    return why_not_own(path) is None
+
+
+def why_not_own(path: Path) -> str | None:
+    """Why `own_folder` is false of a folder, in words; None if it is true."""
     try:
         if not path.is_dir():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.mkdir(mode=0o700, exist_ok=True)
         why = others_can_write(path)
-    except OSError:
-        return False
+    except OSError as error:
+        return f"it cannot be made: {error.strerror}"
     if why is not None and str(path) not in _told:
         _told.add(str(path))
         print(f"reassure: the folder {path} is not used: {why}", file=sys.stderr)
-    return why is None
+    return why
 
 
 def read_own(path: Path) -> bytes | None:

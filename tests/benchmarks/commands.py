@@ -54,6 +54,8 @@ class Checkout:
         """Raises `RuntimeError` if the command ends with another exit code: it neither passed nor found a violation."""
         environment = {**os.environ, "REASSURE_CACHE": str(cache), "XDG_CACHE_HOME": str(cache)}
         environment["PYTHONPATH"] = self.path
+        # Many images set it; without bytecode each command of a changed checkout compiles its modules again.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         return timed([*self.words, *command], self.folder, environment, codes)[0]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.engines.native.translator.word_rows import address_of
-from reassure.checkers.machine.own_files import cache_folder, own_folder
+from reassure.checkers.machine.own_files import cache_folder, why_not_own
 
 LEFT_FREE = 0.05
 """The share of a file system that stays free."""
@@ -58,25 +58,29 @@ class LevelFile:
         self.nbytes = 0
         """Bytes that the file has taken."""
         self._taken: list[tuple[int, int]] = []
+        self.refusal = ""
+        """Why words that were to be taken stayed where they are, in words."""
         self._file: Any = None
-        self._usable = sys.platform in ("linux", "darwin")
+        self._usable = True
         self._map: Any = None
         self._advise: Any = None
 
     def take(self, words: memoryview) -> bool:
         """Writes words, whose memory was mapped as a whole and which nobody writes any more, and frees their memory.
 
-        False if they stay where they are: the disk is full, or is none.
+        False if they stay where they are, as `refusal` says: the disk is full, or is none.
         """
         size, address = words.nbytes, address_of(words)
-        if address % mmap.PAGESIZE or not self._open() or not self._has_room(size):
+        if address % mmap.PAGESIZE or not self._open():
             return False
+        if not self._has_room(size):
+            return self._refuse(f"{self.left_free:.0%} of the disk of {self.folder} are kept free")
         begin = -(-self.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
         try:
             self._write(words, begin)
-        except OSError:
+        except OSError as error:
             self._usable = False
-            return False
+            return self._refuse(f"{self.folder} cannot be written: {error.strerror}")
         protection, flags = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | MAP_FIXED
         if self._map(address, size, protection, flags, self._file.fileno(), begin) == FAILED:
             raise MemoryError("a level could not be mapped from its file")  # its addresses may be gone
@@ -89,17 +93,32 @@ class LevelFile:
         for address, size in self._taken:
             self._advise(address, size, mmap.MADV_DONTNEED)
 
+    def _refuse(self, why: str) -> bool:
+        self.refusal = f"{'further levels' if self.nbytes else 'levels'} stay in memory: {why}"
+        return False
+
     def _open(self) -> bool:
         if self._file is None and self._usable:
-            self._usable = own_folder(self.folder) and not in_memory(self.folder)
-            if self._usable:
-                try:
-                    self._file = tempfile.TemporaryFile(dir=self.folder, prefix="levels-")  # noqa: SIM115
-                except OSError:
-                    self._usable = False
-                    return False
-                self._map, self._advise = _system_calls()
+            why = self._why_unusable()
+            if why is not None:
+                self._usable = self._refuse(why)
         return self._usable
+
+    def _why_unusable(self) -> str | None:
+        """Why there can be no file, in words; None if it is there."""
+        if sys.platform not in ("linux", "darwin"):
+            return f"they are not moved to disk on {sys.platform}"
+        why = why_not_own(self.folder)
+        if why is not None:
+            return f"the folder {self.folder} is not used: {why}"
+        if in_memory(self.folder):
+            return f"{self.folder} is not on a disk: its files take memory"
+        try:
+            self._file = tempfile.TemporaryFile(dir=self.folder, prefix="levels-")  # noqa: SIM115
+        except OSError as error:
+            return f"{self.folder} cannot be written: {error.strerror}"
+        self._map, self._advise = _system_calls()
+        return None
 
     def _has_room(self, size: int) -> bool:
         system = os.fstatvfs(self._file.fileno())

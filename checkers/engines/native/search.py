@@ -182,7 +182,7 @@ class Search:
     def allow(self, more: int) -> None:
         """Raises `OutOfMemory` if with so many more bytes the limit would be passed."""
         self._has_room(more)
-        self.limit.allow(self.memory + more)
+        self.limit.allow(self.memory + more, self.file.refusal if self.file is not None else "")
 
     def _has_room(self, more: int) -> bool:
         """Whether so many more bytes are within the limit; moves full chunks to disk before they are not.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.machine import own_files
-from reassure.checkers.machine.own_files import locked, others_can_write, own_folder, read_own
+from reassure.checkers.machine.own_files import locked, others_can_write, own_folder, read_own, why_not_own
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +39,7 @@ def test_a_folder_that_others_can_write_is_not_used(
     assert own_folder(folder) is own and own_folder(folder) is own
     told = f"reassure: the folder {folder} is not used: other users can write to it\n"
     assert capsys.readouterr().err == ("" if own else told)
+    assert why_not_own(folder) == (None if own else "other users can write to it")
 
 
 def test_a_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,6 +52,7 @@ def test_a_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytes
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert not own_folder(tmp_path / "file" / "cache")
+    assert why_not_own(tmp_path / "file" / "cache") == "it cannot be made: File exists"
 
 
 def test_a_file_is_read_and_counts_as_used(tmp_path: Path) -> None:
