@@ -92,8 +92,11 @@ def test_a_row_is_of_equal_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     tlc = TlcInstallation.find(None)
     (row,) = deep.measure(tlc, 1, (deep.Case("counter", deep.COUNTER, ("top=3",)),))
     assert {k: row[k] for k in ("distinct", "generated", "depth", "violated")} == {
-        "distinct": 4, "generated": 4, "depth": 4, "violated": {}
-    }  # fmt: skip
+        "distinct": 4,
+        "generated": 4,
+        "depth": 4,
+        "violated": {},
+    }
     with pytest.raises(AssertionError, match=r"TLC Found\(distinct=4.*ours Found\(distinct=3"):
         list(deep.measure(tlc, 1, (deep.Case("counter", deep.COUNTER, ("top=2",)),)))
 
