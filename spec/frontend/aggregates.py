@@ -30,7 +30,7 @@ from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.map_keys import lookup
 from reassure.spec.frontend.operators import has_order, is_less
-from reassure.spec.frontend.sets_and_sequences import occupied, seq_len, seq_set, seq_sorted, set_of
+from reassure.spec.frontend.sets_and_sequences import occupied, packed, seq_len, seq_set, seq_sorted, set_of
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Bag,
@@ -453,8 +453,7 @@ def tuple_of(context: Context, node: ast.Call) -> Sym:
         listed = _columns_of(context, argument)
         if listed is not None:
             return listed
-        remedy = "keep members as they are: `tuple(x for x in seq if condition)`"
-        raise context.refuse(node, "a tuple of changed members", remedy)
+        raise context.refuse(node, "a tuple of several kinds of items", "give it items of one kind")
     value = lower_present(context, argument)
     if isinstance(value, Empty | Columns | Tuple) or (isinstance(value, Scalar) and isinstance(value.type, SeqType)):
         return value
@@ -462,14 +461,13 @@ def tuple_of(context: Context, node: ast.Call) -> Sym:
 
 
 def _columns_of(context: Context, node: ast.GeneratorExp) -> Sym | None:
-    """The sequence of the elements of a comprehension; None if they are ids, enum members or bools."""
-    g, checkpoint = context.graph, context.checkpoint()
+    """The sequence of the elements of a comprehension; None if they are of several kinds."""
+    g = context.graph
     elements = unroll(context, node, node.elt, ordered=True)
     if any(isinstance(value, Poison) for _, value in elements):
         return POISON
     if any(isinstance(value, Scalar) and isinstance(value.type, BoolType | EnumType | IdType) for _, value in elements):
-        context.rollback(checkpoint)
-        return None
+        return packed(g, elements)
     return columns.compacted(g, context.symbols.choose, elements) if elements else Empty(True)
 
 

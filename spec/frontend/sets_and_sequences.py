@@ -106,6 +106,23 @@ def sequence_of(g: Graph, values: list[Sym]) -> Sym:
     return Scalar(g.op("seq_of", SeqType(kind, len(nodes)), nodes))
 
 
+def packed(g: Graph, members: list[tuple[Node, Sym]]) -> Sym | None:
+    """The sequence of the ids, enum members or bools whose condition holds; None if they are of several kinds."""
+    result: Node | None = None
+    for number, (condition, value) in enumerate(members, 1):
+        one = sequence_of(g, [value])
+        if not isinstance(one, Scalar) or not isinstance(one.type, SeqType):
+            return None
+        part = g.ite(condition, one.node, g.const((), one.type))
+        if result is not None:
+            assert isinstance(result.type, SeqType)
+            if result.type.item != one.type.item:
+                return None
+            part = g.op("seq_cat", SeqType(one.type.item, number), (result, part))
+        result = part
+    return None if result is None else Scalar(result)
+
+
 def set_of(g: Graph, members: list[tuple[Node, Sym]]) -> Sym:
     """The set of the values whose condition holds."""
     if not members:

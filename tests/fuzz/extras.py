@@ -279,8 +279,7 @@ class Extras(Bodies):
         if paths:
             assert isinstance(kind, Sequence)
             found.append((5, lambda: self.changed(self.rng.choice(paths), kind, depth)))
-            if kind.of_parts:
-                found.append((2, lambda: f"tuple({self.comprehension(kind.item, depth, True, False)})"))
+            found.append((2, lambda: f"tuple({self.comprehension(kind.item, depth, True, False)})"))
         return found
 
     def _bool(self, kind: Kind, depth: int) -> list[Production]:

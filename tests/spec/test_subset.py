@@ -74,7 +74,7 @@ REFUSED = [
     ("require(Node(9) in s.alive)\n    return s", "`Node(9)`, whose number may be 9", "1..3"),
     ("return replace(s, order=tuple(n for n in s.alive))", "a set has no order", "sorted"),
     ("return replace(s, leader=next((n for n in s.alive), None))", "a set has no order", "sorted"),
-    ("return replace(s, order=tuple(Node(1) for n in s.order))", "a tuple of changed members", "as they are"),
+    ("return replace(s, order=tuple(n for n in (Node(1), s.number > 0)))", "a tuple of several kinds", "one kind"),
     ("return replace(s, leader=s.order[s.number])", "an index that may be negative", "front"),
     (
         "require(s.number > -1)\n    return replace(s, leader=s.order[s.number - 1])",
