@@ -75,12 +75,12 @@ def _report_what_is_not_executed(diff: BuildDiff, console: Console) -> None:
     """What could differ without being seen: events that were not asked for, and what no command does."""
     events = diff.comparison.graphs[BASE].scope.events
     left_out = [name for name in EVENTS if name not in events]
-    text = f"\nnot executed here: {', '.join(left_out)} (--events)" if left_out else ""
-    if diff.comparison.graphs[BASE].scope.topic:
-        nowhere = [*NOT_EXECUTED_WITH_TOPIC, *NOT_EXECUTED]
-    else:
-        text += f"\nnot executed here: {'; '.join(OF_TOPIC_ALONE)} (--topic)"
+    asked_for = [f"{', '.join(left_out)} (--events)"] if left_out else []
+    nowhere = [*NOT_EXECUTED_WITH_TOPIC, *NOT_EXECUTED]
+    if not diff.comparison.graphs[BASE].scope.topic:
+        asked_for.append(f"{'; '.join(OF_TOPIC_ALONE)} (--topic)")
         nowhere = list(NOT_EXECUTED)
+    text = f"\nnot executed here: {'; '.join(asked_for)}" if asked_for else ""
     console.print(f"{text}\nno command executes: {'; '.join(nowhere)}", style="dim")
 
 

@@ -416,8 +416,13 @@ def test_no_difference_says_what_is_not_executed(capsys: pytest.CaptureFixture[s
     words = ["kafka", "diff", "4.3.0", "4.3.0", "--unclean", "off", "--configuration", "fixed", "--depth", "1"]
     assert main([*words, "--events", "cordon"]) == Exit.OK.value
     out = " ".join(capsys.readouterr().out.split())
-    assert "not executed here: controlled-shutdown, directories, unregister (--events) no command executes: " in out
-    assert "deletion of topics" in out and "log directories that fail" in out
+    of_topic = (
+        "creation and deletion of topics, and more partitions; requests of several partitions with an error in some"
+    )
+    assert (
+        f"not executed here: controlled-shutdown, directories, unregister (--events); {of_topic} (--topic) no " in out
+    )
+    assert "no command executes: log directories that fail" in out
 
 
 def test_an_unverified_proposal_that_differs_as_the_usual_one_does_is_not_told_again() -> None:
