@@ -75,6 +75,26 @@ The depth of the complete state graph search is 4.
 """
 
 
+def test_the_page_of_deep_spaces_is_of_what_was_measured() -> None:
+    kept = json.loads(deep.KEPT.read_text(encoding="utf-8"))
+    assert deep.PAGE.read_text(encoding="utf-8") == deep.page(kept), MEASURE
+    rows = {(row["name"], *row["settings"]): row for row in kept["deep"]["rows"]}
+    assert list(rows) == [(case.name, *case.settings) for case in deep.CASES], MEASURE
+    counter, bad = rows["counter", "top=60000"], rows["counter", "top=9999", "bad=9999"]
+    assert (counter["distinct"], counter["depth"], counter["violated"]) == (60_001, 60_001, {})
+    assert bad["violated"] == {"bad_is_not_reached": 10_000}
+
+
+def test_the_levels_are_of_the_models_of_the_gate() -> None:
+    """Each model has a row, with as many states as a check of the gate has; a few new ones may wait for theirs."""
+    rows = {row["model"]: row for row in json.loads(deep.KEPT.read_text(encoding="utf-8"))["levels"]["rows"]}
+    models = {check.request().model for check in optimisation.largest()}
+    assert set(rows) <= models and len(models - set(rows)) <= 3, MEASURE
+    pins = {(check.request().model, pinned(check)) for check in checks()}
+    counted = {(model, row["distinct"]) for model, row in rows.items() if model not in optimisation.SMALLER}
+    assert counted - pins == set(), MEASURE
+
+
 @pytest.mark.parametrize("case", deep.CASES, ids=lambda case: "-".join([case.name, *case.settings]))
 def test_deep_models_are_plain_python(case: deep.Case, tmp_path: Path) -> None:
     """What the native engine finds of a small space, plain Python finds too; each has a TLA+ module."""
