@@ -233,7 +233,7 @@ def test_bounds_that_a_topic_has_no_room_for(options: list[str], text: str, caps
 
 
 def test_a_comparison_begins_in_a_state_of_a_run_of_a_topic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """After a deletion in mid-move: the topic is created on each of four assignments, or one of two brokers is fenced."""
+    """After a deletion in mid-move: the topic is created, on each of four assignments, or a broker is fenced."""
     steps = [LogStep(command, 0, 0) for command in (reassign(1), reassign(2), Command(Kind.DELETE_TOPIC))]
     run, _ = executed(SCOPE.initial_states()[0], steps, shared_driver("4.3.1"), SCOPE.setup)
     (tmp_path / "run.itf.json").write_text(to_itf(run, {}))
