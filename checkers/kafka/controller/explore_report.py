@@ -31,7 +31,7 @@ from reassure.checkers.kafka.controller.explore import ControllerExploration
 from reassure.checkers.kafka.controller.explore_logs import LogSearch, LogStep, Loss
 from reassure.checkers.kafka.controller.explore_properties import Findings, Hit
 from reassure.checkers.kafka.controller.report import side_by_side
-from reassure.checkers.kafka.controller.words import ControllerState, braces, described
+from reassure.checkers.kafka.controller.words import NO_PARTITION, ControllerState, braces, described
 from reassure.checkers.machine.terminal import Console, counted
 from reassure.spec.kafka.partition_properties import SHARED
 
@@ -205,8 +205,9 @@ def counterexamples(
 def harm(name: str, states: Sequence[ControllerState]) -> str:
     """What comes of a violated property in a run. states: of the run, at whose last step the property is violated."""
     if name in WITHOUT_REMOVAL and len(states) > 1:
-        before, after = (state.partition.replicas for state in states[-2:])
-        if not frozenset(before) - frozenset(after):
+        before, after = ((s.partition, s.second or NO_PARTITION) for s in states[-2:])
+        pairs = zip(before, after, strict=True)
+        if not any(frozenset(old.replicas) - frozenset(new.replicas) for old, new in pairs):
             return WITHOUT_REMOVAL[name]
     return _doc(name)
 

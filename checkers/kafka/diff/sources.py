@@ -29,6 +29,10 @@ METHODS = {
     Kind.ELECT_UNCLEAN: "electLeader",
     Kind.MAYBE_ELECT_UNCLEAN: "maybeElectUncleanLeaders",
     Kind.BALANCE: "maybeBalancePartitionLeaders",
+    Kind.DELETE_TOPIC: "deleteTopic",
+    Kind.CREATE_TOPIC: "createTopic",
+    Kind.ADD_PARTITION: "createPartitions",
+    Kind.REASSIGN_BOTH: "alterPartitionReassignments",
 }
 """The method of `ReplicationControlManager` that carries out a command, where one does."""
 

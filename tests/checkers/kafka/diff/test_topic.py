@@ -17,6 +17,7 @@ from reassure.checkers.kafka.controller.explained import ReleaseRules
 from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore_with
 from reassure.checkers.kafka.controller.explore_logs import LogStep
 from reassure.checkers.kafka.controller.explore_properties import evaluate, names_of_promises
+from reassure.checkers.kafka.controller.explore_report import WITHOUT_REMOVAL, harm
 from reassure.checkers.kafka.controller.junit import junit_method
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.replay import replayed
@@ -229,6 +230,29 @@ def test_a_run_of_a_topic_is_a_file_that_is_replayed(tmp_path: Path) -> None:
 def test_bounds_that_a_topic_has_no_room_for(options: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kafka", "explore", "--release", "4.3.1", "--topic", *options]) == Exit.USAGE.value
     assert text in capsys.readouterr().err
+
+
+def test_a_comparison_begins_in_a_state_of_a_run_of_a_topic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """After a deletion in mid-move: the topic is created, on each of four assignments, or a broker is fenced."""
+    steps = [LogStep(command, 0, 0) for command in (reassign(1), reassign(2), Command(Kind.DELETE_TOPIC))]
+    run, _ = executed(SCOPE.initial_states()[0], steps, shared_driver("4.3.1"), SCOPE.setup)
+    (tmp_path / "run.itf.json").write_text(to_itf(run, {}))
+    words = ["kafka", "diff", "4.3.1", "4.3.1", "--from", str(tmp_path / "run.itf.json"), "--depth", "1"]
+    assert main([*words, "--configuration", "fixed"]) == Exit.OK.value
+    out = " ".join(capsys.readouterr().out.split())
+    assert "from a state of a run, unclean election off, late proposals" in out and "second partition, depth 1" in out
+    assert "BASE Kafka 4.3.1: 7 states" in out
+    assert main([*words, "--topic"]) == Exit.USAGE.value
+    assert "--topic is what the run of --from says" in capsys.readouterr().err
+
+
+def test_the_harm_of_a_promise_is_that_of_the_partition_that_moves() -> None:
+    """One state after another: partition 1 loses a replica, or none does."""
+    first = SCOPE.initial_states()[0]
+    before = replace(first, second=first.partition)
+    after = replace(first, second=replace(first.partition, replicas=first.partition.replicas[:1]))
+    name = "completion_needs_everything_added"
+    assert "deleted" in harm(name, [before, after]) and harm(name, [before, before]) == WITHOUT_REMOVAL[name]
 
 
 def test_a_model_has_no_rules_for_a_topic() -> None:
