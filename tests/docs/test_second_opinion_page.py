@@ -5,7 +5,17 @@ from __future__ import annotations
 import json
 
 from reassure.checkers.request.prepare import plain
-from tests.benchmarks.second_opinion import ANSWERS, PAGE, checks, key_of, of_each, of_whole_runs, page, pinned
+from tests.benchmarks.second_opinion import (
+    ANSWERS,
+    PAGE,
+    checks,
+    key_of,
+    of_each,
+    of_smaller,
+    of_whole_runs,
+    page,
+    pinned,
+)
 
 WRITE = "python -m tests.benchmarks.second_opinion --jar tla2tools.jar"
 
@@ -27,6 +37,23 @@ def test_no_answer_is_different() -> None:
     data = json.loads(ANSWERS.read_text(encoding="utf-8"))
     assert [k for k, answer in data["answers"].items() if answer["outcome"].startswith("different")] == []
     assert "| not run |" in page({**data, "answers": {}})
+
+
+def test_smaller_configurations_are_the_same_and_the_published_bug_is_found_by_tlc() -> None:
+    """Each counterexample that TLC printed was executed by plain Python."""
+    answers = json.loads(ANSWERS.read_text(encoding="utf-8"))["smaller"]
+    assert {key: answer["outcome"] for key, answer in answers.items()} == {
+        key_of(request): "same" for request in of_smaller()
+    }, WRITE
+    assert {key: answer["executed"] for key, answer in answers.items() if answer["executed"]} == {
+        "check tests/benchmarks/raft_two_candidates.py --set=entries=1": 2
+    }
+    assert (
+        "| not run |"
+        in page({**json.loads(ANSWERS.read_text(encoding="utf-8")), "smaller": {}}).partition(
+            "## Smaller configurations"
+        )[2]
+    )
 
 
 def test_every_property_of_whole_runs_is_compared() -> None:
