@@ -141,7 +141,7 @@ IN_PLACE_OF: dict[str, str] = {
     "combinations": "write `... for x in s for y in s if x < y`",
     "product": "write `... for x in s for y in t`",
     "permutations": "write `... for x in s for y in s if x != y`",
-    "reversed": "write a loop or a comprehension over it",
+    "reversed": "write a loop or a comprehension over it: `tuple(x for x in reversed(seq))`",
     "bool": "write a comparison, as `n != 0`",
     "map": "write a comprehension",
     "filter": "write a comprehension",

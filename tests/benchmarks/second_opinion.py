@@ -50,6 +50,13 @@ WHOLE_RUNS = {
 }
 """By model, a configuration in which TLC decides the properties of whole runs that it does not in those of the gate."""
 
+SMALLER = (
+    ("raft_membership_fixed", "entries=1"),
+    ("tests/benchmarks/raft_two_candidates.py", "entries=1"),
+)
+"""Models and configurations of them that TLC searches in `SMALLER_SECONDS`; those of the gate are too large for it."""
+SMALLER_SECONDS = 900
+
 HEAD = """# Second opinions by TLC
 
 Each `check` of [the gate file](../../gate.toml), by our engine with one thread, and by TLC with one worker on the
@@ -67,8 +74,17 @@ limit was 120 s of the clock for everything, on two cores that many other progra
 
 {summary}
 
-| check | distinct states | ours | TLC | answers | executed | outcome |
+"""
+COLUMNS = """| check | distinct states | ours | TLC | answers | executed | outcome |
 |---|---|---|---|---|---|---|
+"""
+LESS = """
+## Smaller configurations
+
+Models of which the gate has configurations that are too large for TLC, in smaller ones, with a limit of {seconds} s. In
+[`raft_two_candidates`](../../tests/benchmarks/raft_two_candidates.py) two of the four servers stand, which suffices for
+the published bug of Raft's change of members.
+
 """
 
 
@@ -115,6 +131,11 @@ def of_whole_runs() -> list[CheckRequest]:
         names = [p.name for p in plain(model, list(settings))[0].properties if p.temporal]
         requests.append(CheckRequest(model, list(settings), DEFAULT_ENGINE, SearchOptions(properties=names)))
     return requests
+
+
+def of_smaller() -> list[CheckRequest]:
+    """The checks in configurations that are smaller than those of the gate."""
+    return [CheckRequest(model, list(settings), DEFAULT_ENGINE, SearchOptions()) for model, *settings in SMALLER]
 
 
 def answer_of(request: CheckRequest, tlc: TlcInstallation, seconds: float) -> Answer:
@@ -171,16 +192,7 @@ def page(data: dict[str, Any]) -> str:
         outcomes.append(answer["outcome"])
         earlier.append(answer["outcome"] != NOT_RUN and answer.get("model_sha256") != digest_of(check.request()))
         distinct = answer.get("distinct", pinned(check))
-        cells = [
-            f"`{key_of(check)}`",
-            "" if distinct is None else f"{distinct:,}",
-            f"{answer['ours']:.2f} s" if "processor" in answer else "",
-            f"{answer['tlc']:.1f} s" if "processor" in answer and "tlc" in answer else "",
-            str(answer.get("answers") or ""),
-            str(answer.get("executed") or ""),
-            answer["outcome"].replace("|", "\\|") + " (earlier text)" * earlier[-1],
-        ]
-        rows.append("| " + " | ".join(cells) + " |\n")
+        rows.append(row_of(check, distinct, answer, earlier[-1]))
     same = sum(o == "same" for o in outcomes)
     partly = sum(o.startswith("same;") for o in outcomes)
     different = sum(o.startswith("different") for o in outcomes)
@@ -201,7 +213,27 @@ def page(data: dict[str, Any]) -> str:
         for (model, name), (kind, verdict, distinct) in of_each(data).items()
     ]
     head = HEAD.format(seconds=data["seconds"], memory=MEMORY / (1 << 30), tlc=data["tlc"], summary=summary)
-    return head + "".join(rows) + SMALL + "".join(small) + EACH + "".join(each)
+    less = [
+        row_of(request, answer.get("distinct"), answer, answer.get("model_sha256") not in (None, digest_of(request)))
+        for request in of_smaller()
+        for answer in [data["smaller"].get(key_of(request), {"outcome": NOT_RUN})]
+    ]
+    head += COLUMNS + "".join(rows) + LESS.format(seconds=SMALLER_SECONDS) + COLUMNS + "".join(less)
+    return head + SMALL + "".join(small) + EACH + "".join(each)
+
+
+def row_of(check: Check | CheckRequest, distinct: int | None, answer: Answer, earlier: bool) -> str:
+    """A row of the table of checks. earlier: whether the answer is about an earlier text."""
+    cells = [
+        f"`{key_of(check)}`",
+        "" if distinct is None else f"{distinct:,}",
+        f"{answer['ours']:.2f} s" if "processor" in answer else "",
+        f"{answer['tlc']:.1f} s" if "processor" in answer and "tlc" in answer else "",
+        str(answer.get("answers") or ""),
+        str(answer.get("executed") or ""),
+        answer["outcome"].replace("|", "\\|") + " (earlier text)" * earlier,
+    ]
+    return "| " + " | ".join(cells) + " |\n"
 
 
 def of_each(data: dict[str, Any]) -> dict[tuple[str, str], tuple[str, str, int]]:
@@ -234,7 +266,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="forget the answers that there are")
     args = parser.parse_args()
     tlc, began = TlcInstallation.find(args.jar), time.monotonic()
-    data: dict[str, Any] = {"answers": {}, "whole_runs": {}}
+    data: dict[str, Any] = {"answers": {}, "whole_runs": {}, "smaller": {}}
     if ANSWERS.is_file() and not args.again:
         data |= json.loads(ANSWERS.read_text(encoding="utf-8"))
     data |= {"seconds": args.seconds, "tlc": tlc.version()}
@@ -248,14 +280,15 @@ def main() -> None:
         rank = 0 if kind in ("same", "") else 1 if kind.startswith("same") else 2
         return (-rank if args.large else rank), size
 
-    asked = [(data["whole_runs"], request) for request in of_whole_runs()]
-    asked += [(data["answers"], check.request()) for check in sorted(checks(), key=cost)]
-    for answers, request in asked:
+    asked = [(data["whole_runs"], request, args.seconds) for request in of_whole_runs()]
+    asked += [(data["smaller"], request, SMALLER_SECONDS) for request in of_smaller()]
+    asked += [(data["answers"], check.request(), args.seconds) for check in sorted(checks(), key=cost)]
+    for answers, request, seconds in asked:
         if args.total is not None and time.monotonic() - began > args.total:
             break
         key = key_of(request)
-        if not final(answers.get(key, {"outcome": NOT_RUN}), request, args.seconds):
-            answers[key] = answer_of(request, tlc, args.seconds)
+        if not final(answers.get(key, {"outcome": NOT_RUN}), request, seconds):
+            answers[key] = answer_of(request, tlc, seconds)
             print(key, answers[key], flush=True)
             ANSWERS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(data), encoding="utf-8")

@@ -16,7 +16,17 @@ from reassure.checkers.request.prepare import plain, prepare
 from reassure.checkers.tla.module import export
 from reassure.checkers.tla.tlc import TlcInstallation
 from tests.benchmarks import deep, optimisation
-from tests.benchmarks.second_opinion import ANSWERS, PAGE, checks, key_of, of_each, of_whole_runs, page, pinned
+from tests.benchmarks.second_opinion import (
+    ANSWERS,
+    PAGE,
+    checks,
+    key_of,
+    of_each,
+    of_smaller,
+    of_whole_runs,
+    page,
+    pinned,
+)
 from tests.helpers.printed_by_tlc import installed
 from tests.helpers.runs import checked
 
@@ -40,6 +50,20 @@ def test_no_answer_is_different() -> None:
     data = json.loads(ANSWERS.read_text(encoding="utf-8"))
     assert [k for k, answer in data["answers"].items() if answer["outcome"].startswith("different")] == []
     assert "| not run |" in page({**data, "answers": {}})
+
+
+def test_smaller_configurations_are_the_same_and_the_published_bug_is_found_by_tlc() -> None:
+    """Each counterexample that TLC printed was executed by plain Python."""
+    data = json.loads(ANSWERS.read_text(encoding="utf-8"))
+    answers = data["smaller"]
+    assert {key: answer["outcome"] for key, answer in answers.items()} == {
+        key_of(request): "same" for request in of_smaller()
+    }, WRITE
+    assert {key: answer["executed"] for key, answer in answers.items() if answer["executed"]} == {
+        "check tests/benchmarks/raft_two_candidates.py --set=entries=1": 2
+    }
+    _, _, smaller = page({**data, "smaller": {}}).partition("## Smaller configurations")
+    assert "| not run |" in smaller
 
 
 def test_every_property_of_whole_runs_is_compared() -> None:
