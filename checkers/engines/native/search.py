@@ -146,7 +146,7 @@ class Search:
         self.file: LevelFile | None = None
         """Where full chunks are from when memory ends."""
         self._full: list[WordRows] = []
-        self._moving = threading.Lock()
+        self._moving = threading.RLock()
         self._new_by_tag = [0] * (MAX_TAG + 2)
 
     @property
@@ -236,18 +236,17 @@ class Search:
 
     def room_in(self, worker: Worker) -> int:
         """States that a slice may append before its last batch; takes a new chunk if the old one is full."""
-        spare = worker.spare
-        if len(worker.chunk) - worker.end < 2 * spare:
-            size = self._rows_after(worker)
-            self.allow(8 * self.words * size)
-            with self._moving:
-                self.chunk_bytes += worker.chunk.nbytes
-                if worker.chunk.nbytes >= MAPPED:
-                    self._full.append(worker.chunk)
-            worker.parts.append(worker.chunk[worker.start : worker.end])
-            worker.chunk = WordRows.zeros(size, self.words)
-            worker.end = worker.start = worker.before = 0
-        return len(worker.chunk) - worker.end - spare
+        if len(worker.chunk) - worker.end < 2 * worker.spare:
+            size, full = self._rows_after(worker), worker.chunk
+            with self._moving:  # so that no other thread counts the chunk twice, and it can itself be moved
+                worker.parts.append(full[worker.start : worker.end])
+                self.chunk_bytes, worker.chunk = self.chunk_bytes + full.nbytes, WordRows.zeros(0, self.words)
+                worker.end = worker.start = worker.before = 0
+                if full.nbytes >= MAPPED:
+                    self._full.append(full)
+                self.allow(8 * self.words * size)
+                worker.chunk = WordRows.zeros(size, self.words)
+        return len(worker.chunk) - worker.end - worker.spare
 
     def release_table(self) -> None:
         """Gives the memory of the table back, the search being over; the levels stay."""

@@ -88,6 +88,13 @@ def test_a_search_whose_levels_are_on_disk_finds_the_same(workers: int) -> None:
     assert tight.stats.memory <= limit
 
 
+def test_a_chunk_that_is_full_makes_room_for_the_next_one() -> None:
+    """Also the last one that a thread has filled: without it the search would end within this limit."""
+    tight, _ = checked("core", ["brokers=5"], "native", workers=1, memory=26 << 20)
+    assert (tight.complete, tight.stats.distinct, tight.stats.generated) == (True, 1_989_040, 13_687_571)
+    assert tight.stats.memory <= 26 << 20
+
+
 def test_a_search_says_why_its_levels_stayed_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The report and the record of a run that ends for memory; without such a reason they say the limit alone."""
     folder = tmp_path / "levels"
