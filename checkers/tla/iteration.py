@@ -155,9 +155,7 @@ def whole_sequence(context: Context, node: ast.expr) -> Value | None:
         if element == atom(name):
             return Value(kept, sequences_of(kind))
         places = Term("prefix", (kept,), ("DOMAIN",))
-        context.in_use.add(name)  # the place has another name than the item, which is defined for it
-        place = context.fresh("i")
-        context.in_use -= {name, place}
+        place = _place(context, name, kept, element)  # the item is defined for it
         item = let(name, Term("index", (kept, atom(place))), element)
         return Value(Term("function", (places, item), (place,)), sequences_of(kind))
     in_order = isinstance(node, ast.Tuple) or (
@@ -242,13 +240,28 @@ def set_comprehension(context: Context, node: ast.GeneratorExp | ast.SetComp) ->
     return Value(term, sets_of(kinds[0]))
 
 
+def _place(context: Context, name: str, *within: Term) -> str:
+    """A name for a place in a sequence: another one than any in its definition, which TLA+ does not take twice."""
+    further, pending = {name}, list(within)
+    while pending:
+        term = pending.pop()
+        further.update(term.names)
+        pending += term.parts
+    further -= context.in_use
+    context.in_use |= further
+    place = context.fresh("i")
+    context.in_use -= further | {place}
+    return place
+
+
 def total(context: Context, node: ast.GeneratorExp) -> Term:
     """`sum(...)`."""
     scope = context.scope
 
     def add(generators: list[ast.comprehension]) -> Term:
         def inner(name: str, domain: IterationDomain, condition: Term) -> Term:
-            place = context.fresh("i")
+            place = _place(context, name, domain.members if domain.sequence is None else domain.sequence)
+            context.in_use.add(place)
             element = add(generators[1:]) if len(generators) > 1 else context.term(node.elt)
             context.in_use.discard(place)
             if domain.sequence is None or domain.members.names == ("..",):

@@ -48,6 +48,8 @@ def test_its_steps_are_those_of_python(name: str, tmp_path: Path) -> None:
     [
         ("of_a_range", r"[i_ \in DOMAIN Sorted(0..1) |-> LET i == Sorted(0..1)[i_]", r"[i \in DOMAIN"),
         ("in_order | x: Server", ".term < ", "Precedes("),
+        ("ids_in_the_other_order", r"[i_ \in DOMAIN rows |->", r"[i \in DOMAIN rows"),
+        ("sum_of_the_items | x: Server", r"[i_ \in DOMAIN [i \in DOMAIN logs[x]", r"[i \in DOMAIN [i"),
         ("sets_in_order | x: Server", r"sets \o <<{x}>>", "item1 |->"),
         ("rows | b: Colour", r"rows \o <<<<b>>>>", "item1 |->"),
     ],
