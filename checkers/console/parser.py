@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import re
 import sys
 import textwrap
 from dataclasses import fields
@@ -64,6 +65,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 
 OF_SPARK_ONLY = "with --engine spark"
 OUTPUT = "output"
+SETTING = re.compile(r"[A-Za-z_]\w*=")
+"""How a word begins that is a setting, with `--set` before it or without."""
 
 
 def parse(words: list[str], into: argparse.Namespace) -> CommandModule:
@@ -81,6 +84,9 @@ def parse(words: list[str], into: argparse.Namespace) -> CommandModule:
         raise Failure(Exit.USAGE, "a command is missing (see reassure --help)")
     _, unknown = parser_of(name).parse_known_args(words[1:], into)
     meant = f"{name} {into.action}" if subcommands(name) else name
+    if hasattr(into, "set") and all(SETTING.match(word) for word in unknown):  # `sweep raft servers=2..3`
+        into.set = [*into.set, *unknown]
+        unknown = []
     if unknown:
         raise Failure(Exit.USAGE, f"unrecognized arguments: {' '.join(unknown)} (see reassure {meant} --help)")
     into.command = meant

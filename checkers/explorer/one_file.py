@@ -87,9 +87,12 @@ def one_file(prepared: Prepared, path: list[NamedStep], options: SearchOptions, 
 
 
 def _add_path(data: dict[str, Any], path: list[NamedStep], loaded: Loaded) -> None:
-    """Adds what the explorer shows of a path and of each beginning of it."""
-    trace = follow(path, loaded.bound).trace
-    assert trace is not None
+    """Adds what the explorer shows of a path and of its beginnings. `Failure` where the model does not have it."""
+    followed = follow(path, loaded.bound)
+    trace = followed.trace
+    if followed.problem is not None or trace is None:
+        step, reason = (followed.problem.step, followed.problem.reason) if followed.problem else (0, "no such state")
+        raise Failure(Exit.USAGE, f"--at: step {step} is not possible: {reason}")
     paths = [to_text(path[: i + 1]) for i in range(len(path))]
     for i, text in enumerate(paths):
         if text not in data["views"]:

@@ -131,16 +131,27 @@ def _fits(chosen: Node, index: int, fact: Node) -> bool:
     return holds == (a < b if test.op == "lt" else a == b)
 
 
-def bounds_under(node: Node, facts: set[Node]) -> tuple[int, int]:
-    """The least and the greatest value that an int may have where facts hold, as far as is seen."""
+def bounds_under(node: Node, facts: set[Node], known: dict[Node, tuple[int, int]] | None = None) -> tuple[int, int]:
+    """The least and the greatest value that an int may have where facts hold, as far as is seen.
+
+    known: what was found of parts where the same facts hold. A number that a loop sums up has each of its beginnings in
+    several places.
+    """
+    known = {} if known is None else known
+    if node not in known:
+        known[node] = _bounds_of(node, facts, known)
+    return known[node]
+
+
+def _bounds_of(node: Node, facts: set[Node], known: dict[Node, tuple[int, int]]) -> tuple[int, int]:
     assert isinstance(node.type, IntType)
     low, high = node.type.low, node.type.high
     if node.op in ("add", "sub", "min", "max"):
-        (a, b), (c, d) = (bounds_under(arg, facts) for arg in node.args)
+        (a, b), (c, d) = (bounds_under(arg, facts, known) for arg in node.args)
         low = max(low, {"add": a + c, "sub": a - d, "min": min(a, c), "max": max(a, c)}[node.op])
         high = min(high, {"add": b + d, "sub": b - c, "min": min(b, d), "max": max(b, d)}[node.op])
     elif node.op == "ite":
-        taken = [bounds_under(choice, facts) for choice in _choices(node, facts)]
+        taken = [bounds_under(choice, facts, known) for choice in _choices(node, facts)]
         least, greatest = _of_choice(node, facts)
         low = max(low, least, min(b[0] for b in taken))
         high = min(high, greatest, max(b[1] for b in taken))

@@ -10,7 +10,8 @@ import pytest
 from reassure.checkers.cli.main import main
 from reassure.spec.frontend import context
 from reassure.spec.frontend.introspection import MOST_OPERATIONS
-from reassure.spec.frontend.ir import Graph
+from reassure.spec.frontend.ir import BOOL, Graph
+from reassure.spec.language.types import IntType
 
 LOOPS = '''
 from dataclasses import dataclass
@@ -115,3 +116,13 @@ def test_each_mutant_is_measured_by_itself(tmp_path: Path, monkeypatch: pytest.M
     assert main(["mutants", "die_hard", "--seed", "1", "--max", "40", "--jobs", "1", "--json", str(record)]) == 15
     assert max(map(len, graphs)) > 80
     assert json.loads(record.read_text())["counts"] == {"survived": 22, "refused": 2, "clipped": 14}
+
+
+def test_bounds_of_what_many_steps_of_a_loop_add_up() -> None:
+    """Each sum has the one before it in two places: 2**60 ways lead to the first."""
+    g = Graph()
+    total = g.var("total", IntType(0, 3))
+    for turn in range(60):
+        total = g.ite(g.var(f"taken{turn}", BOOL), g.arith("add", total, g.const(1, IntType(1, 1))), total)
+    assert context.bounds_under(total, set()) == (0, 63)
+    assert context.bounds_under(g.arith("add", total, total), {g.lt(total, g.const(8, IntType(8, 8)))}) == (0, 14)

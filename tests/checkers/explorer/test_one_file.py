@@ -149,3 +149,18 @@ def test_in_a_browser(width: int, written: Path) -> None:
         assert page.locator("#find:visible").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("at", "says"),
+    [
+        ("nowhere", "step 0 is not possible: this is not an initial state of the model"),
+        ("empty/pour_all", "step 1 is not possible: die_hard has no action pour_all"),
+    ],
+)
+def test_a_path_that_the_model_does_not_have_makes_no_file(
+    at: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "x.html"
+    code, _, err = said(capsys, "explore", "die_hard", f"--out={file}", f"--at={at}")
+    assert (code, err.startswith(f"reassure: --at: {says}"), file.exists()) == (64, True, False)

@@ -209,8 +209,8 @@ class AnyInduction:
             self._goals[lemma] = goals
         return self._goals[lemma]
 
-    def run(self, goals: Iterable[AnyGoal]) -> None:
-        """Decides goals, and all that they come to need."""
+    def run(self, goals: Iterable[AnyGoal], quick: bool = False) -> None:
+        """Decides goals, and all that they come to need. quick: what takes Z3 longer stays open."""
         todo = list(goals)
         while todo:
             goal = todo.pop()
@@ -223,8 +223,11 @@ class AnyInduction:
                 continue
             self.say(f"{len(self.cores)} goals proved, {len(todo) + 1} to go, {len(self.remaining):,} lemmas left")
             try:
-                state, core = self.decide(goal, self.sessions[goal.session], self.remaining)
+                session, effort = self.sessions[goal.session], EFFORT if quick else GOAL_EFFORT
+                state, core = self.decide(goal, session, self.remaining, effort)
             except Unanswered as error:
+                if quick:
+                    continue
                 self.unanswered[goal] = str(error)
                 todo += self._drop({goal.lemma}) if goal.lemma is not None else []
                 continue
@@ -238,12 +241,9 @@ class AnyInduction:
             state.instance.memo.clear()
 
     def decide(
-        self, goal: AnyGoal, session: Session, remaining: Collection[int], effort: int | None = None
+        self, goal: AnyGoal, session: Session, remaining: Collection[int], effort: int
     ) -> tuple[Structure | None, set[int]]:
-        """A state of a session in which a goal is possible; else the lemmas by which it is not.
-
-        effort: None for that of a goal. Raises `Unanswered`.
-        """
+        """A state of a session in which a goal is possible; else the lemmas by which it is not. Raises `Unanswered`."""
         initial = session.move is not None and goal.session not in self.steps
         needed = set().union(*self.cores.values())
 
@@ -262,9 +262,7 @@ class AnyInduction:
                 false = list(islice(others, AT_ONCE))
             return [(i, self.lemmas[i].node) for i in false]
 
-        state, core = session.possible(
-            goal.condition, remaining.__contains__, untold, cost, GOAL_EFFORT if effort is None else effort
-        )
+        state, core = session.possible(goal.condition, remaining.__contains__, untold, cost, effort)
         for i in core:
             if i not in session.flags:
                 session.tell(i, self.lemmas[i].node)
@@ -290,6 +288,19 @@ class AnyInduction:
         for goal in again:
             del self.cores[goal]
         return again
+
+    def are_proved(self, goals: Iterable[AnyGoal]) -> bool:
+        """Whether goals are proved, and those of all lemmas that they need."""
+        todo, needed = list(goals), set[int]()
+        while todo:
+            goal = todo.pop()
+            if goal not in self.cores:
+                return False
+            own = set() if goal.lemma is None else {goal.lemma}
+            for i in (self.cores[goal] | own) - needed:
+                needed.add(i)
+                todo += self.goals_of(i)
+        return True
 
     def used(self, goals: Iterable[AnyGoal]) -> list[int]:
         """The lemmas that proved goals need, those that these need, and so on."""

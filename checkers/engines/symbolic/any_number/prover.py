@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from itertools import islice
 from typing import Any
 
@@ -113,17 +114,20 @@ class AnyNumberProver:
         taken = {lemma.node for lemma in self.induction.lemmas}
         self.induction.add(one for one in promising_for_any_number(self.samples, self._sizes) if one.node not in taken)
 
-    def run(self, names: list[str]) -> None:
-        """Tries every goal of these properties; at the end again, as a lemma that went may have proved some."""
+    def run(self, names: list[str], quick: bool = False) -> None:
+        """Tries every goal of these properties; at the end again, as a lemma that went may have proved some.
+
+        quick: goals that take Z3 long stay open.
+        """
         induction = self.induction
         for name in names:
-            induction.run(self.goals.of[name])
-        induction.run(self.goals.sides())
-        induction.run(goal for name in names for goal in self.goals.of[name])
+            induction.run(self.goals.of[name], quick)
+        induction.run(self.goals.sides(), quick)
+        induction.run((goal for name in names for goal in self.goals.of[name]), quick)
 
     def proved(self, name: str) -> bool:
         """Whether a property is proved, and that it and the actions raise nowhere."""
-        return all(goal in self.induction.cores for goal in self.goals.basis([name]))
+        return self.induction.are_proved(self.goals.basis([name]))
 
     def is_complete(self, names: list[str]) -> bool:
         """Whether the properties are proved, and that no step leaves a bound."""
@@ -183,13 +187,13 @@ class AnyNumberProver:
         """Bounds that steps may leave, as far as is proved; whether each is a declared one."""
         bounds: dict[str, bool] = {}
         for path, declared, goal in self.goals.exits:
-            if goal not in self.induction.cores:
+            if not self.induction.are_proved([goal]):
                 bounds[path] = declared and bounds.get(path, True)
         return bounds
 
     def used(self, names: list[str]) -> list[int]:
         """The numbers of the lemmas that the proofs of properties need, and that no step leaves a bound."""
-        within = [goal for _, _, goal in self.goals.exits if goal in self.induction.cores]
+        within = [goal for _, _, goal in self.goals.exits if self.induction.are_proved([goal])]
         own = {number for number, name in enumerate(self.system.claims()[0]) if name in names}
         return sorted(own.union(self.induction.used([*self.goals.basis(names), *within])))
 
@@ -257,6 +261,17 @@ class AnyNumberProver:
             self._fixed.append((Fixed(self.system, instance_of(self.system, bound, some[0])), some[0]))
 
 
+class Stage(Enum):
+    """What is tried in turn; what is proved in one is checked and kept before the next, which may take all the time."""
+
+    QUICK = 0
+    """Goals that Z3 answers soon, by the invariants of the model alone."""
+    INVARIANTS = 1
+    """All goals by these."""
+    TEMPLATES = 2
+    """With the candidates of the templates as well."""
+
+
 def _apply_everywhere(bound: BoundModel, options: SearchOptions, free: frozenset[str]) -> None:
     """`Failure` if a property applies to some values of the free numbers alone."""
     for p in bound.model.properties:
@@ -294,10 +309,10 @@ def prove_for_any_number(
             waiting = [name for name in names if name not in facts]
             if waiting:
                 prover = AnyNumberProver(system, Samples(system, say), proof, say, clock.seconds_left)
-                for last in (False, True):  # first by the invariants of the model alone
-                    if last:
+                for stage in Stage:
+                    if stage is Stage.TEMPLATES:
                         prover.add_templates()
-                    prover.run(waiting)
+                    prover.run(waiting, quick=stage is Stage.QUICK)
                     if proved := prover.settled(waiting):
                         covers = covers or covers_by_walks(Scout(bound, prepared.lowered, options.wants, say), options)
                         summary.lemmas = [lemma.text for lemma in prover.lemmas(proved)]

@@ -165,6 +165,11 @@ def test_a_range_on_the_command_line(model: str, capsys: pytest.CaptureFixture[s
     listed = said(capsys, "sweep", model, "--set=most=2,3,4", "--engine=reference", "-j", "1")
     assert (ranges[0], rows(ranges[1], 1)) == (listed[0], rows(listed[1], 1))
     assert [row[0] for row in rows(ranges[1], 1)] == ["2", "3", "4"]
+    bare = said(capsys, "sweep", model, "most=2..4", "--engine=reference", "-j", "1")
+    assert (bare[0], rows(bare[1], 1)) == (ranges[0], rows(ranges[1], 1))
+    assert f"again: reassure sweep {model} --set=most=2..4 " in bare[1]
+    code, _, err = said(capsys, "sweep", model, "most=2..4", "most")
+    assert (code, "unrecognized arguments: most=2..4 most" in err) == (64, True)
 
 
 def test_the_command_again_has_every_option(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,18 +79,38 @@ def test_a_goal_that_z3_does_not_answer_leaves_the_others(tmp_path: Path) -> Non
     assert result.proof.certificate.properties == ["within_limit", "k_never_falls"]
 
 
-def test_what_is_inductive_alone_is_kept_when_the_budget_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model's own invariants are tried before the candidates of the templates."""
+def ended(*words: object) -> list[object]:
+    raise Interrupted(StopReason.BUDGET, "the budget of 9 s ended")
 
-    def ended(samples: object, compared: object) -> list[object]:
-        raise Interrupted(StopReason.BUDGET, "the budget of 9 s ended")
 
-    monkeypatch.setattr(prover, "promising_for_any_number", ended)
+def long_for_cubes(self: AnyInduction, goal: AnyGoal, session: Any, remaining: Any, effort: int) -> Any:
+    """Z3 uses up a small effort for the goal of cubes, and all the time that there is with a large one."""
+    if goal.name != "no_sum_of_cubes":
+        return DECIDE(self, goal, session, remaining, effort)
+    if effort == induction.EFFORT:
+        raise Unanswered("Z3 used up the effort for a goal")
+    return ended()
+
+
+DECIDE = AnyInduction.decide
+
+
+@pytest.mark.parametrize(
+    ("where", "function", "takes_all_the_time"),
+    [(prover, "promising_for_any_number", ended), (AnyInduction, "decide", long_for_cubes)],
+)
+def test_what_is_inductive_alone_is_kept_when_the_budget_ends(
+    where: object, function: str, takes_all_the_time: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model's own invariants are tried before the candidates of the templates; what takes Z3 long comes last."""
+    monkeypatch.setattr(where, function, takes_all_the_time)
     result = proof(cubes(tmp_path))
     assert statuses(result) == {"no_sum_of_cubes": "unknown", "within_limit": "proved", "k_never_falls": "proved"}
     (note,) = [p.note for p in result.properties if p.name == "no_sum_of_cubes"]
     assert note == "not decided: the budget of 9 s ended"
     assert (result.stopped.reason, result.exit()) == (StopReason.BUDGET, Exit.INCONCLUSIVE)
+    assert result.proof is not None and result.proof.certificate is not None
+    assert result.proof.certificate.properties == ["within_limit", "k_never_falls"]
 
 
 def test_where_nothing_is_answered_each_property_has_the_reason(
