@@ -14,6 +14,7 @@ from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, fitt
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.words import MAX_BROKERS
 from reassure.checkers.kafka.diff.patches import PatchJudge, PatchOutcome
+from reassure.checkers.kafka.diff.promises import exit_of_broken
 from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import Exit, UsageFailure, worst
 from reassure.checkers.machine.progress import Progress
@@ -92,6 +93,7 @@ def run_patches(args: argparse.Namespace, console: Console) -> Exit:
         [
             *(Exit.EXPECTATION for o in outcomes if o.differences),
             *(Exit.SAFETY for o in outcomes if o.own_tests is not None and o.own_tests.failed),
+            *(exit_of_broken(o.head_breaks) for o in outcomes),
             *(Exit.INCONCLUSIVE for o in outcomes if not o.complete),
         ]
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -42,9 +43,14 @@ class PromiseComparison:
         if not broken and self.asked:
             judged = self.only[BASE] or self.both or self.kept
             return Exit.INCONCLUSIVE if self.undecided else Exit.OK if judged else Exit.NOTHING
-        if not broken:
-            return Exit.OK
-        return Exit.LIVENESS if set(broken) == {CAN_END} else Exit.SAFETY
+        return exit_of_broken(broken)
+
+
+def exit_of_broken(promises: Collection[str]) -> Exit:
+    """What it means that HEAD breaks promises which BASE keeps."""
+    if not promises:
+        return Exit.OK
+    return Exit.LIVENESS if set(promises) == {CAN_END} else Exit.SAFETY
 
 
 def compare_promises(

@@ -261,7 +261,7 @@ class AnyNumberProver:
             self._fixed.append((Fixed(self.system, instance_of(self.system, bound, some[0])), some[0]))
 
 
-class Stage(Enum):
+class Round(Enum):
     """What is tried in turn; what is proved in one is checked and kept before the next, which may take all the time."""
 
     QUICK = 0
@@ -309,10 +309,10 @@ def prove_for_any_number(
             waiting = [name for name in names if name not in facts]
             if waiting:
                 prover = AnyNumberProver(system, Samples(system, say), proof, say, clock.seconds_left)
-                for stage in Stage:
-                    if stage is Stage.TEMPLATES:
+                for turn in Round:
+                    if turn is Round.TEMPLATES:
                         prover.add_templates()
-                    prover.run(waiting, quick=stage is Stage.QUICK)
+                    prover.run(waiting, quick=turn is Round.QUICK)
                     if proved := prover.settled(waiting):
                         covers = covers or covers_by_walks(Scout(bound, prepared.lowered, options.wants, say), options)
                         summary.lemmas = [lemma.text for lemma in prover.lemmas(proved)]

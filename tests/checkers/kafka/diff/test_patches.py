@@ -60,8 +60,22 @@ OUTCOME = PatchOutcome((Path("p.patch"),), ("ab",), "", Scope(2), 9, 9, 0, (), (
             Exit.EXPECTATION,
             "p: 4 of 9 steps differ (2 brokers; 1 s): cancel(); 0 of Kafka's own tests fail",
         ),
+        *(
+            (
+                replace(
+                    OUTCOME, differences=("isr",), differing_steps=4, run=("cancel()",), head_breaks=tuple(promises)
+                ),
+                code,
+                "p: 4 of 9 steps differ (2 brokers; 1 s): cancel(); "
+                f"breaks {', '.join(promises)}; 0 of Kafka's own tests fail",
+            )
+            for promises, code in (
+                (["a_led_reassignment_can_end"], Exit.LIVENESS),
+                (["a_led_reassignment_can_end", "leader_has_a_successor"], Exit.SAFETY),
+            )
+        ),
     ],
-    ids=["the same", "a test fails", "not finished", "it differs"],
+    ids=["the same", "a test fails", "not finished", "it differs", "it hangs", "it breaks a promise"],
 )
 def test_the_exit_code_and_line_of_an_outcome(
     outcome: PatchOutcome, code: Exit, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
