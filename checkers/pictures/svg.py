@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -234,10 +236,14 @@ class _Sheet:
 
     def _name(self, path: str) -> str:
         """The last name of a field, with the key of a map; the whole path where another field has that name too."""
-        leaf = _shape(path).rpartition(".")[2]
-        shapes = {_shape(other) for step in self.data["steps"] for other, _ in step["state"]}
-        alone = sum(shape.rpartition(".")[2] == leaf for shape in shapes) == 1
+        alone = self._leaves[_shape(path).rpartition(".")[2]] == 1
         return path.rpartition(".")[2] if alone else path
+
+    @cached_property
+    def _leaves(self) -> Counter[str]:
+        """By the last name of a field: how many fields have it, all of a map as one."""
+        paths = {other for step in self.data["steps"] for other, _ in step["state"]}
+        return Counter(shape.rpartition(".")[2] for shape in set(map(_shape, paths)))
 
     def _is_message(self, change: Json) -> bool:
         return not (change["old"] and change["new"]) and any(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from reassure.checkers.request.vacuity import vacuous_claims
@@ -46,14 +46,20 @@ def compared(name: str, subject: Subject) -> Iterator[Difference]:
     if not asked_of(subject):
         return
     try:
-        whole = graph_of(subject.bound, 4 * STATES + subject.spared)
-        facts = None if whole is None else facts_of(whole)
+        whole, facts = _by_plain_python(subject)
     except ModelError:
         return  # other comparisons look at what raises
     if whole is None or facts is None or not (facts.hits or facts.runs):
         return  # too large, or nothing is claimed: every command says so before it begins
     facts.vacuous |= set(vacuous_claims(subject.bound, subject.lowered))
     yield from _framed(name, subject, whole, facts, {**COMMANDS, **OF_SPARK}[name])
+
+
+@lru_cache(maxsize=1)
+def _by_plain_python(subject: Subject) -> tuple[Graph | None, Facts | None]:
+    """All states and what holds in them, found once for all commands. Raises `ModelError` where a property raises."""
+    whole = graph_of(subject.bound, 4 * STATES + subject.spared)
+    return whole, None if whole is None else facts_of(whole)
 
 
 def _framed(

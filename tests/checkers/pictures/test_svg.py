@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from xml.etree import ElementTree
 
 import pytest
@@ -157,6 +158,39 @@ def test_a_long_trace_is_cut_in_the_middle(tmp_path: Path, monkeypatch: pytest.M
     numbers = [int(text) for text in read if text.isdigit()]
     assert numbers == [*range(first), *range(last + 1, 401)]
     assert 10 < len(numbers) < 400
+
+
+COUNTER = """
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(0, 99)]
+    before: Annotated[int, Range(0, 99)]
+
+@initial
+def start() -> State:
+    return State(0, 0)
+
+@action(who="clock")
+def tick(s: State) -> State:
+    return replace(s, n=s.n + 1, before=s.n)
+
+@invariant
+def is_early(s: State) -> bool:
+    return s.n < {top}
+
+"""
+
+
+def test_twice_the_steps_are_twice_the_work(tmp_path: Path) -> None:
+    """A picture of 2,000 steps took 94 s: each name of a field was looked for in all states."""
+    calls = []
+    for top in (40, 80):
+        (tmp_path / str(top)).mkdir()
+        trace, bound = found(COUNTER.format(top=top), tmp_path / str(top), "is_early")
+        with patch.object(pictures, "_shape", wraps=pictures._shape) as shape:
+            assert "is_early" in svg(trace, bound)
+        calls.append(shape.call_count)
+    assert 100 < calls[1] <= 2.5 * calls[0]
 
 
 @given(st.text(max_size=40))
