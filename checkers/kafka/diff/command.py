@@ -132,12 +132,12 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     ]
     identity = RunIdentity("", None, _config(args, scope), "kafka", args.repro)
     same = digests[BASE] == digests[HEAD]
-    if same:
-        console.print(f"{SAME}: Kafka {paths[HEAD].release.version}, sha256 {digests[HEAD]}")
     progress = Progress(quiet=args.quiet)
     with ExitStack() as stack:
         diffs = _compared(args, searches, paths, progress, stack)
         progress.done()
+    if same:
+        console.print(f"{SAME}: Kafka {paths[HEAD].release.version}, sha256 {digests[HEAD]}")
     report_diffs(diffs, console, 0 if args.quiet else args.stories)
     traces = _write_runs(diffs, args) if args.trace_dir else {}
     name_traces([path for several in traces.values() for path in several], console)

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NEWEST_CODE = "The trunk of August 2026 (read, not executed) has the first six."
+NEWEST_CODE = (
+    "The trunk of August 2026 has the lines of all seven (read, not executed; those of the seventh in a public fork "
+    "that merges it)."
+)
 SEARCHED = "we searched GitHub and public pages, but could not search Apache's Jira"
 UNREPORTED = f"We know of no public report of any: {SEARCHED}."
 KIP_966 = "[KIP-966](https://cwiki.apache.org/confluence/pages/viewpage.action?pageId=263426970)"
@@ -30,8 +33,8 @@ class Headline:
     readings: without the release; each begins with every replica in sync. Of each release the run of the first that is
     violated is told, and the steps are the fewest of all. breaks: what a cluster loses. cause: what in the controller
     does it. promise: what Kafka promises instead, quoted. source: of the promise. introduced: by which change. helps:
-    how an operator ends it, or "". needs_elr: it needs eligible leader replicas. in_trunk: the newest code was read,
-    and has it.
+    how an operator ends it, or "". needs_elr: it needs eligible leader replicas. newest_code: that was read,
+    and has its lines.
     """
 
     title: str
@@ -45,7 +48,7 @@ class Headline:
     introduced: str = ""
     helps: str = ""
     needs_elr: bool = False
-    in_trunk: bool = True
+    newest_code: str = "the code of trunk of August 2026"
 
     def in_production(self, release: str) -> bool:
         """Whether a cluster in production can be in its states, by the rules of a release."""
@@ -188,6 +191,6 @@ HEADLINES = (
         introduced="PR 13489 (KAFKA-14617, 2023), for requests of before version 3. PR 14053 (KAFKA-15221) closed a "
         "neighbouring race and kept it.",
         helps="We know of no workaround.",
-        in_trunk=False,
+        newest_code="a public fork that merges trunk (confluentinc/kafka at 06d492d8, 22 August 2026)",
     ),
 )

@@ -37,8 +37,6 @@ from reassure.checkers.machine.exit_codes import UsageFailure
 
 WIDTH = 100
 """Of plain text, in characters."""
-TRUNK = "The code of trunk of August 2026 has the same lines (read, not executed)."
-NOT_READ = "The code of trunk was not read."
 
 
 @dataclass
@@ -154,7 +152,8 @@ def markdown_text(report: CommitterReport, measured: list[Measurement]) -> str:
         "## Test",
         *_test_words(report),
         "## Trunk, and earlier reports",
-        f"{TRUNK if headline.in_trunk else NOT_READ} We know of no public report of it: {SEARCHED}.",
+        f"The same lines are in {headline.newest_code} (read, not executed). We know of no public report of it: "
+        f"{SEARCHED}.",
     ]
     return "\n\n".join(parts) + "\n"
 
