@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from reassure.spec.language.number_sets import NumbersType
 from reassure.spec.language.types import (
     SEQUENCE_BITS,
     BagType,
@@ -81,6 +82,8 @@ def codes(kind: Type, start: int = 0) -> list[Code]:
         return _several((kind.value for _ in range(kind.key.count)), start)
     if isinstance(kind, ColumnsType):
         return _several((kind.place for _ in range(kind.length)), start)
+    if isinstance(kind, NumbersType):
+        return [Code(start + i, BoolType(), False, 1) for i in range(kind.item.count)]
     if isinstance(kind, OptionType):
         if is_index(kind.inner):
             return [Code(start, kind.inner, True, _fitting(kind, kind.inner.count.bit_length()))]
@@ -117,6 +120,8 @@ def leaf_count(kind: Type) -> int:
         return kind.length * leaf_count(kind.place)
     if isinstance(kind, OptionType):
         return 1 + leaf_count(kind.inner)
+    if isinstance(kind, NumbersType):
+        return kind.item.count
     return kind.size if isinstance(kind, BagType) else 1
 
 
@@ -141,6 +146,8 @@ def scalars(value: Any, kind: Type) -> Iterator[Any]:
         packed = sorted((1 + pack_record(member, kind.item) for member in value), reverse=True)
         yield from packed
         yield from (0 for _ in range(kind.size - len(packed)))
+    elif isinstance(kind, NumbersType):
+        yield from map(int, kind.rank(value))
     elif isinstance(kind, SetType):
         yield kind.rank(value)
     elif isinstance(kind, SeqType):
@@ -218,6 +225,8 @@ def rebuild(kind: Type, stored: Iterator[int]) -> Any:
     if isinstance(kind, BagType):
         slots = [next(stored) for _ in range(kind.size)]
         return frozenset(unpack_record(s - 1, kind.item) for s in slots if s)
+    if isinstance(kind, NumbersType):
+        return frozenset([number for number in kind.item.values() if next(stored)])
     return _value(next(stored), kind)
 
 

@@ -27,11 +27,11 @@ LANGUAGE = "reassure.spec"
 """The package that defines the names a model imports from `reassure` itself."""
 STANDARD_LIBRARY = str(Path(dataclasses.__file__).parent)
 SAME_MEANING = {
-    # annotations.py: an annotation that was refused is such a sequence, or such a map; its length is not a free number
-    "d1e25331374abd7288f08fd45647fdb840d98eabacf5a8c0ffb8ad65f0cad8ad":
+    # annotations.py: an annotation that was refused is such a sequence, map or set; its length is not a free number
+    "7f90f013f9dd8f2680e986d9be788fbef6912aefcaa7926e2f8791d4c568cadc":
         "36c8608fa7a270d7046e23946b56e42b47cfb140d5302840d04a0f7abdc9278d",
-    # types.py: sequences of records and of numbers, keys of maps that are tuples: types that no earlier model has
-    "811acd77d8d016c684f6af218e9ada33cf249f635c11317f579be1ef8f1e3ac8":
+    # types.py: sequences of records and numbers, keys that are tuples, sets of numbers: no earlier model has these
+    "e4141f0f261721f4a6376034d31e82243e66ab6e2c412a77bfca3897d652f706":
         "9405e49cd92fce1af428e4841dc9c6955b05f4b2ccfc0fc1df030cb0d8999f23",
     # vocabulary.py: a variant knows the model that it was made of; it may add guards, change fairness and rules
     "5ec5bd7ac227f1ca9d27b21218412ba8daf78c31b866a2e032685b6a886985c9":

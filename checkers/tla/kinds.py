@@ -89,6 +89,9 @@ def is_item(kind: Kind) -> bool:
 
 def tuple_term(terms: tuple[Term, ...], kinds: tuple[Kind, ...]) -> tuple[Term, Kind]:
     """A tuple with its kind: a sequence, or where its items may be of several kinds a record."""
+    known = {kind for kind in kinds if kind is not frozenset}
+    if len(known) == 1 and all(family(kind) is frozenset for kind in known):  # the others are empty sets
+        kinds = (*known,) * len(kinds)
     kind: Kind = types.GenericAlias(tuple, kinds) if kinds else tuple
     if items_of_tuple(kind) is None:
         return Term("tuple", terms), sequences_of(kinds[0] if kinds else None)

@@ -1,17 +1,15 @@
-"""Calls of built-in functions that make one value of many: any, all, sum, len, min, max, next, tuple, frozenset."""
+"""Calls of built-in functions that make one value of many: any, all, sum, len, min, max, next."""
 
 from __future__ import annotations
 
 import ast
 
-from reassure.spec.frontend import columns
+from reassure.spec.frontend import columns, number_sets
 from reassure.spec.frontend.comprehensions import (
     Selection,
     calls,
     naming,
     select,
-    set_comprehension,
-    sorted_set,
     subset_of,
     unroll,
 )
@@ -30,13 +28,14 @@ from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.map_keys import lookup
 from reassure.spec.frontend.operators import has_order, is_less
-from reassure.spec.frontend.sets_and_sequences import occupied, packed, seq_len, seq_set, seq_sorted, set_of
+from reassure.spec.frontend.sets_and_sequences import occupied, seq_len
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Bag,
     Columns,
     Empty,
     Loose,
+    NumberSet,
     Poison,
     Record,
     Scalar,
@@ -45,7 +44,7 @@ from reassure.spec.frontend.symbolic_values import (
     Tuple,
     describe,
 )
-from reassure.spec.language.types import ANY, BoolType, EnumType, IdType, IntType, SeqType, SetType, unbounded
+from reassure.spec.language.types import ANY, BoolType, IdType, IntType, SeqType, SetType, unbounded
 
 
 class Default:
@@ -143,10 +142,12 @@ def sum_of(context: Context, node: ast.Call) -> Sym:
 
 
 def _sum_of_items(context: Context, node: ast.Call, value: Sym) -> Sym:
-    """The sum of a sequence of numbers."""
+    """The sum of a sequence or a set of numbers."""
     g, total = context.graph, context.graph.num(0)
     if isinstance(value, Poison):
         return value
+    if isinstance(value, NumberSet):
+        value = Columns(tuple(number_sets.items(g, value)))
     sequence = columns.as_columns(g, value)
     for there, item in sequence.places if sequence is not None else ():
         if not isinstance(item, Scalar) or not isinstance(item.type, IntType):
@@ -177,6 +178,8 @@ def length_of(context: Context, node: ast.Call) -> Sym:
     sequence = columns.as_columns(g, value)
     if sequence is not None:
         return Scalar(columns.length(g, sequence))
+    if isinstance(value, NumberSet):
+        return Scalar(number_sets.size(g, value))
     if isinstance(value, Scalar) and isinstance(value.type, SetType):
         return Scalar(g.card(value.node))
     if isinstance(value, Scalar) and isinstance(value.type, SeqType):
@@ -235,7 +238,7 @@ def _extreme(context: Context, node: ast.Call, name: str) -> Sym:
         if isinstance(source, Poison):
             return source
         packed = isinstance(source, Scalar) and isinstance(source.type, SeqType)
-        if packed or isinstance(source, Bag | Loose | Tuple | Columns | Empty):
+        if packed or isinstance(source, Bag | Loose | NumberSet | Tuple | Columns | Empty):
             context.rollback(checkpoint)
             return _extreme_of_elements(context, node, name, default)
         if not isinstance(source, Scalar) or not isinstance(source.type, SetType):
@@ -411,7 +414,7 @@ def first_of(context: Context, node: ast.Call) -> Sym:
             exists = g.or_(exists, condition)
         return _or_default(context, node, exists, first, default)
     mask = subset_of(context, selection)
-    sequence = _sequence(context, argument)
+    sequence = ranged_sequence(context, argument)
     if sequence is not None:
         members = g.selected(selection.indices, selection.conditions)
         index = g.op("seq_first", selection.item, (sequence, members))
@@ -424,72 +427,7 @@ def first_of(context: Context, node: ast.Call) -> Sym:
     return _or_default(context, node, exists, first, default)
 
 
-def _sequence(context: Context, argument: ast.GeneratorExp) -> Node | None:
+def ranged_sequence(context: Context, argument: ast.GeneratorExp) -> Node | None:
     """The sequence that a comprehension ranges over, if it is one."""
     source = peek(context, argument.generators[0].iter)
     return source.node if isinstance(source, Scalar) and isinstance(source.type, SeqType) else None
-
-
-# -- tuple, frozenset ---------------------------------------------------------------------------------------
-
-
-def tuple_of(context: Context, node: ast.Call) -> Sym:
-    """`tuple(sorted(set))`, `tuple(x for x in seq if condition)`."""
-    arguments = positional(context, node, 0, 1)
-    if not arguments:
-        return Empty(True)
-    (argument,) = arguments
-    g = context.graph
-    if isinstance(argument, ast.Call) and calls(context, argument, sorted):
-        return Scalar(seq_sorted(g, sorted_set(context, argument)))
-    if isinstance(argument, ast.GeneratorExp):
-        selection = select(context, argument, ordered=True)
-        if selection is not None and selection.identity:
-            sequence = _sequence(context, argument)
-            if sequence is not None:
-                members = g.selected(selection.indices, selection.conditions)
-                return Scalar(g.op("seq_keep", sequence.type, (sequence, members)))
-            return Scalar(seq_sorted(g, subset_of(context, selection)))
-        listed = _columns_of(context, argument)
-        if listed is not None:
-            return listed
-        raise context.refuse(node, "a tuple of several kinds of items", "give it items of one kind")
-    value = lower_present(context, argument)
-    if isinstance(value, Empty | Columns | Tuple) or (isinstance(value, Scalar) and isinstance(value.type, SeqType)):
-        return value
-    raise context.refuse(node, f"tuple() of {describe(value)}", "write `tuple(sorted(set))`")
-
-
-def _columns_of(context: Context, node: ast.GeneratorExp) -> Sym | None:
-    """The sequence of the elements of a comprehension; None if they are of several kinds."""
-    g = context.graph
-    elements = unroll(context, node, node.elt, ordered=True)
-    if any(isinstance(value, Poison) for _, value in elements):
-        return POISON
-    if any(isinstance(value, Scalar) and isinstance(value.type, BoolType | EnumType | IdType) for _, value in elements):
-        return packed(g, elements)
-    return columns.compacted(g, context.symbols.choose, elements) if elements else Empty(True)
-
-
-def frozenset_of(context: Context, node: ast.Call) -> Sym:
-    """`frozenset({a, b})`, `frozenset(... for x in set)`, `frozenset(sequence)`."""
-    arguments = positional(context, node, 0, 1)
-    if not arguments:
-        return Empty(False)
-    (argument,) = arguments
-    g = context.graph
-    if isinstance(argument, ast.GeneratorExp):
-        return set_comprehension(context, argument)
-    if isinstance(argument, ast.Tuple | ast.List):
-        return set_of(g, [(g.true, lower_present(context, e)) for e in argument.elts])
-    value = lower_operand(context, argument)
-    if isinstance(value, Scalar) and isinstance(value.type, SeqType):
-        return Scalar(seq_set(g, value.node))
-    if isinstance(value, Empty):
-        return Empty(False)
-    sequence = columns.as_columns(g, value)
-    if sequence is not None:
-        return set_of(g, list(sequence.places))
-    if isinstance(value, Bag | Loose | Poison) or (isinstance(value, Scalar) and isinstance(value.type, SetType)):
-        return value
-    raise context.refuse(node, f"frozenset() of {describe(value)}", "a set, a tuple or a comprehension")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from reassure.spec.frontend import number_sets
 from reassure.spec.frontend.context import Context, exclude
 from reassure.spec.frontend.evaluation import (
     keyword,
@@ -35,6 +36,7 @@ from reassure.spec.frontend.symbolic_values import (
     Columns,
     Empty,
     Loose,
+    NumberSet,
     Poison,
     Scalar,
     Static,
@@ -60,7 +62,10 @@ def members_of(context: Context, node: ast.expr, ordered: bool) -> tuple[list[It
     g = context.graph
     if isinstance(node, ast.Call):
         if calls(context, node, sorted):
-            mask = sorted_set(context, node)
+            found = sorted_source(context, node)
+            if isinstance(found, NumberSet):
+                return number_sets.items(g, found), True
+            mask = found.node
             assert isinstance(mask.type, SetType) and isinstance(mask.type.item, IdType)
             if unbounded(mask.type.item):
                 raise context.refuse(node, *of_any_number(mask.type.item))
@@ -92,6 +97,8 @@ def members_of(context: Context, node: ast.expr, ordered: bool) -> tuple[list[It
         raise context.refuse(node, *NO_ORDER)
     if isinstance(source, Scalar) and isinstance(source.type, SetType):
         return _set_members(g, source.node), False
+    if isinstance(source, NumberSet):
+        return number_sets.items(g, source), False
     if isinstance(source, Bag):
         slots = source.looked_into()
         return [(occupied(g, s), unpack_slot(g, source.item, s)) for s in slots], False
@@ -113,8 +120,8 @@ def calls(context: Context, node: ast.Call, builtin: object) -> bool:
     return isinstance(target, Static) and target.value is builtin
 
 
-def sorted_set(context: Context, node: ast.Call) -> Node:
-    """The set under `sorted(...)`."""
+def sorted_source(context: Context, node: ast.Call) -> Scalar | NumberSet:
+    """The set under `sorted(...)`: of ids, as a mask, or of numbers."""
     (argument,) = positional(context, node, 1, 1)
     # A generator is gone through as the set that it gives.
     lower_set = context.constructs.set_displays[ast.SetComp]
@@ -124,8 +131,10 @@ def sorted_set(context: Context, node: ast.Call) -> Node:
         if not isinstance(source.type.item, IdType):
             raise context.refuse(node, "sorted() of this", "only ids have an order here")
         context.reads_order(source.type.item.sort, source.node)
-        return source.node
-    raise context.refuse(node, f"sorted() of {describe(source)}", "it sorts a set of ids")
+        return source
+    if isinstance(source, NumberSet):
+        return source
+    raise context.refuse(node, f"sorted() of {describe(source)}", "it sorts a set of ids or numbers")
 
 
 def _distinct(context: Context, source: Loose) -> list[Item]:
@@ -442,7 +451,12 @@ def select(
 def _selected_from(context: Context, node: ast.expr, ordered: bool) -> Node | None:
     """The set that an iterable is, or that a sequence has; None for another iterable."""
     if isinstance(node, ast.Call) and calls(context, node, sorted):
-        return sorted_set(context, node)
+        checkpoint = context.checkpoint()
+        found = sorted_source(context, node)
+        if isinstance(found, Scalar):
+            return found.node
+        context.rollback(checkpoint)
+        return None
     value = peek(context, node)
     if not isinstance(value, Scalar) or not isinstance(value.type, SetType | SeqType):
         return None

@@ -30,6 +30,7 @@ from reassure.spec.frontend.symbolic_values import (
     Loose,
     MapOf,
     Mismatch,
+    NumberSet,
     Option,
     Poison,
     Record,
@@ -152,7 +153,10 @@ def _drawn(context: Context, function: Callable[..., Any], kind: Type) -> Node |
         return ()
     if isinstance(value, Scalar) and isinstance(value.type, SetType) and value.type.item == kind:
         return value.node
-    if isinstance(value, Bag) or (isinstance(value, Scalar) and isinstance(value.type, SetType)):
+    if isinstance(value, NumberSet):
+        remedy = "give the parameter their Range, and write `require(n in s.numbers)`"
+        _refuse_result(context, function, f"a parameter is not drawn from a set of numbers: {remedy}")
+    elif isinstance(value, Bag) or (isinstance(value, Scalar) and isinstance(value.type, SetType)):
         why = f"a parameter has the type of the set's members: {describe(value)} has no {kind}"
         _refuse_result(context, function, why)
     elif not isinstance(value, Poison):
@@ -375,6 +379,8 @@ def _nodes(value: Sym, path: tuple[str, ...]) -> Iterator[Node]:
         for there, item in value.places:
             yield there
             yield from _nodes(item, path)
+    elif isinstance(value, NumberSet):
+        yield from (there for _, there in value.members)
     elif isinstance(value, Bag):  # a record in it is packed: a field of it changes with the whole set
         yield from value.slots
         yield from (condition for _, condition, _ in value.excess)

@@ -21,6 +21,7 @@ from reassure.spec.frontend.symbolic_values import (
     Empty,
     Loose,
     Mismatch,
+    NumberSet,
     Option,
     Poison,
     Scalar,
@@ -113,7 +114,7 @@ def lower_condition(context: Context, node: ast.expr) -> Node:
         remedy = COMPARE_WITH.get(type(value.type), remedy)
     elif isinstance(value, Columns):
         remedy = COMPARE_WITH[SeqType]
-    elif isinstance(value, Bag | Empty | Loose):
+    elif isinstance(value, Bag | Empty | Loose | NumberSet):
         remedy = COMPARE_WITH[SetType]
     raise context.refuse(node, f"`{text}` is {describe(value)}, not a bool", remedy)
 

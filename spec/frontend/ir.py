@@ -28,8 +28,6 @@ from reassure.spec.frontend.operations import Node as Node
 from reassure.spec.language.types import (
     ANY,
     BoolType,
-    EnumType,
-    IdType,
     IntType,
     MapType,
     SeqType,
@@ -493,8 +491,3 @@ def join(a: Type, b: Type) -> Type:
     if isinstance(a, SeqType) and isinstance(b, SeqType):
         return SeqType(a.item, max(a.length, b.length))
     return a
-
-
-def scalar(kind: Type) -> bool:
-    """Whether values of the type are one node (and not taken apart)."""
-    return isinstance(kind, BoolType | IntType | EnumType | IdType | SetType | SeqType)

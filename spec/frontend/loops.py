@@ -27,7 +27,7 @@ from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import Check
-from reassure.spec.frontend.symbolic_values import Bag, Empty, Loose, Mismatch, Scalar, Sym, Unsettled
+from reassure.spec.frontend.symbolic_values import Bag, Empty, Loose, Mismatch, NumberSet, Scalar, Sym, Unsettled
 from reassure.spec.language.types import IntType, SetType
 
 Block = Callable[[Context, list[ast.stmt], list[Any]], bool]
@@ -349,7 +349,8 @@ def _mentions(node: ast.expr, name: str) -> bool:
 def _one_of(operations: set[str], value: Sym) -> str | None:
     """The operation by which all changes of a value commute; None if they do not."""
     number = isinstance(value, Scalar) and isinstance(value.type, IntType)
-    of_sets = isinstance(value, Bag | Loose | Empty) or (isinstance(value, Scalar) and isinstance(value.type, SetType))
+    of_bits = isinstance(value, Scalar) and isinstance(value.type, SetType)
+    of_sets = of_bits or isinstance(value, Bag | Loose | Empty | NumberSet)
     if "" in operations or (len(operations) > 1 and not (number and operations == {"+", "-"})):
         return None
     operation = min(operations)

@@ -20,7 +20,7 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
-from reassure.spec.frontend import aggregates, map_keys, sorts_and_maps, statements
+from reassure.spec.frontend import aggregates, map_keys, sorts_and_maps, statements, tuples_and_sets
 from reassure.spec.frontend.comprehensions import set_comprehension, set_display
 from reassure.spec.frontend.context import Constructs, Context, ModelScope
 from reassure.spec.frontend.declarations import (
@@ -42,6 +42,7 @@ from reassure.spec.frontend.symbolic_values import (
     Columns,
     Empty,
     MapOf,
+    NumberSet,
     Option,
     Poison,
     Record,
@@ -62,7 +63,7 @@ def call(context: Context, node: ast.Call) -> Sym:
     """Any call."""
     if isinstance(node.func, ast.Attribute):
         base = peek(context, node.func.value)
-        if isinstance(base, MapOf | Scalar | Bag | Columns | Tuple | Record | Empty | Option):
+        if isinstance(base, MapOf | Scalar | Bag | NumberSet | Columns | Tuple | Record | Empty | Option):
             return _method(context, node, node.func, base)
     callee = lower(context, node.func)
     if isinstance(callee, Poison):
@@ -128,8 +129,8 @@ CALLS: dict[Any, Callable[[Context, ast.Call], Sym]] = {
     min: aggregates.minimum,
     max: aggregates.maximum,
     next: aggregates.first_of,
-    tuple: aggregates.tuple_of,
-    frozenset: aggregates.frozenset_of,
+    tuple: tuples_and_sets.tuple_of,
+    frozenset: tuples_and_sets.frozenset_of,
     abs: aggregates.absolute,
     int: sorts_and_maps.int_of,
 }

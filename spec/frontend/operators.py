@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 
-from reassure.spec.frontend import columns
+from reassure.spec.frontend import columns, number_sets
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import (
     NOTHING,
@@ -24,7 +24,7 @@ from reassure.spec.frontend.evaluation import (
     number_of,
 )
 from reassure.spec.frontend.introspection import Refused
-from reassure.spec.frontend.ir import Node
+from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.sets_and_sequences import (
     empty_like,
     insert,
@@ -43,6 +43,7 @@ from reassure.spec.frontend.symbolic_values import (
     Loose,
     MapOf,
     Mismatch,
+    NumberSet,
     Option,
     Poison,
     Record,
@@ -110,6 +111,8 @@ def binary_op(context: Context, node: ast.BinOp) -> Sym:
             return a
         a = empty_like(g, b, a.sequence) if isinstance(a, Empty) else a
         b = empty_like(g, a, b.sequence) if isinstance(b, Empty) else b
+    if isinstance(a, NumberSet) and isinstance(b, NumberSet) and type(op) in OF_SETS:
+        return number_sets.combined(g, lambda x, y: _inside(g, op, x, y), a, b)
     if isinstance(op, ast.Add):
         one, other = columns.as_columns(g, a), columns.as_columns(g, b)
         if one is not None and other is not None:
@@ -122,6 +125,13 @@ def binary_op(context: Context, node: ast.BinOp) -> Sym:
             return Scalar(combined)
     what = f"{describe(a)} {SIGNS.get(type(op), type(op).__name__)} {describe(b)}"
     raise context.refuse(node, what, "`| & - ^` are for sets of one sort, `+ - * // %` for ints, `+` for tuples")
+
+
+def _inside(g: Graph, op: ast.operator, x: Node, y: Node) -> Node:
+    """Whether what `a op b` makes of two sets has a member, by whether each has it."""
+    if isinstance(op, ast.BitXor):
+        return g.not_(g.eq(x, y))
+    return g.or_(x, y) if isinstance(op, ast.BitOr) else g.and_(x, y if isinstance(op, ast.BitAnd) else g.not_(y))
 
 
 def _scalars(context: Context, node: ast.BinOp, a: Scalar, b: Scalar) -> Node | None:
@@ -300,6 +310,8 @@ def is_less(context: Context, node: ast.AST, a: Sym, b: Sym, strict: bool) -> No
         return columns.columns_before(g, lambda x, y: is_less(context, node, x, y, True), equal, one, other, strict)
     a = empty_like(g, b, a.sequence) if isinstance(a, Empty) else a
     b = empty_like(g, a, b.sequence) if isinstance(b, Empty) else b
+    if isinstance(a, NumberSet) and isinstance(b, NumberSet):
+        return number_sets.is_subset(g, a, b, strict)
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         x, y = a.node, b.node
         if isinstance(a.type, IntType) and isinstance(b.type, IntType):
@@ -402,6 +414,8 @@ def _within(context: Context, node: ast.Compare, value: Sym, container: Sym) -> 
             return g.member(item_index(g, value), container.node)
         if isinstance(container.type, SeqType) and comparable(value.type, container.type.item):
             return g.member(item_index(g, value), seq_set(g, container.node))
+    if isinstance(value, Scalar) and isinstance(value.type, IntType) and isinstance(container, NumberSet):
+        return number_sets.contains(g, container, value.node)
     what = f"{describe(value)} in {describe(container)}"
     if isinstance(container, MapOf):
         remedy = "a map has all keys of its type: of a number write `low <= n <= high`"

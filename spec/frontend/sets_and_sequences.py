@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from itertools import count
 
+from reassure.spec.frontend import number_sets
 from reassure.spec.frontend.ir import Graph, Node, items
 from reassure.spec.frontend.symbolic_values import (
     Bag,
@@ -15,6 +16,7 @@ from reassure.spec.frontend.symbolic_values import (
     Excess,
     Loose,
     Mismatch,
+    NumberSet,
     Option,
     Record,
     Scalar,
@@ -132,6 +134,8 @@ def set_of(g: Graph, members: list[tuple[Node, Sym]]) -> Sym:
         if len(records) < len(members):
             raise Mismatch("records of several classes in one set")
         return Loose(tuple(records))
+    if any(isinstance(value, Scalar) and isinstance(value.type, IntType) for _, value in members):
+        return number_sets.set_of_numbers(g, members)
     union: Node | None = None
     for condition, value in members:
         single = g.single(item_index(g, value))
@@ -147,6 +151,8 @@ def empty_like(g: Graph, other: Sym, sequence: bool) -> Sym:
     """The empty set or sequence of the same type as `other`."""
     if isinstance(other, Bag) and not sequence:
         return Bag(other.item, (g.num(0),))
+    if isinstance(other, NumberSet) and not sequence:
+        return NumberSet(())
     if isinstance(other, Columns | Tuple) and sequence:
         return Columns(())
     if isinstance(other, Scalar) and isinstance(other.type, SeqType if sequence else SetType):
@@ -160,6 +166,8 @@ def is_empty(g: Graph, value: Sym) -> Node:
         return g.truth(isinstance(value, Empty))
     if isinstance(value, Columns):
         return g.not_(value.places[0][0]) if value.places else g.true
+    if isinstance(value, NumberSet):
+        return number_sets.same_numbers(g, value, NumberSet(()))
     if isinstance(value, Bag):
         return g.not_(occupied(g, value.looked_into()[0]))
     if isinstance(value, Scalar) and isinstance(value.type, SetType):

@@ -12,18 +12,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from reassure.spec.frontend.ir import BOOL, Graph, Node, scalar
+from reassure.spec.frontend.ir import BOOL, Graph, Node
+from reassure.spec.language.number_sets import NumbersType
 from reassure.spec.language.types import (
     ANY,
     RECORD_BITS,
     BagType,
     BoolType,
     ColumnsType,
+    EnumType,
+    IdType,
     IntType,
     MapType,
     OptionType,
     RecordType,
     SeqType,
+    SetType,
     Type,
     bits_of,
     key_name,
@@ -83,6 +87,13 @@ class Columns(Sym):
     """
 
     places: tuple[tuple[Node, Sym], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class NumberSet(Sym):
+    """A set of numbers. members: each number that may be in it, ascending, and whether it is."""
+
+    members: tuple[tuple[int, Node], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +239,8 @@ def describe(value: Sym) -> str:
         return "None" if value.value is None else f"{describe(value.value)} | None"
     if isinstance(value, Bag):
         return f"a set of {value.item}"
+    if isinstance(value, NumberSet):
+        return "a set of numbers"
     if isinstance(value, Loose):
         return f"a set of {value.members[0][1].cls.__name__}"
     if isinstance(value, MapOf):
@@ -260,6 +273,12 @@ def slot_type(item: RecordType) -> IntType:
     return IntType(0, 1 << bits if bits <= RECORD_BITS else ANY)
 
 
+def scalar(kind: Type) -> bool:
+    """Whether values of the type are one node (and not taken apart)."""
+    one = isinstance(kind, BoolType | IntType | EnumType | IdType | SetType | SeqType)
+    return one and not isinstance(kind, NumbersType)
+
+
 def of_type(g: Graph, kind: Type, leaf: MakeLeaf, path: str = "") -> Sym:
     """A value of a type, its scalars made by `leaf`; `Mismatch` for a type that is not a model's.
 
@@ -285,6 +304,8 @@ def of_type(g: Graph, kind: Type, leaf: MakeLeaf, path: str = "") -> Sym:
     if isinstance(kind, ColumnsType):
         places = (of_type(g, kind.place, leaf, f"{path}[{i}]") for i in range(kind.length))
         return Columns(tuple((p.present, p.value) for p in places if isinstance(p, Option) and p.value is not None))
+    if isinstance(kind, NumbersType):
+        return NumberSet(tuple((number, leaf(f"{path}[{number}]", BOOL)) for number in kind.item.values()))
     if isinstance(kind, BagType):
         slot = slot_type(kind.item)
         return Bag(kind.item, tuple(leaf(f"{path}#{i}", slot) for i in range(kind.size)))
@@ -377,6 +398,9 @@ def leaves(g: Graph, value: Sym, kind: Type) -> Iterator[Node]:
             yield from leaves(g, part, kind.value)
     elif isinstance(value, Bag) and isinstance(kind, BagType):
         yield from value.slots[: kind.size]
+    elif isinstance(value, NumberSet) and isinstance(kind, NumbersType):
+        inside = dict(value.members)
+        yield from (inside.get(number, g.false) for number in kind.item.values())
     elif isinstance(value, Columns) and isinstance(kind, ColumnsType):
         for there, item in value.places[: kind.length]:
             yield from leaves(g, Option(there, item), kind.place)

@@ -11,7 +11,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any
 
-from reassure.spec.frontend import columns
+from reassure.spec.frontend import columns, number_sets
 from reassure.spec.frontend.introspection import Refusal, hints_of
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Telling, ToldApart
@@ -35,6 +35,7 @@ from reassure.spec.frontend.symbolic_values import (
     Loose,
     MapOf,
     Mismatch,
+    NumberSet,
     Option,
     Poison,
     Record,
@@ -50,10 +51,10 @@ from reassure.spec.frontend.symbolic_values import (
     nothing,
     optional,
     slot_type,
-    zero,
 )
 from reassure.spec.language.annotations import SizeIsFree, record_type, resolve
 from reassure.spec.language.keys import TupleType, key_parts
+from reassure.spec.language.number_sets import NumbersType
 from reassure.spec.language.types import (
     ANY,
     NUMBER,
@@ -107,6 +108,10 @@ def excess(g: Graph, value: Sym, kind: Type, path: str) -> Iterator[Excess]:
                     yield Excess(path + out, condition, declared)
         if len(value.slots) > kind.size:
             yield Excess(path, occupied(g, value.slots[kind.size]), kind.declared)
+    elif isinstance(kind, NumbersType) and isinstance(value, NumberSet):
+        outside = number_sets.beyond(g, value, kind.item)
+        if outside is not g.false:
+            yield Excess(f"{path}[]", outside, kind.item.declared)
     elif isinstance(value, Scalar):
         yield from _scalar_excess(g, value, kind, path)
 
@@ -293,6 +298,8 @@ class Symbols:
             return Tuple(tuple(self.with_members(v, members) for v in value.items))
         if isinstance(value, Columns):
             return Columns(tuple((g.replaced(c, members), self.with_members(v, members)) for c, v in value.places))
+        if isinstance(value, NumberSet):
+            return NumberSet(tuple((number, g.replaced(there, members)) for number, there in value.members))
         if isinstance(value, Bag):
             slots = tuple(g.replaced(slot, members) for slot in value.slots)
             out = tuple(Excess(p, g.replaced(c, members), declared) for p, c, declared in value.excess)
@@ -339,6 +346,8 @@ class Symbols:
         one, other = columns.as_columns(g, a), columns.as_columns(g, b)
         if one is not None and other is not None:
             return columns.same_columns(g, self.equal, one, other)
+        if isinstance(a, NumberSet) and isinstance(b, NumberSet):
+            return number_sets.same_numbers(g, a, b)
         if isinstance(a, MapOf) and isinstance(b, MapOf) and a.key == b.key:
             return g.every(a.key, *(self.equal(x, y) for x, y in zip(a.values, b.values, strict=True)))
         if isinstance(a, Bag) and isinstance(b, Bag) and a.item == b.item:
@@ -389,6 +398,8 @@ class Symbols:
             return Tuple(tuple(self.choose(condition, x, y) for x, y in items))
         if isinstance(a, Bag) and isinstance(b, Bag) and a.item == b.item:
             return self._choose_bag(condition, a, b)
+        if isinstance(a, NumberSet) and isinstance(b, NumberSet):
+            return number_sets.combined(g, lambda x, y: g.ite(condition, x, y), a, b)
         if isinstance(a, Scalar) and isinstance(b, Scalar) and comparable(a.type, b.type):
             return Scalar(g.ite(condition, a.node, b.node))
         raise Mismatch(f"{describe(a)} here and {describe(b)} there")
@@ -428,7 +439,7 @@ class Symbols:
             if isinstance(kind, BagType) and not value.sequence:
                 return Bag(kind.item, (g.num(0),) * kind.size)
             if isinstance(kind, SeqType if value.sequence else SetType):
-                return Scalar(zero(g, kind))
+                return nothing(g, kind)
         if isinstance(kind, OptionType):
             option = optional(g, value)
             if option.value is None:
@@ -440,6 +451,8 @@ class Symbols:
             return MapOf(kind.key, tuple(self.fit(v, kind.value) for v in value.values))
         if isinstance(kind, BagType) and isinstance(value, Bag) and value.item == kind.item:
             return Bag(kind.item, padded(g, value.slots, kind.size), value.excess)
+        if isinstance(value, NumberSet) and isinstance(kind, NumbersType):
+            return value
         if isinstance(value, Scalar) and comparable(value.type, kind):
             return value
         raise Mismatch(f"{describe(value)} where {kind} is needed")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from reassure.spec.language.keys import MOST_KEYS, TupleType
+from reassure.spec.language.number_sets import NumbersType
 from reassure.spec.language.types import (
     ANY,
     FIELD,
@@ -170,10 +171,6 @@ def resolve(annotation: Any, config: object) -> Type:
     raise DomainError(f"{name} is not a finite type{remedy}")
 
 
-AS_IDS = "write `class Index(Id, size=4): ...`"
-"""The remedy where numbers stand for ids."""
-
-
 REMEDIES: dict[Any, str] = {
     list: "a sequence is Annotated[tuple[T, ...], MaxLen(n)]",
     set: "a set is frozenset[T]",
@@ -207,10 +204,7 @@ def _resolve_part(annotation: Any, config: object) -> Type:
     """The type of a key that is no tuple, or of a part of one that is."""
     key = resolve(annotation, config)
     if isinstance(key, IntType):
-        notes = typing.get_args(annotation)[1:]
-        bounds = next(note for note in notes if isinstance(note, Range))
-        names = _reads(bounds.low, config) | _reads(bounds.high, config)
-        if names:
+        if names := _reads_of_range(annotation, config):
             raise SizeIsFree(names, "a map from numbers")
         return IntType(key.low, key.high)
     if isinstance(key, IdType | EnumType | BoolType):
@@ -222,6 +216,12 @@ def _resolve_part(annotation: Any, config: object) -> Type:
 def _reads(size: Size, config: object) -> frozenset[str]:
     """The free fields of the configuration that a size depends on."""
     return config.reads(size) & config.free if isinstance(config, AnyNumber) and isinstance(size, str) else frozenset()
+
+
+def _reads_of_range(annotation: Any, config: object) -> frozenset[str]:
+    """The free fields of the configuration that the bounds of a number depend on."""
+    bounds = next(note for note in typing.get_args(annotation)[1:] if isinstance(note, Range))
+    return _reads(bounds.low, config) | _reads(bounds.high, config)
 
 
 def _resolve_sequence(item: Type, length: int, declared: bool) -> Type:
@@ -251,16 +251,14 @@ def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:
                     raise DomainError(f"{what}: narrow its fields")
                 return BagType(kind, size, note.declared)
         raise DomainError("a set of records needs a size: Annotated[frozenset[R], MaxSize(n)]")
-    if not isinstance(kind, IdType | EnumType | BoolType):
-        remedy = (
-            f"{AS_IDS}, or a Map to bool"
-            if isinstance(kind, IntType)
-            else "write a set of records with such a field, or a Map to bool"
-        )
-        raise DomainError(f"a set's members are ids, enum members, bools or records, not {kind}: {remedy}")
+    if not isinstance(kind, IdType | EnumType | BoolType | IntType):
+        remedy = "write a set of records with such a field, or a Map to bool"
+        raise DomainError(f"a set's members are ids, enum members, bools, numbers or records, not {kind}: {remedy}")
+    if isinstance(kind, IntType) and (names := _reads_of_range(item, config)):
+        raise SizeIsFree(names, "a set of numbers")
     if not unbounded(kind) and kind.count > SET_MEMBERS:
-        raise DomainError(f"a set over {kind.count} values; at most {SET_MEMBERS}")
-    return SetType(kind)
+        raise DomainError(f"a set over {kind.count:,} values; at most {SET_MEMBERS}")
+    return NumbersType(kind) if isinstance(kind, IntType) else SetType(kind)
 
 
 OWN = ("__new__", "__init__", "__post_init__", "__eq__", "__ne__", "__hash__", "__getattr__", "__getattribute__")

@@ -468,9 +468,10 @@ def limits(kind: Type, path: str) -> Iterator[str]:
     elif isinstance(kind, MapType):
         for key in ("*",) if unbounded(kind.key) else map(key_name, kind.key.values()):
             yield from limits(kind.value, f"{path}[{key}]")
-    elif isinstance(kind, BagType):
+    elif isinstance(kind, SetType | BagType):
         yield from limits(kind.item, f"{path}[]")
-        yield path
+        if isinstance(kind, BagType):
+            yield path
 
 
 def bits_of(kind: Type) -> int:
@@ -478,10 +479,9 @@ def bits_of(kind: Type) -> int:
     if isinstance(kind, SetType):
         return kind.item.count
     if isinstance(kind, OptionType):
-        inner = kind.inner
-        if isinstance(inner, BoolType | IntType | EnumType | IdType):
-            return inner.count.bit_length()
-        return 1 + bits_of(inner)
+        if isinstance(kind.inner, BoolType | IntType | EnumType | IdType):
+            return kind.inner.count.bit_length()
+        return 1 + bits_of(kind.inner)
     if isinstance(kind, SeqType):
         return kind.length.bit_length() + kind.length * bits_of(kind.item)
     if isinstance(kind, ColumnsType):

@@ -53,6 +53,7 @@ def features(subject: Subject) -> set[str]:
     shown = constructs(Source({subject.path.stem: subject.path.read_text()}))
     found |= {"sequences of records, numbers or sets"} if any("sequence of" in word for word in shown) else set()
     found |= {f"maps from {kind}" for kind in OF_KEYS.values() if any(w.endswith(f"map from {kind}") for w in shown)}
+    found |= {"sets of numbers"} if any("set of numbers" in word for word in shown) else set()
     found |= {"ids as numbers"} if OF_NUMBERS & set(shown) else set()
     layout = state_layout(bound)
     found |= {f"{LONG} words or more"} if layout.bytes_per_state >= 8 * LONG else set()
@@ -61,6 +62,7 @@ def features(subject: Subject) -> set[str]:
     renamed = {f"symmetry: {mode}" for mode in ("on", "any-order") if _renames(subject, mode)}
     also = {
         "sequences of records, numbers or sets",
+        "sets of numbers",
         "ids as numbers",
         *(f"maps from {kind}" for kind in OF_KEYS.values()),
         "claims: over a view",

@@ -129,6 +129,7 @@ def _annotation(node: ast.expr, place: str) -> list[str]:
     found += [f"{place}: length named"] if "MaxLen('" in text else []
     for start, kind in OF_KEYS.items():
         found += [f"{place}: map from {kind}"] if f"Map[{start}" in text else []
+    found += [f"{place}: set of numbers"] if "frozenset[Annotated[int" in text else []
     for word in ("MaxSize", "MaxLen", "frozenset", "Map"):
         if word in text:
             found.append(f"{place}: {word}")
@@ -199,6 +200,12 @@ OF_TABLES = frozenset(
     )
 )
 """What models with a taste for maps from numbers and tuples show beside."""
+OF_NUMBER_SETS = frozenset(f"{place}: set of numbers" for place in ("field", "parameter")) | {
+    "SetComp",
+    "sorted",
+    "sum",
+}
+"""What models with a taste for sets of numbers show beside."""
 OF_NUMBERS = frozenset(("int", "id of a number"))
 """What models with a taste for ids as numbers show beside."""
 

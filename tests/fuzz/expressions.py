@@ -17,6 +17,7 @@ from tests.fuzz.kinds import (
     SetOf,
     Sort,
     Tuple,
+    every_value,
     members,
 )
 from tests.fuzz.leaves import COMPARISONS, MOST_UNROLLED, Helper, Production
@@ -171,6 +172,8 @@ class Expressions(Tables):
                     options.append((3, lambda path=path, k=k: (path, k.item)))
                 if isinstance(k, SetOf | Sequence) and not (ordered and isinstance(k, SetOf)):
                     options.append((2, lambda path=path, k=k: (path, k.item)))
+                if isinstance(k, SetOf) and k.of_numbers:
+                    options.append((3, lambda path=path, k=k: (f"sorted({path})", k.item)))
         if not options:  # a large sort, inside another comprehension
             kind = item or self.items[0]
             return f"({self.constant(kind)}, {self.constant(kind)})", kind
@@ -355,17 +358,18 @@ class Expressions(Tables):
                 right = f"{{{self.of(item, depth)}}}" if self.chance(0.7) else f"{{{self.elements(item, depth)}}}"
             return f"({left} {self.rng.choice('||&-^')} {right})"
 
+        whole = f"frozenset(i9 for i9 in {every_value(item)})" if kind.of_numbers else ""
         return [
             (5, operated),
             (2, lambda: f"frozenset({{{self.of(item, depth)}, {self.of(item, depth)}}})"),
             (3, lambda: f"frozenset({self.elements(item, depth)})"),
-            (1, lambda: f"every({item.text}, {self.c})"),
+            (1, lambda: whole or f"every({item.text}, {self.c})"),
             (1, lambda: f"frozenset({self.of(Sequence(item), depth)})"),
         ]
 
     def elements(self, item: Kind, depth: int) -> str:
         """A comprehension whose members are of a kind: chosen from a set, or made."""
-        if self.chance(0.6):
+        if self.chance(0.6) and not isinstance(item, Int):
             source, its = self.iterable(depth - 1, False, item)
             return self.over(source, its, None, depth, False)
         return self.comprehension(item, depth)

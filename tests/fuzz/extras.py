@@ -136,11 +136,13 @@ class Extras(Bodies):
         kinds: list[Kind] = [SetOf(ids), SetOf(ids), Optional(ids), MapFrom(ids, Bool()), Sequence(ids, 2)]
         kinds += [MapFrom(ids, Optional(ids)), MapFrom(ids, SetOf(ids))] if ids.size < 4 else []
         alike = [Field(f"y{i}", self.rng.choice(kinds)) for i in range(2)] if self.taste.alike else []
-        most = 2 if alike or self.large or self.taste.logs or self.taste.tables else None
+        most = 2 if alike or self.large or self.taste.logs or self.taste.tables or self.taste.number_sets else None
         logs = [Field(f"log{i}", self.log()) for i in range(self.rng.choice((1, 1, 2)))] if self.taste.logs else []
         count = self.rng.choice((1, 1, 2)) if self.taste.tables else 0
         tables = [Field(f"table{i}", self.table(self.value_kind())) for i in range(count)]
-        return (*(self.large.fields if self.large else ()), *alike, *logs, *tables, *fields[:most])
+        count = self.rng.choice((1, 1, 2)) if self.taste.number_sets else 0
+        numbers = [Field(f"nums{i}", self.number_set()) for i in range(count)]
+        return (*(self.large.fields if self.large else ()), *alike, *logs, *tables, *numbers, *fields[:most])
 
     # -- maps from numbers and tuples ------------------------------------------------------------------------------
 
@@ -148,7 +150,8 @@ class Extras(Bodies):
         """A kind of few values."""
         ids, item = self.sorts[0], self.rng.choice(self.items)
         small = [r for r in self.records if r.count <= 64]
-        kinds: tuple[Kind, ...] = (Bool(), Int(0, 1), Int(-1, 2), Int(0, 2), Optional(ids), item, *small)
+        kinds: list[Kind] = [Bool(), Int(0, 1), Int(-1, 2), Int(0, 2), Optional(ids), item, *small]
+        kinds += [self.number_set()] * 3 if self.taste.number_sets else []
         return self.rng.choice([*kinds, *([SetOf(item), Sequence(item, 2)] if item.count <= 4 else [])])
 
     def table_fields(self) -> list[Field]:
@@ -174,6 +177,16 @@ class Extras(Bodies):
 
     # -- sequences of records, numbers, sets and sequences ---------------------------------------------------------
 
+    def number_set(self) -> SetOf:
+        """The type of sets of numbers."""
+        low, high = self.rng.choice(FEW)
+        return SetOf(Int(low, high, self.chance(0.3), "limit" if high == 3 and self.chance(0.4) else ""))
+
+    def number_sets(self) -> list[str]:
+        """The sets of numbers that are in reach."""
+        found = self.scope.paths() if self.taste.number_sets else []
+        return [p for p, k in found if isinstance(k, SetOf) and k.of_numbers]
+
     def log(self) -> Sequence:
         """A sequence of records, numbers, sets or short sequences."""
         rng = self.rng
@@ -183,6 +196,7 @@ class Extras(Bodies):
                 self.records[0],
                 Int(*rng.choice(FEW)),
                 SetOf(self.items[0]),
+                *([self.number_set()] if self.taste.number_sets else []),
                 Sequence(self.items[-1], 2),
             )
         )
@@ -280,6 +294,9 @@ class Extras(Bodies):
             assert isinstance(kind, Sequence)
             found.append((5, lambda: self.changed(self.rng.choice(paths), kind, depth)))
             found.append((2, lambda: f"tuple({self.comprehension(kind.item, depth, True, False)})"))
+        sets = self.number_sets()
+        if sets and isinstance(kind, Sequence) and isinstance(kind.item, Int):
+            found.append((4, lambda: f"tuple(sorted({self.rng.choice(sets)}))"))
         return found
 
     def _bool(self, kind: Kind, depth: int) -> list[Production]:
@@ -287,6 +304,10 @@ class Extras(Bodies):
         if sequences:
             found.append((4, lambda: self.compared_parts(depth, *self.rng.choice(sequences))))
             found.append((3, lambda: self.within_sequence(depth, *self.rng.choice(sequences))))
+        sets = self.number_sets()
+        if sets:
+            word = self.rng.choice(("in", "in", "not in"))
+            found.append((4, lambda: f"({self.of(Int(), depth)} {word} {self.rng.choice(sets)})"))
         if self.calculated():
             found.append((2, lambda: self.id_and_number(depth)))
         return found
@@ -310,7 +331,11 @@ class Extras(Bodies):
         if sequences:
             found.append((2, lambda: f"len({self.rng.choice(sequences)[0]})"))
             found.append((2, lambda: self.place_of(depth, *self.rng.choice(sequences))))
-        of_numbers = [path for path, its in sequences if isinstance(its.item, Int)]
+        sets = self.number_sets()
+        if sets:
+            found.append((2, lambda: f"len({self.of(SetOf(Int()), depth)})"))
+            found.append((2, lambda: self.best_number(depth, self.rng.choice(sets))))
+        of_numbers = [*sets, *(path for path, its in sequences if isinstance(its.item, Int))]
         if of_numbers:
             found.append((3, lambda: f"sum({self.rng.choice(of_numbers)})"))
         sorts = self.calculated()
@@ -326,6 +351,11 @@ class Extras(Bodies):
             )
             found.append((1, lambda: f"int({self.of(Bool(), depth)})"))
         return found
+
+    def best_number(self, depth: int, path: str) -> str:
+        default = "" if self.taste.partial and self.chance(0.4) else f", default={self.of(Int(), depth)}"
+        source = self.rng.choice((path, f"{path} | {{{self.of(Int(), depth)}}}"))
+        return f"{self.rng.choice(('min', 'max'))}({source}{default})"
 
     def place_of(self, depth: int, path: str, kind: Sequence) -> str:
         """The place of an item that something is true of, or a calculation with such places."""

@@ -102,6 +102,8 @@ class Writer(Extras):
         made.append((3, Sequence(item, min(rng.choice((1, 1, 2, 2, 3)), short), self.chance(0.3))))
         if self.taste.logs and (deep or self.records):
             made.append((8, self.log()))
+        if self.taste.number_sets:
+            made.append((6, self.number_set()))
         if self.taste.tables and deep:
             made.append((4, self.table(self.any_type(0, small))))
         if deep:

@@ -106,8 +106,16 @@ class SetOf(Kind):
         return f"frozenset[{self.item.text}]"
 
     @property
+    def of_numbers(self) -> bool:
+        return isinstance(self.item, Int)
+
+    @property
     def count(self) -> int:
         return 1 << self.item.count
+
+    @property
+    def loose(self) -> Kind:
+        return SetOf(self.item.loose)
 
 
 @dataclass(frozen=True)
@@ -280,6 +288,8 @@ ITEMS = (Bool, Sort, Enumeration)
 
 def members(kind: Kind) -> list[str]:
     """The values of an item type, in order."""
+    if isinstance(kind, Int):
+        return part_values(kind)
     return kind.values if isinstance(kind, Sort | Enumeration) else ["False", "True"]
 
 

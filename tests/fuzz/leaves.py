@@ -63,6 +63,8 @@ class Taste:
     """Ids are calculated with: as numbers, and made of numbers."""
     tables: bool = False
     """Maps from numbers and from tuples."""
+    number_sets: bool = False
+    """Sets of numbers."""
     together: bool = False
     """A state that is widened, states in which a run may end, and step properties that watch fields."""
 
@@ -245,7 +247,7 @@ class Leaves:
         if isinstance(kind, Sort | Enumeration):
             return rng.choice(members(kind))
         if isinstance(kind, SetOf):
-            few = members(kind.item)[:8]
+            few = [self.constant(kind.item) for _ in range(3)] if kind.of_numbers else members(kind.item)[:8]
             chosen = [v for v in few if self.chance(0.4)] or [rng.choice(few)]
             return f"frozenset({{{', '.join(chosen)}}})"
         if isinstance(kind, Optional):
@@ -303,8 +305,12 @@ class Leaves:
             return f"max({kind.low}, min({kind.high}, {part(kind)}))"
         if isinstance(kind, Optional) and isinstance(kind.inner, Int):
             return "None" if self.chance(0.4) else self.bounded(kind.inner, part)
+        if isinstance(kind, SetOf) and kind.of_numbers:
+            return self.constant_within(kind)
         if isinstance(kind, Bool | Sort | Enumeration | SetOf):
             return part(kind)
+        if isinstance(kind, Optional) and isinstance(kind.inner, SetOf) and kind.inner.of_numbers:
+            return self.constant_within(kind)
         if isinstance(kind, Optional) and isinstance(kind.inner, Bool | Sort | Enumeration | SetOf):
             return part(kind)
         if isinstance(kind, Sequence) and kind.of_parts:
@@ -325,6 +331,8 @@ class Leaves:
             return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
         if isinstance(kind, Sequence | Messages):
             return "()" if isinstance(kind, Sequence) else "frozenset()"
+        if isinstance(kind, SetOf) and kind.of_numbers:
+            return f"frozenset({{{', '.join(self.rng.sample(members(kind.item), 1 if kind.item.count == 1 else 2))}}})"
         if isinstance(kind, MapFrom):
             return self.constant_map(kind, self.constant_within)
         if isinstance(kind, Record):

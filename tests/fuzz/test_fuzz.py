@@ -19,7 +19,7 @@ from reassure.checkers.request.result import PropertyStatus
 from reassure.spec.language.types import Type
 from tests.fuzz import compare_symmetry
 from tests.fuzz.census import counted
-from tests.fuzz.constructs import OF_LOGS, OF_LOOPS, OF_NUMBERS, OF_TABLES, REQUIRED, chosen, constructs
+from tests.fuzz.constructs import OF_LOGS, OF_LOOPS, OF_NUMBER_SETS, OF_NUMBERS, OF_TABLES, REQUIRED, chosen, constructs
 from tests.fuzz.directed import DIRECTED, NEVER, Directed, step
 from tests.fuzz.faults import FAULTS
 from tests.fuzz.generate import Source, generate
@@ -34,6 +34,7 @@ FIXED = (130, 740, 1048, 1345, 1350)
 TASTED = {
     "loops": ((0, 3), OF_LOOPS),
     "logs": ((14, 19, 30), OF_LOGS),
+    "number_sets": ((8, 16), OF_NUMBER_SETS),
     "numbered": ((0, 3), OF_NUMBERS),
     "tables": ((4, 24), OF_TABLES),
 }
@@ -58,6 +59,7 @@ RARE = {
     "symmetry: on, and claims: over a view",
     "symmetry: on, and maps from tuples",
     "maps from numbers",
+    "sets of numbers",
     *(f for _, f in LARGE.values()),
 }
 """What some of the models of a run have."""

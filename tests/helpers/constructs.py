@@ -216,6 +216,10 @@ TABLES = {
         f"map {name}": (nested_types.MAP_PRELUDE, nested_types.action_text(name, body))
         for name, body in nested_types.MAPS.items()
     },
+    **{
+        f"numbers {name}": (nested_types.NUMBER_SET_PRELUDE, nested_types.action_text(name, body))
+        for name, body in nested_types.NUMBER_SETS.items()
+    },
 }
 """The types and the action of a construct, by its name."""
 

@@ -1,6 +1,6 @@
 """A state with every type nested in every other, negative ranges among them, and actions over it; types at the edges of
-an engine's word, guards that protect what may raise, and maps whose keys are numbers or tuples: tables for the agreement
-of a translation with plain Python."""
+an engine's word, guards that protect what may raise, maps whose keys are numbers or tuples, and sets of numbers: tables
+for the agreement of a translation with plain Python."""
 
 # ruff: noqa: E501 - a row of the table is one line
 
@@ -257,6 +257,114 @@ MAPS = {
     "three_parts": "return replace(s, leader=s.cube[s.on, s.n, Role.LEADER])",
     "three_parts_put | x: Server, r: Role": "require(0 <= s.n < 3)\n    return replace(s, cube=s.cube.put((s.on, s.n, r), x))",
     "three_parts_build": "return replace(s, cube=Map({(b, i, r): s.cube[not b, 1 - i, r] for b in every(bool, c) for i in range(2) for r in every(Role, c)}))",
+}
+
+
+NUMBER_SET_PRELUDE = """
+from __future__ import annotations
+from dataclasses import dataclass
+from typing import Annotated
+from reassure import *
+from reassure import Id, Map, MaxLen, MaxSize, Model, Range
+
+class Server(Id, size="servers", first=1): ...
+
+@dataclass(frozen=True)
+class Config:
+    servers: Annotated[int, Range(1, 6)] = 2
+    top: Annotated[int, Range(1, 9)] = 3
+
+@dataclass(frozen=True)
+class Entry:
+    by: Server = Server(1)
+    slots: frozenset[Annotated[int, Range(0, 1)]] = frozenset()
+
+@dataclass(frozen=True)
+class Mail:
+    to: Server
+    slots: frozenset[Annotated[int, Range(-1, 1)]] = frozenset()
+    late: frozenset[Annotated[int, Range(0, 1)]] | None = None
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(-3, 5)] = 0
+    on: bool = False
+    waiting: frozenset[Annotated[int, Range(-1, 3)]] = frozenset()
+    done: frozenset[Annotated[int, Range(0, "top", declared=True)]] = frozenset({0, 3})
+    held: frozenset[Annotated[int, Range(1, 2)]] | None = None
+    of: Map[Server, frozenset[Annotated[int, Range(0, 2)]]] = Map({Server(1): frozenset(), Server(2): frozenset({1})})
+    log: Annotated[tuple[Entry, ...], MaxLen(2)] = ()
+    parts: Annotated[tuple[frozenset[Annotated[int, Range(0, 2)]], ...], MaxLen(2)] = ()
+    nums: Annotated[tuple[Annotated[int, Range(-1, 3)], ...], MaxLen(2)] = ()
+    up: frozenset[Server] = frozenset()
+    sent: Annotated[frozenset[Mail], MaxSize(2)] = frozenset()
+
+SMALL = frozenset({0, 1})
+
+@initial
+def start(c: Config) -> State:
+    return State()
+
+def least(numbers: frozenset[int], other: int) -> int:
+    return min(numbers) if numbers != frozenset() else other
+"""
+
+NUMBER_SETS = {
+    # name: body of an action; parameters after a bar
+    "put | k: Annotated[int, Range(-2, 4)]": "require(k not in s.waiting)\n    return replace(s, waiting=s.waiting | {k})",
+    "taken | k: Annotated[int, Range(-1, 3)]": "require(k in s.waiting)\n    return replace(s, waiting=s.waiting - {k}, n=k)",
+    "calculated": "return replace(s, done=s.done | {s.n + 1, 2 * s.n})",
+    "union_of_two_ranges": "return replace(s, done=s.done | s.waiting)",
+    "intersection": "return replace(s, done=s.done & s.waiting, n=len(s.waiting & SMALL))",
+    "difference": "return replace(s, waiting=s.waiting - s.done - {s.n})",
+    "either_but_not_both": "return replace(s, done=s.waiting ^ s.done ^ {s.n, 1})",
+    "empty": "require(s.waiting != frozenset())\n    return replace(s, waiting=frozenset(), held=None)",
+    "empty_first": "return replace(s, waiting=frozenset() | s.done, done=frozenset() - s.waiting)",
+    "equal": "require(s.waiting == s.done or s.done != frozenset({0, 3}))\n    return replace(s, on=True)",
+    "order": "require(s.waiting < s.done or s.done <= frozenset({0, 1}) or s.waiting > s.done)\n    return replace(s, on=s.done >= {0, 3})",
+    "member_of_a_constant": "require(s.n in SMALL and s.n not in {1, 5})\n    return replace(s, n=s.n + 1)",
+    "member_outside": "require(s.n - 7 not in s.waiting)\n    return replace(s, on=s.n + 4 in s.done)",
+    "comprehension": "return replace(s, done=frozenset(k + 1 for k in s.waiting if k != s.n))",
+    "comprehension_of_a_range": "return replace(s, waiting=frozenset(k for k in range(-1, 4) if k not in s.waiting))",
+    "comprehension_of_ids": "return replace(s, waiting=frozenset(int(x) for x in s.up), up=frozenset(x for x in every(Server, c) if int(x) in s.waiting))",
+    "comprehension_in_a_set": "return replace(s, done=s.done - {k * k for k in s.waiting})",
+    "of_a_sequence": "return replace(s, waiting=frozenset(s.nums))",
+    "of_a_tuple": "return replace(s, waiting=frozenset((s.n, 1, s.n + 1)))",
+    "sorted": "return replace(s, nums=tuple(sorted(s.waiting)))",
+    "sorted_comprehension": "return replace(s, nums=tuple(k for k in sorted(s.waiting) if k > 0))",
+    "first": "return replace(s, n=next((k for k in sorted(s.waiting) if k > s.n), -1))",
+    "first_raises": "return replace(s, n=next(k for k in sorted(s.waiting | {0}) if k > s.n))",
+    "least_and_greatest": "return replace(s, n=min(s.waiting, default=-2) + max(s.done))",
+    "greatest_of_a_union": "return replace(s, n=max(s.waiting | {s.n}) - 1)",
+    "by_a_key": "return replace(s, n=max(s.waiting, key=lambda k: (k % 2, k)))",
+    "sum": "return replace(s, n=sum(s.waiting), on=sum(k for k in s.done if k > 1) > 2)",
+    "length": "require(len(s.waiting) < len(s.done | {s.n}))\n    return replace(s, n=len(s.waiting))",
+    "any_and_all": "require(any(k in s.done for k in s.waiting) and all(k <= s.n + 2 for k in s.waiting))\n    return replace(s, on=not s.on)",
+    "count": "return replace(s, n=sum(1 for k in s.waiting if k >= 0 and k not in s.done))",
+    "loop": "total = 0\n    for k in s.waiting:\n        total = total + k\n    return replace(s, n=total)",
+    "loop_in_order": "kept = s.waiting\n    for k in sorted(s.waiting):\n        if k + 1 in kept:\n            kept = kept - {k}\n    return replace(s, waiting=kept)",
+    "loop_that_collects": "kept = frozenset()\n    for k in range(s.n):\n        kept = kept | {k // 2}\n    return replace(s, waiting=kept)",
+    "loop_of_sets | x: Server": "left = s.of[x]\n    for k in s.waiting:\n        left = left - {k}\n    return replace(s, of=s.of.put(x, left))",
+    "choice": "return replace(s, waiting=s.waiting if s.on else frozenset({s.n}))",
+    "branch": "if s.on:\n        kept = s.waiting | {0}\n    else:\n        kept = frozenset()\n    return replace(s, done=kept)",
+    "optional": "held = some(s.held)\n    return replace(s, held=held ^ {1}, on=held == frozenset({2}))",
+    "optional_set": "return replace(s, held=s.waiting if s.on else None)",
+    "optional_equal": "require(s.held == s.waiting or s.held is None)\n    return replace(s, held=frozenset({1, 2}))",
+    "map | x: Server": "require(s.of[x] != frozenset())\n    return replace(s, of=s.of.put(x, s.of[x] - {least(s.of[x], 0)}))",
+    "map_leaves_a_bound | x: Server": "return replace(s, of=s.of.put(x, s.of[x] | {s.n}))",
+    "map_build": "return replace(s, of=Map({x: s.of[x] | {1} if x in s.up else frozenset() for x in every(Server, c)}))",
+    "log": "require(len(s.log) < 2)\n    return replace(s, log=s.log + (Entry(Server(2), frozenset({0})),))",
+    "log_last": "require(len(s.log) > 0 and 1 in s.log[-1].slots)\n    return replace(s, log=s.log[:-1], n=len(s.log[-1].slots))",
+    "sequence_of_sets": "return replace(s, parts=(s.waiting & frozenset({0, 1}),) + s.parts[:1], on=frozenset({2}) in s.parts)",
+    "sequence_of_sets_leaves_a_bound": "return replace(s, parts=(s.waiting, frozenset()))",
+    "sent | x: Server": "return replace(s, sent=s.sent | {Mail(x, frozenset({0, 1}), frozenset({1}) if s.on else None)})",
+    "sent_that_may_be_too_large | x: Server": "return replace(s, sent=s.sent | {Mail(x, s.waiting)})",
+    "received | m: Mail | m=lambda s: s.sent": "require(0 in m.slots)\n    return replace(s, sent=s.sent - {m}, waiting=s.waiting | m.slots, held=m.late)",
+    "sent_by_content": "return replace(s, sent=frozenset(m for m in s.sent if m.slots <= s.waiting))",
+    "parameter | m: frozenset[Annotated[int, Range(0, 2)]]": "require(m < s.waiting)\n    return replace(s, waiting=m)",
+    "parameter_that_may_be_none | m: frozenset[Annotated[int, Range(0, 1)]] | None": "return replace(s, held=m)",
+    "function": "return replace(s, n=least(s.waiting, 3))",
+    "records_compared": "require(s.log[:1] == (Entry(Server(1), frozenset({0, 1})),) or s.on)\n    return replace(s, on=True)",
 }
 
 

@@ -34,6 +34,7 @@ from reassure.checkers.request.engine_results import CoverResult
 from reassure.checkers.request.result import PropertyResult
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.keys import TupleType
+from reassure.spec.language.number_sets import NumbersType
 from reassure.spec.language.types import (
     BagType,
     BoolType,
@@ -159,6 +160,8 @@ def shape_of(kind: Type) -> Shape:
         return Shape(BagType, (_packed(kind.item),), size=kind.size)
     if isinstance(kind, ColumnsType):
         return Shape(ColumnsType, (shape_of(kind.place),), size=kind.length)
+    if isinstance(kind, NumbersType):
+        return Shape(NumbersType, (shape_of(kind.item),), size=kind.item.count)
     if isinstance(kind, SetType):
         return Shape(SetType, (shape_of(kind.item),), size=kind.item.count)
     if isinstance(kind, SeqType):
@@ -207,9 +210,11 @@ def _array(shape: Shape, stored: Iterator[Any], n: int) -> pa.Array:
             fields.append(packed & ((1 << bits) - 1))
             packed = packed >> bits
         return _array(shape.inner[0], iter(fields[::-1]), n)
-    if shape.kind is SetType:
-        mask = next(stored)
-        inside = (mask[:, None] >> np.arange(shape.size)) & 1 != 0
+    if shape.kind in (SetType, NumbersType):
+        if shape.kind is SetType:
+            inside = (next(stored)[:, None] >> np.arange(shape.size)) & 1 != 0
+        else:
+            inside = np.stack([next(stored) for _ in range(shape.size)], axis=1) != 0
         members = np.nonzero(inside)[1]
         return pa.ListArray.from_arrays(_offsets(inside.sum(axis=1)), _scalars(shape.inner[0], members))
     if shape.kind is SeqType:

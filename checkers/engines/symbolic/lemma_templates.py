@@ -16,6 +16,7 @@ from reassure.checkers.encoding.state_layout import codes
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Leaf, LoweredModel
 from reassure.spec.frontend.symbolic_values import scalar_leaves
+from reassure.spec.language.number_sets import NumbersType
 from reassure.spec.language.types import (
     ANY,
     BagType,
@@ -92,6 +93,12 @@ class Fields:
         elif isinstance(kind, ColumnsType):
             for _ in range(kind.length):
                 self._take(kind.place, leaves, condition, condition_text)
+        elif isinstance(kind, NumbersType):
+            for number in kind.item.values():
+                leaf = next(leaves)
+                name = _name(leaf.path).removesuffix(f"[{number}]")
+                inside = Part(f"{number} in {name}", g.var(leaf.path, leaf.type), condition, condition_text)
+                self.bools.append(inside)
         elif isinstance(kind, OptionType):
             leaf = next(leaves)
             there = g.var(leaf.path, leaf.type)

@@ -37,6 +37,7 @@ from reassure.checkers.engines.symbolic.smt_terms import (
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import Formula, LoweredAction, LoweredModel, Parameter
 from reassure.spec.frontend.symbolic_values import scalar_leaves
+from reassure.spec.language.number_sets import NumbersType
 from reassure.spec.language.types import (
     BagType,
     BoolType,
@@ -61,6 +62,8 @@ def well_formed(kind: Type, leaves: Iterator[Term]) -> list[z3.BoolRef]:
         places = [[next(leaves) for _ in scalar_leaves(kind.place)] for _ in range(kind.length)]
         in_order = [z3.Implies(after[0], before[0]) for before, after in itertools.pairwise(places)]
         return [*in_order, *(c for place in places for c in well_formed(kind.place, iter(place)))]
+    if isinstance(kind, NumbersType):
+        return [c for _ in range(kind.item.count) for c in in_range(next(leaves), BoolType())]
     if isinstance(kind, OptionType):
         present = next(leaves)
         inner = [(next(leaves), k) for _, k in scalar_leaves(kind.inner)]

@@ -19,9 +19,10 @@ from reassure.checkers.engines.native.model.split_steps import in_cases
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Check, Formula, LoweredAction, Parameter, substitute
 from reassure.spec.frontend.operations import arguments_first
-from reassure.spec.frontend.symbolic_values import Bag, Columns, MapOf, Option, Record, Scalar, Sym, of_type
+from reassure.spec.frontend.symbolic_values import Bag, Columns, MapOf, NumberSet, Option, Record, Scalar, Sym, of_type
 from reassure.spec.language.types import (
     BagType,
+    BoolType,
     ColumnsType,
     MapType,
     OptionType,
@@ -211,6 +212,9 @@ class ActionBuilder:
             for there, item in value.places:
                 self._over_option(name, Option(there, item), kind.item, when)
                 when = there if when is None else self.numbers.graph.and_(when, there)
+        elif isinstance(value, NumberSet):
+            for _, there in value.members:
+                self._over_scalar(name, there, BoolType(), when)
         elif isinstance(value, Bag) and isinstance(kind, BagType):
             self._over_record_sets(name, value, kind, when)
         else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from reassure.checkers.encoding.state_layout import Code, codes, is_index
 from reassure.checkers.engines.native.kernels import canonical as kernel
 from reassure.spec.language.keys import TupleType, nested
+from reassure.spec.language.number_sets import NumbersType
 from reassure.spec.language.types import (
     BagType,
     ColumnsType,
@@ -96,6 +97,9 @@ def _of(
     elif isinstance(kind, ColumnsType):
         for at in range(0, len(codes(kind)), len(codes(kind.place))):
             yield from _of(kind.place, stored, field + at, shape + at, keys, first, flag)
+    elif isinstance(kind, NumbersType):
+        for at in range(kind.item.count):
+            yield FieldEntry(kernel.PLAIN, field + at, shape + at, stored[field + at], keys=keys)
     elif isinstance(kind, OptionType) and not is_index(kind.inner):
         yield FieldEntry(kernel.PLAIN, field, shape, stored[field], keys=keys)
         yield from _of(kind.inner, stored, field + 1, shape + 1, keys, first, field)

@@ -23,6 +23,7 @@ from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.symbolic_values import scalar_leaves
 from reassure.spec.language.annotations import resolve
+from reassure.spec.language.number_sets import NumbersType
 from reassure.spec.language.types import (
     BagType,
     BoolType,
@@ -214,6 +215,8 @@ def value_of(leaf: Callable[[str], Any], kind: Type, path: str, members: Callabl
     if isinstance(kind, BagType):
         there = (i for i in range(kind.size) if not leaf(f"{path}#{i}!empty"))
         return frozenset(value_of(_in_slot(leaf, kind, f"{path}#{i}"), kind.item, "", members) for i in there)
+    if isinstance(kind, NumbersType):
+        return frozenset([number for number in kind.item.values() if leaf(f"{path}[{number}]")])
     if isinstance(kind, SetType):
         mask = leaf(path)
         return frozenset(_scalar(i, kind.item) for i in range(members(kind.item)) if mask >> i & 1)

@@ -15,6 +15,7 @@ from reassure.checkers.engines.symbolic.sample_evaluator import OPERATIONS as CO
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.operations import OPERATIONS
 from reassure.spec.frontend.symbolic_values import bags, scalar_leaves
+from reassure.spec.language.number_sets import NumbersType
 from reassure.spec.language.types import (
     BagType,
     EnumType,
@@ -349,6 +350,8 @@ def leaves_of(value: Any, kind: Type, sizes: Mapping[type, int], path: str = "")
         return {name: [entry[name] for entry in entries] for name in entries[0]}
     if isinstance(kind, BagType):
         return _slots(value, kind, sizes, path)
+    if isinstance(kind, NumbersType):
+        return {f"{path}[{number}]": int(number in value) for number in kind.item.values()}
     return {path: _scalar(value, kind)}
 
 

@@ -60,6 +60,20 @@ def test_maps_from_numbers_and_from_tuples(tmp_path: Path) -> None:
         ]
 
 
+def test_sets_of_numbers(tmp_path: Path) -> None:
+    """A list of the numbers in it, ascending; in records, maps, sequences and sets of records too."""
+    from reassure.checkers.encoding.state_layout import state_layout
+    from reassure.checkers.engines.spark.datasets import Columns
+
+    bound = bound_model("numbers function", tmp_path)
+    layout, rng = state_layout(bound), random.Random(1)
+    states = [drawn(bound.type, rng) for _ in range(20)]
+    rows = np.array([layout.encode(state) for state in states], np.uint64).view(np.int64)
+    for shown, state in zip(Columns.of(layout).array(rows).to_pylist(), states, strict=True):
+        assert {**shown, "sent": sorted(shown["sent"], key=str)} == value_of(state)
+    assert {len(state.waiting) for state in states} >= {1, 2, 3, 4}
+
+
 @pytest.mark.parametrize(
     ("model", "pairs", "options"),
     [
