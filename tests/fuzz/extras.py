@@ -88,6 +88,8 @@ class Extras(Bodies):
         self.records: list[Record] = []
         self.state = Record("State", ())
         self.actions: dict[str, list[tuple[str, Kind]]] = {}
+        self.drawn: dict[str, list[str]] = {}
+        """By action: what parameters are drawn from, as its decorator says it."""
 
     def function(
         self, name: str, params: list[tuple[str, Kind, str | None]], result: Kind, body: list[str], more: str = ""

@@ -251,6 +251,7 @@ class Writer(Extras):
         params, drawn = self.parameters() if table is None else (self.key_parameters(table), [])
         params += [("o", self.sorts[0])] if table is not None and self.taste.alike else []
         words = ['who="w"', *drawn]
+        self.drawn[name] = drawn
         if self.chance(0.3):
             words.append('tags=["t"]')
             self.tagged.add(name)
@@ -472,7 +473,8 @@ class Writer(Extras):
         self.begin({"s": self.state, **dict(params)}, guards=True)
         body = self.body(self.state, 25, True)
         given = [("s", self.state, None), *((n, k, None) for n, k in params)]
-        text = self.function(name, given, self.state, body, '@action(who="v", tags=["t"])\n')
+        words = ['who="v"', 'tags=["t"]', *self.drawn.get(name, [])]
+        text = self.function(name, given, self.state, body, f"@action({', '.join(words)})\n")
         return "\n\n".join([header, text, f"MODEL = {stem}.MODEL.replacing({name})"]) + "\n"
 
 
