@@ -179,7 +179,7 @@ def length_of(context: Context, node: ast.Call) -> Sym:
     if sequence is not None:
         return Scalar(columns.length(g, sequence))
     if isinstance(value, NumberSet):
-        return Scalar(number_sets.size(g, value))
+        return Scalar(number_sets.count_of(g, value))
     if isinstance(value, Scalar) and isinstance(value.type, SetType):
         return Scalar(g.card(value.node))
     if isinstance(value, Scalar) and isinstance(value.type, SeqType):

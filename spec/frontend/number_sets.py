@@ -64,7 +64,7 @@ def same_numbers(g: Graph, a: NumberSet, b: NumberSet) -> Node:
     return g.and_(*(g.eq(one.get(n, g.false), other.get(n, g.false)) for n in both))
 
 
-def size(g: Graph, numbers: NumberSet) -> Node:
+def count_of(g: Graph, numbers: NumberSet) -> Node:
     """`len(a)`."""
     total = g.num(0)
     for _, there in numbers.members:
@@ -77,6 +77,6 @@ def items(g: Graph, numbers: NumberSet) -> list[tuple[Node, Sym]]:
     return [(there, Scalar(g.num(number))) for number, there in numbers.members]
 
 
-def beyond(g: Graph, numbers: NumberSet, kind: IntType) -> Node:
+def has_others(g: Graph, numbers: NumberSet, kind: IntType) -> Node:
     """Whether a number outside a range is in the set."""
     return g.or_(*(there for number, there in numbers.members if not kind.low <= number <= kind.high))

@@ -109,7 +109,7 @@ def excess(g: Graph, value: Sym, kind: Type, path: str) -> Iterator[Excess]:
         if len(value.slots) > kind.size:
             yield Excess(path, occupied(g, value.slots[kind.size]), kind.declared)
     elif isinstance(kind, NumbersType) and isinstance(value, NumberSet):
-        outside = number_sets.beyond(g, value, kind.item)
+        outside = number_sets.has_others(g, value, kind.item)
         if outside is not g.false:
             yield Excess(f"{path}[]", outside, kind.item.declared)
     elif isinstance(value, Scalar):

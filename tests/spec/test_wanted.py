@@ -10,7 +10,7 @@ from tests.spec.wanted import PAGE, WANTED, answer, written
 
 ACCEPTED = ("maptoset", "mapmap", "augassign", "tupleassign", "tuplecmp", "method", "property", "nestedput", "rangecfg")
 ACCEPTED += ("chooseset", "chooserec", "const", "seqofints", "seqofrec", "forloop", "earlyexit")
-ACCEPTED += ("enumerate", "rangevar", "idint", "pairmap", "mapbyint")
+ACCEPTED += ("enumerate", "rangevar", "idint", "pairmap", "mapbyint", "setofints")
 
 
 @pytest.mark.parametrize("name", WANTED)
