@@ -18,7 +18,7 @@ from reassure.checkers.kafka.plan.propose import propose
 from reassure.checkers.kafka.plan.report import lasting
 from reassure.checkers.kafka.plan.stages import PlanLimits
 from reassure.checkers.machine.progress import Progress
-from tests.helpers.plan_inputs import SIX
+from tests.helpers.brokers import SIX
 
 CLUSTER: dict[str, Any] = {
     "brokers": [{"id": b, "rack": r} for b, r in SIX.racks.items()],

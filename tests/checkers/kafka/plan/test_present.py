@@ -16,9 +16,9 @@ from reassure.checkers.kafka.plan.kafka_json import read_cluster
 from reassure.checkers.kafka.plan.present import Present, PresentState, in_sync
 from reassure.checkers.kafka.plan.stages import PlanLimits, PlanRules, kraft
 from reassure.checkers.kafka.plan.ways import Ways
+from tests.helpers.brokers import ONE, SIX
 from tests.helpers.command import said
 from tests.helpers.metadata_log_text import dump_text, record
-from tests.helpers.plan_inputs import ONE, SIX
 
 CASES = Path(__file__).parents[3] / "helpers" / "operator_cases"
 Answer = tuple[int, str, str]

@@ -18,7 +18,7 @@ from reassure.checkers.kafka.plan.kafka_json import Assignment
 from reassure.checkers.kafka.plan.propose import propose
 from reassure.checkers.kafka.plan.stages import PlanLimits, PlanRules, Stage, batches, kraft
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from tests.helpers.plan_inputs import ONE, SIX, lists
+from tests.helpers.brokers import ONE, SIX, lists
 
 
 def found(

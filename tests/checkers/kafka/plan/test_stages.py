@@ -26,10 +26,9 @@ from reassure.checkers.kafka.plan.stages import (
 )
 from reassure.spec.kafka.partition import Broker
 from reassure.spec.language.vocabulary import GuardRefused
-from tests.helpers.brokers import b, seq
+from tests.helpers.brokers import b, lists, seq
 from tests.helpers.kafka_vectors import vectors
 from tests.helpers.kraft_story import Story, partition
-from tests.helpers.plan_inputs import lists
 
 # -- the stages of each protocol ----------------------------------------------------------------------------------
 
