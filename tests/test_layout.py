@@ -49,7 +49,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "ledger",
     ),
     "cli": ("machine", "request", "traces", "tla", "engines", "pictures", "console", "check.py"),
-    "testing": ("machine", "request", "traces", "check.py", "api.py", "gate"),
+    "testing": ("machine", "request", "traces", "check.py", "api.py", "gate", "cli"),
     "publish": ("machine", "request", "traces", "check.py", "console", "gate", "analyses", "ledger", "kafka", "cli"),
 }
 INNER_FLOORS: dict[str, dict[str, tuple[str, ...]]] = {

@@ -17,13 +17,18 @@ from reassure import __path__ as program
 
 TYPE_CHECKING = False  # as type checkers read it
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
+
+    Call = tuple[str, str, tuple[Any, ...]]
 
 ASKED = "REASSURE_SERVER"
 """The environment variable that has commands use a server: only "1" does."""
 PATIENCE = 10.0
 """Seconds until a server that does not answer is left alone."""
 READY, BEGIN = b"r", b"b"
+ANSWER = 3
+"""The descriptor that a call writes its answer to, in the process that the server forks for it."""
 LOST = "the process of the server that executed this command was killed before it had an answer"
 READ_AT_START = ("PYTHON", "LC_", "LD_", "MALLOC_", "GLIBC_", "OMP_", "OPENBLAS_", "MKL_", "NPY_", "DYLD_")
 """Beginnings of the names of variables that the interpreter or a library reads once, when it starts."""
@@ -31,17 +36,19 @@ HIGH = 400
 """Descriptors that a command inherits are below this number: those of the server are moved above."""
 
 
-def common_key() -> bytes:
+def common_key(path: Sequence[str] | None = None) -> bytes:
     """What a server and a command must have in common: program, interpreter, user, and what both read when they start.
 
     The first folder that modules are looked up in depends on how a command is called, and is passed to the server.
+    path: `sys.path` when the process started (default: as it is).
     """
+    path = sys.path if path is None else path
     place = os.stat(program[0])
     read = {"OPENBLAS_NUM_THREADS": "1"}  # as every command has it, if it is not declared
     read |= {n: value for n, value in os.environ.items() if n.startswith(READ_AT_START) or n in ("LANG", "LANGUAGE")}
     interpreter = (sys.executable, sys.prefix, sys.version, tuple(sys.flags), sys.warnoptions, sorted(sys._xoptions))
     user = (os.geteuid(), os.getegid(), sorted(os.getgroups()))
-    modules = ((program[0], place.st_dev, place.st_ino), sys.path[not sys.flags.safe_path :])
+    modules = ((program[0], place.st_dev, place.st_ino), list(path[not sys.flags.safe_path :]))
     return repr((modules, interpreter, sorted(read.items()), user)).encode(errors="surrogateescape")
 
 
@@ -90,10 +97,17 @@ def connected(common: bytes) -> _socket.socket | None:
     return None
 
 
-def ready(connection: _socket.socket, common: bytes) -> bool:
-    """Whether the server would execute the command of this process, to which it has passed all that this one has."""
+def ready(
+    connection: _socket.socket, common: bytes, call: Call | None = None, files: Mapping[int, int] | None = None
+) -> bool:
+    """Whether the server would execute the command of this process, to which it has passed all that this one has.
+
+    call: a function instead of the command: module, name and arguments, which `marshal` can write. files: the
+    descriptors of the served process, and which of this process they are (default: all that commands inherit).
+    """
     import resource
 
+    files = {number: number for number in _inherited()} if files is None else files
     umask = os.umask(0o077)
     os.umask(umask)
     request = marshal.dumps(
@@ -108,13 +122,14 @@ def ready(connection: _socket.socket, common: bytes) -> bool:
             "nice": os.getpriority(os.PRIO_PROCESS, 0),
             "processors": sorted(os.sched_getaffinity(0)),
             "limits": {n: resource.getrlimit(n) for name, n in vars(resource).items() if name.startswith("RLIMIT_")},
-            "streams": [_kind_of(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)],
-            "inherited": (inherited := _inherited()),
+            "streams": [_kind_of(s) for s in (None if call else sys.stdin, sys.stdout, sys.stderr)],
+            "inherited": list(files),
+            "call": call,
         }
     )
     here = os.open(".", os.O_PATH)
     try:
-        descriptors = b"".join(one.to_bytes(4, sys.byteorder) for one in (here, *inherited))
+        descriptors = b"".join(one.to_bytes(4, sys.byteorder) for one in (here, *files.values()))
         message = len(request).to_bytes(8, sys.byteorder) + request
         sent = connection.sendmsg([message], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
         connection.sendall(message[sent:])
@@ -138,6 +153,36 @@ def _inherited() -> list[int]:
         except OSError:  # that of the list itself
             pass
     return sorted(numbers)
+
+
+def called(common: bytes, call: Call) -> tuple[bytes, bytes, bytes] | None:
+    """The answer of a function that a server executes, and what it printed; None if it has not answered.
+
+    Whatever ends the wait here, such as Ctrl-C, ends the call.
+    """
+    connection = connected(common)
+    if connection is None:
+        return None
+    files = {0: os.open(os.devnull, os.O_RDONLY)} | {n: os.memfd_create("reassure") for n in (1, 2, ANSWER)}
+    try:
+        if not ready(connection, common, call, files):
+            return None
+        connection.settimeout(None)
+        connection.send(BEGIN)
+        if connection.recv(1) != b"\0":
+            return None
+        out, err, answer = (os.pread(files[n], os.fstat(files[n]).st_size, 0) for n in (1, 2, ANSWER))
+        return answer, out, err
+    except (
+        OSError,
+        ValueError,
+        AttributeError,
+    ):  # it ends just now, or a stream of this process is not one of Python's
+        return None
+    finally:
+        connection.close()
+        for number in files.values():
+            os.close(number)
 
 
 def ask() -> int | None:

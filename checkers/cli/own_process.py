@@ -64,7 +64,7 @@ def run() -> int:
         return _failed(error)
     if os.environ.get("REASSURE_DEBUG"):  # debuggers and profilers follow one process
         _one_thread()
-        return _main()
+        return command_line()
     if os.environ.get("REASSURE_SERVER") == "1" and sys.argv[1:2] != ["serve"]:
         from reassure.checkers.cli.client import ask
 
@@ -73,22 +73,17 @@ def run() -> int:
     return execute(Leave.registered())
 
 
-def execute(leave: Leave, began: Callable[[int], None] | None = None, begin: Callable[[], None] | None = None) -> int:
-    """Executes the command line in a process of its own; returns its exit code twice, in both processes.
+def execute(leave: Leave, began: Callable[[int], None] | None = None, command: Callable[[], int] | None = None) -> int:
+    """Executes a command in a process of its own; returns its exit code twice, in both processes.
 
-    began: called in this process with the number of the other one. begin: called there before the command.
+    began: called in this process with the number of the other one. command: default: the command line.
     """
     from reassure.checkers.machine.exit_codes import Failure
     from reassure.checkers.machine.own_process import in_own_process
 
-    def command() -> int:
-        if begin is not None:
-            begin()
-        return _main()
-
     _one_thread()
     try:
-        leave.code = in_own_process(command, began)
+        leave.code = in_own_process(command or command_line, began)
     except Failure as failure:
         leave.code = _failed(failure)
     return leave.code
@@ -133,7 +128,8 @@ class Leave:
         os._exit(self.code)
 
 
-def _main() -> int:
+def command_line() -> int:
+    """Executes the command line in this process; the exit code."""
     gc.set_threshold(NEW_OBJECTS)
     from reassure.checkers.cli.main import main
 

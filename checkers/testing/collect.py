@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from collections.abc import Iterable
 from functools import cached_property
@@ -12,14 +11,9 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.api import LoadedModel, check, load
-from reassure.checkers.gate.gate_file import Check, read
-from reassure.checkers.gate.run_check import CheckOutcome, run_check
 from reassure.checkers.machine.exit_codes import Failure
-from reassure.checkers.request.options import DEFAULT_ENGINE
-from reassure.checkers.request.result import CheckResult, PropertyStatus
-from reassure.checkers.request.vacuity import never_applies
-from reassure.checkers.testing.expect import ModelCheckFailed, remaining, wrong
+from reassure.checkers.testing import ModelCheckFailed
+from reassure.checkers.testing.served import FileTests, NamedTest
 
 GATE = "gate.toml"
 DECLARES = re.compile(r"^MODEL\b.*=", re.MULTILINE)
@@ -27,8 +21,6 @@ DECLARES = re.compile(r"^MODEL\b.*=", re.MULTILINE)
 TESTS = re.compile(r"test_.*|.*_test|conftest")
 """Names of files of tests: what they call MODEL is none."""
 HAS_TESTS = re.compile(r"^\s*(async )?(def|class) [Tt]est|^\s*class \w+\(.*TestCase", re.MULTILINE)
-WHOLE = "search"
-"""The test that a search came to its end; the others are named by their property or cover."""
 
 
 def collector(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -80,110 +72,65 @@ class NoTests(pytest.Module):
         return ()
 
 
-class ModelTests(pytest.File):
-    """A model under its default configuration, searched when the first of its tests runs."""
+class FileOfTests(pytest.File):
+    """A file that is collected; its tests are made by `served.py`."""
+
+    KIND: str
+    TEST: type[ToldTest]
 
     def collect(self) -> Iterable[pytest.Item]:
-        bound = self.model.bound
-        yield ModelTest.from_parent(self, name=WHOLE, whole=True)
-        for prop in bound.properties:
-            yield ModelTest.from_parent(self, name=prop.name)
-        if bound.model.deadlock:
-            yield ModelTest.from_parent(self, name="no_deadlock", about="deadlock")
-        for cover in bound.covers:
-            yield ModelTest.from_parent(self, name=cover.name)
-        for claim in bound.not_applicable:
-            yield ModelTest.from_parent(self, name=claim.name, applies=never_applies(claim, bound.model))
-
-    @cached_property
-    def model(self) -> LoadedModel:
-        """The model of the file."""
         try:
-            return load(self.path)
+            tests = self.tests.tests()
         except Failure as failure:
             raise self.CollectError(str(failure)) from None
+        for test in tests:
+            yield self.TEST.from_parent(self, name=test.name, test=test)
 
     @cached_property
-    def result(self) -> CheckResult:
-        """The result of a search of every state. Raises Ctrl-C again, so that no other search begins."""
-        result = check(self.model, engine=self.config.getoption("reassure_engine") or DEFAULT_ENGINE)
-        result.stopped.raise_interrupt()
-        return result
+    def tests(self) -> FileTests:
+        """The tests of the file, and why they fail."""
+        return FileTests(self.KIND, str(self.path), self.config.getoption("reassure_engine"))
 
 
 class ToldTest(pytest.Item):
     """A test of which a failure is told as a story."""
+
+    parent: FileOfTests
+
+    def __init__(self, *, test: NamedTest, **options: Any) -> None:
+        super().__init__(**options)
+        self.test = test
+
+    def runtest(self) -> None:
+        if not self.test.applies:
+            pytest.skip("does not apply to the default configuration")
+        if problem := self.parent.tests.problem(self.test.about):
+            raise ModelCheckFailed(problem)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, ModelCheckFailed | Failure):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return Path(self.test.path), self.test.line, self.name
+
 
 class ModelTest(ToldTest):
-    """That one property holds, or that one cover is reached."""
-
-    parent: ModelTests
-
-    def __init__(self, *, applies: bool = True, about: str = "", whole: bool = False, **options: Any) -> None:
-        """about: the property or cover, if that is not the test's name. whole: of the search, and of no property."""
-        super().__init__(**options)
-        self.applies, self.about, self.whole = applies, about or self.name, whole
-
-    def runtest(self) -> None:
-        if not self.applies:
-            pytest.skip("does not apply to the default configuration")
-        result = self.parent.result
-        if self.whole:
-            raised = [p for p in result.properties if p.status is PropertyStatus.RAISED]
-            problem = wrong(raised[0], self.parent.model.bound) if raised else remaining(result)
-        else:
-            problem = wrong({r.name: r for r in result.answers}[self.about], self.parent.model.bound)
-        if problem:
-            raise ModelCheckFailed(f"{problem}\nagain: {result.repro}")
-
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        declared = next((d for d in self.parent.model.bound.model.declarations() if d.name == self.name), None)
-        if declared is None:
-            return self.path, None, self.name
-        code = inspect.unwrap(declared.function).__code__
-        return Path(code.co_filename), code.co_firstlineno - 1, self.name
-
-
-class GateTests(pytest.File):
-    """A gate file."""
-
-    def collect(self) -> Iterable[pytest.Item]:
-        try:
-            file = read(self.path, self.config.getoption("reassure_engine"))
-        except Failure as failure:
-            raise self.CollectError(str(failure)) from None
-        if not file.checks:
-            raise self.CollectError(f"{self.path} has no [[check]]")
-        for one in file.checks:
-            yield GateTest.from_parent(self, name=one.name, check=one)
+    """That one property holds, that one cover is reached, or that the search came to its end."""
 
 
 class GateTest(ToldTest):
     """One check of a gate."""
 
-    def __init__(self, *, check: Check, **options: Any) -> None:
-        super().__init__(**options)
-        self.check = check
 
-    def runtest(self) -> None:
-        outcome = run_check(self.check, threads=1, traces=None)
-        if outcome.interrupted:
-            raise KeyboardInterrupt
-        if outcome.problems:
-            raise ModelCheckFailed(gate_text(self.check, outcome))
+class ModelTests(FileOfTests):
+    """A model under its default configuration, searched when the first of its tests runs."""
 
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        return self.path, None, self.name
+    KIND, TEST = "model", ModelTest
 
 
-def gate_text(check: Check, outcome: CheckOutcome) -> str:
-    """The problems of a check, with its counterexample and the command that repeats it."""
-    lines = [p.text for p in outcome.problems]
-    lines += ["", outcome.story.text, ""] if outcome.story is not None else []
-    return "\n".join([*lines, f"again: {check.repro()}"])
+class GateTests(FileOfTests):
+    """A gate file."""
+
+    KIND, TEST = "gate", GateTest

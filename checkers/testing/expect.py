@@ -11,14 +11,11 @@ from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.request.engine_results import CoverResult
 from reassure.checkers.request.options import DEFAULT_ENGINE
 from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus, bound_of
+from reassure.checkers.testing import ModelCheckFailed
 from reassure.checkers.traces.render import told
 from reassure.spec.semantics.interpreter import BoundModel
 
 ESTABLISHED = (PropertyStatus.HOLDS, PropertyStatus.HOLDS_WITHIN_BOUNDS, PropertyStatus.PROVED)
-
-
-class ModelCheckFailed(AssertionError):
-    """A model is not as a test expects; the message tells the shortest counterexample."""
 
 
 def wrong(result: PropertyResult | CoverResult, bound: BoundModel) -> str:

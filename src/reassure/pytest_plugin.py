@@ -5,6 +5,7 @@ Everything else is imported when it is first used: a suite that does not use the
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,9 @@ import pytest
 
 if TYPE_CHECKING:
     from reassure.checkers.request.result import CheckResult
+
+PATH_AT_START = tuple(sys.path)
+"""`sys.path` before folders of models are added to it: a server is known by it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -33,7 +33,7 @@ from typing import Any
 
 import reassure
 from reassure.checkers.cli import client
-from reassure.checkers.cli.own_process import Leave, execute
+from reassure.checkers.cli.own_process import NEW_OBJECTS, Leave, command_line, execute
 from reassure.checkers.console.processes import fork_processes
 from reassure.checkers.engines.native.kernels import search_loop, state_table
 from reassure.checkers.engines.native.model.translation import MADE_BY, program_digest
@@ -68,7 +68,7 @@ MOST_OPEN = 250
 SUFFIXES = tuple(importlib.machinery.all_suffixes())
 ROOMS = (
     *("machine", "request", "encoding", "traces", "engines", "check"),
-    *("console", "pictures", "report", "analyses", "gate", "cli"),
+    *("api", "console", "pictures", "report", "analyses", "gate", "cli"),
 )
 """What is imported of `checkers`; few commands need the other rooms, and Spark."""
 STATE_WORDS = (1, 2)
@@ -148,7 +148,7 @@ def main(idle: float, asked: int, common: bytes) -> None:
         return
     session = ServedCommand(connection)
     if session.becomes(common):
-        execute(leave, session.watch, session.begin)
+        execute(leave, session.watch, session.command)
         if leave.code is not None and session.waits:
             session.answer(leave.code)
     else:
@@ -311,6 +311,8 @@ class ServedCommand:
 
     waits = False
     """Whether this is the process that waits for the command, rather than the one that executes it."""
+    call: client.Call | None = None
+    """The function that is executed instead of the command line."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
@@ -321,8 +323,12 @@ class ServedCommand:
         """Whether the client has told this process to begin, which has taken over all that the client has."""
         try:
             request, descriptors = self._request()
-            if request is None or request["key"] != common or _shadowed(request["path"]):
+            if request is None or request["key"] != common:
                 return False
+            os.fchdir(descriptors[0])
+            if _shadowed(request["path"]):
+                return False
+            self.call = request["call"]
             self._take(request, descriptors)
             self.connection.send(client.READY)
             if self.connection.recv(1) != client.BEGIN:
@@ -355,7 +361,6 @@ class ServedCommand:
         own = self.connection
         self.connection = socket.socket(fileno=_moved(own.detach()))
         self.connection.settimeout(client.PATIENCE)
-        os.fchdir(here)
         os.close(here)
         for number in (0, 1, 2):
             if number not in request["inherited"]:
@@ -403,10 +408,20 @@ class ServedCommand:
                     os.kill(command, number[0])
         os._exit(Exit.INTERNAL.value)
 
-    def begin(self) -> None:
-        """In the process that executes the command."""
+    def command(self) -> int:
+        """In the process that executes the command; the exit code."""
         self.connection.close()
         os.setpgid(0, 0)
+        if self.call is None:
+            return command_line()
+        gc.set_threshold(NEW_OBJECTS)
+        module, function, arguments = self.call
+        answer = getattr(importlib.import_module(module), function)(*arguments)
+        with open(client.ANSWER, "wb") as file:
+            marshal.dump(answer, file)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        return 0
 
     def answer(self, code: int) -> None:
         """Sends the exit code."""
@@ -428,17 +443,19 @@ def _moved(number: int) -> int:
 def _shadowed(path: list[str]) -> bool:
     """Whether the command would find another module than the server has by one of its names.
 
-    A command that is called by `python -m` looks into its working folder first.
+    A command that is called by `python -m` looks into its working folder first, and pytest into those of its tests.
     """
-    if sys.flags.safe_path or not path:
-        return False
-    try:
-        files = os.listdir(path[0] or ".")
-    except OSError:
-        return False
-    here = {name.partition(".")[0] for name in files if name.endswith(SUFFIXES) or _is_package(path[0], name)}
     named = {name for name, module in sys.modules.items() if "." not in name and getattr(module, "__file__", None)}
-    return bool(here & named)
+    return any(named & _modules_in(folder) for folder in path if folder not in sys.path)
+
+
+def _modules_in(folder: str) -> set[str]:
+    """The names that are imported from a folder; none if it cannot be read."""
+    try:
+        files = os.listdir(folder or ".")
+    except OSError:
+        return set()
+    return {name.partition(".")[0] for name in files if name.endswith(SUFFIXES) or _is_package(folder, name)}
 
 
 def _is_package(folder: str, name: str) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from reassure.checkers.api import check  # before pytester, which forgets what is imported in its runs
 from reassure.checkers.cli.main import main
 from reassure.checkers.testing.expect import remaining, wrong
+from reassure.spec.frontend.lowering import lower_model as lower_model  # neither does `check`, until it is needed
 
 pytest_plugins = ["pytester"]
 

@@ -1,0 +1,181 @@
+"""The tests of one model or one gate file: their names, and for each the reason why it fails.
+
+Also here: the same as a server answers it, which has all of this imported; pytest is not part of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+from reassure.checkers.api import LoadedModel, check, load
+from reassure.checkers.gate.gate_file import Check, read
+from reassure.checkers.gate.run_check import CheckOutcome, run_check
+from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.request.options import DEFAULT_ENGINE
+from reassure.checkers.request.result import CheckResult, PropertyStatus
+from reassure.checkers.request.vacuity import never_applies
+from reassure.checkers.testing.expect import remaining, wrong
+from reassure.checkers.testing.served import Answer, NamedTest
+
+WHOLE = "search"
+"""The test that a search came to its end; the others are named by their property or cover."""
+
+
+class TestsOfModel:
+    """A model under its default configuration, searched when the first of its tests runs."""
+
+    def __init__(self, path: str, engine: str | None) -> None:
+        """engine: None is the default."""
+        self.path, self.engine = path, engine or DEFAULT_ENGINE
+
+    @cached_property
+    def model(self) -> LoadedModel:
+        """The model of the file. Raises `Failure`."""
+        return load(self.path)
+
+    @cached_property
+    def result(self) -> CheckResult:
+        """The result of a search of every state. Raises Ctrl-C again, so that no other search begins."""
+        result = check(self.model, engine=self.engine)
+        result.stopped.raise_interrupt()
+        return result
+
+    @property
+    def digest(self) -> str:
+        """The digest of what is tested."""
+        return self.model.digest
+
+    def tests(self) -> list[NamedTest]:
+        """The search, each property and each cover."""
+        bound = self.model.bound
+
+        def test(name: str, about: str, applies: bool = True) -> NamedTest:
+            declared = next((d for d in bound.model.declarations() if d.name == name), None)
+            if declared is None:
+                return NamedTest(name, about, self.path, None, applies)
+            code = inspect.unwrap(declared.function).__code__
+            return NamedTest(name, about, code.co_filename, code.co_firstlineno - 1, applies)
+
+        return [
+            test(WHOLE, ""),
+            *(test(prop.name, prop.name) for prop in bound.properties),
+            *([test("no_deadlock", "deadlock")] if bound.model.deadlock else []),
+            *(test(cover.name, cover.name) for cover in bound.covers),
+            *(test(p.name, p.name, never_applies(p, bound.model)) for p in bound.not_applicable),
+        ]
+
+    def problem(self, about: str) -> str:
+        """The reason why a test fails, with the counterexample and the command that repeats it; "" if it passes."""
+        result = self.result
+        if about:
+            problem = wrong({r.name: r for r in result.answers}[about], self.model.bound)
+        else:
+            raised = [p for p in result.properties if p.status is PropertyStatus.RAISED]
+            problem = wrong(raised[0], self.model.bound) if raised else remaining(result)
+        return f"{problem}\nagain: {result.repro}" if problem else ""
+
+
+class TestsOfGate:
+    """The checks of a gate file."""
+
+    def __init__(self, path: str, engine: str | None) -> None:
+        """engine: of the checks that name none."""
+        self.path, self.engine = path, engine
+
+    @cached_property
+    def checks(self) -> list[Check]:
+        """The checks. Raises `Failure`, also if there are none."""
+        checks = read(Path(self.path), self.engine).checks
+        if not checks:
+            raise Failure(Exit.NOTHING, f"{self.path} has no [[check]]")
+        return checks
+
+    @property
+    def digest(self) -> str:
+        """The digest of the file."""
+        return hashlib.sha256(Path(self.path).read_bytes()).hexdigest()
+
+    def tests(self) -> list[NamedTest]:
+        """One for each check."""
+        return [NamedTest(check.name, str(number), self.path) for number, check in enumerate(self.checks)]
+
+    def problem(self, about: str) -> str:
+        """The reason why a check fails, with the counterexample and the command that repeats it; "" if it passes."""
+        check = self.checks[int(about)]
+        outcome = run_check(check, threads=1, traces=None)
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        return gate_text(check, outcome) if outcome.problems else ""
+
+
+def gate_text(check: Check, outcome: CheckOutcome) -> str:
+    """The problems of a check, with its counterexample and the command that repeats it."""
+    lines = [p.text for p in outcome.problems]
+    lines += ["", outcome.story.text, ""] if outcome.story is not None else []
+    return "\n".join([*lines, f"again: {check.repro()}"])
+
+
+KINDS: dict[str, type[TestsOfModel | TestsOfGate]] = {"model": TestsOfModel, "gate": TestsOfGate}
+
+
+class NotServed(logging.Handler):
+    """Stands for what pytest has itself, the terminal and the records of logging: whoever uses it is executed there."""
+
+    def emit(self, record: logging.LogRecord) -> NoReturn:
+        """Of logging."""
+        not_served()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Of standard input."""
+        not_served()
+
+    def __iter__(self) -> NoReturn:
+        """Of standard input."""
+        not_served()
+
+
+def not_served() -> NoReturn:
+    """Ends this process without an answer."""
+    os._exit(Exit.INTERNAL.value)
+
+
+def answer(kind: str, path: str, engine: str | None, digest: str, asked: Sequence[str]) -> Answer:
+    """What a server answers about a file, in plain data.
+
+    asked: the tests of which problems are wanted; none: the tests themselves. digest: of the file when they were.
+    Ends the process without an answer where pytest takes note of more: of warnings, of records of logging, and of a
+    model that reads what is typed.
+    """
+    before, path_before = set(sys.modules), list(sys.path)
+    standard_input: Any = NotServed()
+    sys.stdin = standard_input
+    logging.getLogger().addHandler(NotServed())
+    tests: list[NamedTest] = []
+    problems: dict[str, str] = {}
+    failure = None
+    file = KINDS[kind](path, engine)
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        try:
+            if not asked:
+                tests, digest = file.tests(), file.digest
+            elif file.digest != digest:
+                raise Failure(Exit.SYSTEM, f"{path} was changed since it was loaded: load it again")
+            else:
+                problems = {about: file.problem(about) for about in asked}
+        except Failure as error:
+            failure = (error.code.value, error.message)
+    if noted:
+        not_served()
+    imported = sorted(set(sys.modules) - before)
+    added = [folder for folder in sys.path if folder not in path_before]
+    return [tuple(test) for test in tests], problems, digest, failure, imported, added
