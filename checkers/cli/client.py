@@ -155,7 +155,7 @@ def _inherited() -> list[int]:
     return sorted(numbers)
 
 
-def called(common: bytes, call: Call) -> tuple[bytes, bytes, bytes] | None:
+def served_answer(common: bytes, call: Call) -> tuple[bytes, bytes, bytes] | None:
     """The answer of a function that a server executes, and what it printed; None if it has not answered.
 
     Whatever ends the wait here, such as Ctrl-C, ends the call.

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from reassure.checkers.machine.exit_codes import Failure
-from reassure.checkers.testing import ModelCheckFailed
-from reassure.checkers.testing.served import FileTests, NamedTest
+from reassure.checkers.testing import ModelCheckFailed, NamedTest
+from reassure.checkers.testing.served import FileTests
 
 GATE = "gate.toml"
 DECLARES = re.compile(r"^MODEL\b.*=", re.MULTILINE)

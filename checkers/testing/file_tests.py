@@ -16,15 +16,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-from reassure.checkers.api import LoadedModel, check, load
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.gate.gate_file import Check, read
 from reassure.checkers.gate.run_check import CheckOutcome, run_check
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.request.options import DEFAULT_ENGINE
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.request.options import DEFAULT_ENGINE, SearchOptions
+from reassure.checkers.request.outside_values import values_digest
+from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.result import CheckResult, PropertyStatus
 from reassure.checkers.request.vacuity import never_applies
+from reassure.checkers.testing import Answer, NamedTest
 from reassure.checkers.testing.expect import remaining, wrong
-from reassure.checkers.testing.served import Answer, NamedTest
+from reassure.spec.semantics.interpreter import BoundModel
 
 WHOLE = "search"
 """The test that a search came to its end; the others are named by their property or cover."""
@@ -33,30 +37,30 @@ WHOLE = "search"
 class TestsOfModel:
     """A model under its default configuration, searched when the first of its tests runs."""
 
-    def __init__(self, path: str, engine: str | None) -> None:
-        """engine: None is the default."""
-        self.path, self.engine = path, engine or DEFAULT_ENGINE
+    def __init__(self, path: str, engine: str | None, digest: str = "") -> None:
+        """engine: None is the default. digest: of the model when its tests were named (default: when they are)."""
+        self.path, self.engine, self.digest = path, engine or DEFAULT_ENGINE, digest
 
     @cached_property
-    def model(self) -> LoadedModel:
-        """The model of the file. Raises `Failure`."""
-        return load(self.path)
+    def bound(self) -> BoundModel:
+        """The model of the file, as it is when its tests are named. Raises `Failure`."""
+        bound, sha256 = plain(self.path, [])
+        self.digest = f"{sha256} {values_digest(bound)}"
+        return bound
 
     @cached_property
-    def result(self) -> CheckResult:
-        """The result of a search of every state. Raises Ctrl-C again, so that no other search begins."""
-        result = check(self.model, engine=self.engine)
+    def checked(self) -> tuple[CheckResult, BoundModel]:
+        """The result of a search of every state, and its model. Raises Ctrl-C again, so that no other search begins."""
+        request = CheckRequest(self.path, [], self.engine, SearchOptions())
+        result, bound = run(request, Progress(quiet=True))
+        if f"{result.identity.model_sha256} {values_digest(bound)}" != self.digest:
+            raise Failure(Exit.SYSTEM, f"{self.path} was changed since it was loaded: load it again")
         result.stopped.raise_interrupt()
-        return result
-
-    @property
-    def digest(self) -> str:
-        """The digest of what is tested."""
-        return self.model.digest
+        return result, bound
 
     def tests(self) -> list[NamedTest]:
         """The search, each property and each cover."""
-        bound = self.model.bound
+        bound = self.bound
 
         def test(name: str, about: str, applies: bool = True) -> NamedTest:
             declared = next((d for d in bound.model.declarations() if d.name == name), None)
@@ -75,21 +79,21 @@ class TestsOfModel:
 
     def problem(self, about: str) -> str:
         """The reason why a test fails, with the counterexample and the command that repeats it; "" if it passes."""
-        result = self.result
+        result, bound = self.checked
         if about:
-            problem = wrong({r.name: r for r in result.answers}[about], self.model.bound)
+            problem = wrong({r.name: r for r in result.answers}[about], bound)
         else:
             raised = [p for p in result.properties if p.status is PropertyStatus.RAISED]
-            problem = wrong(raised[0], self.model.bound) if raised else remaining(result)
+            problem = wrong(raised[0], bound) if raised else remaining(result)
         return f"{problem}\nagain: {result.repro}" if problem else ""
 
 
 class TestsOfGate:
     """The checks of a gate file."""
 
-    def __init__(self, path: str, engine: str | None) -> None:
-        """engine: of the checks that name none."""
-        self.path, self.engine = path, engine
+    def __init__(self, path: str, engine: str | None, digest: str = "") -> None:
+        """engine: of the checks that name none. digest: of the file when its tests were named, as that of a model."""
+        self.path, self.engine, self.digest = path, engine, digest
 
     @cached_property
     def checks(self) -> list[Check]:
@@ -97,12 +101,11 @@ class TestsOfGate:
         checks = read(Path(self.path), self.engine).checks
         if not checks:
             raise Failure(Exit.NOTHING, f"{self.path} has no [[check]]")
+        digest = hashlib.sha256(repr(checks).encode()).hexdigest()
+        if self.digest not in ("", digest):
+            raise Failure(Exit.SYSTEM, f"{self.path} was changed since it was read: run its checks again")
+        self.digest = digest
         return checks
-
-    @property
-    def digest(self) -> str:
-        """The digest of the file."""
-        return hashlib.sha256(Path(self.path).read_bytes()).hexdigest()
 
     def tests(self) -> list[NamedTest]:
         """One for each check."""
@@ -159,23 +162,17 @@ def answer(kind: str, path: str, engine: str | None, digest: str, asked: Sequenc
     standard_input: Any = NotServed()
     sys.stdin = standard_input
     logging.getLogger().addHandler(NotServed())
-    tests: list[NamedTest] = []
-    problems: dict[str, str] = {}
-    failure = None
-    file = KINDS[kind](path, engine)
+    tests, problems, failure = list[NamedTest](), dict[str, str](), None
+    file = KINDS[kind](path, engine, digest)
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         try:
-            if not asked:
-                tests, digest = file.tests(), file.digest
-            elif file.digest != digest:
-                raise Failure(Exit.SYSTEM, f"{path} was changed since it was loaded: load it again")
-            else:
-                problems = {about: file.problem(about) for about in asked}
+            tests = [] if asked else file.tests()
+            problems = {about: file.problem(about) for about in asked}
         except Failure as error:
             failure = (error.code.value, error.message)
     if noted:
         not_served()
     imported = sorted(set(sys.modules) - before)
     added = [folder for folder in sys.path if folder not in path_before]
-    return [tuple(test) for test in tests], problems, digest, failure, imported, added
+    return [tuple(test) for test in tests], problems, file.digest, failure, imported, added

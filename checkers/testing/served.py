@@ -12,32 +12,17 @@ import marshal
 import os
 import sys
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from reassure.checkers.cli import client
 from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.testing import Answer, NamedTest
 
 if TYPE_CHECKING:
     from reassure.checkers.testing.file_tests import TestsOfGate, TestsOfModel
 
 TESTS = "reassure.checkers.testing.file_tests"
-Answer = tuple[
-    list[tuple[str, str, str, int | None, bool]], dict[str, str], str, tuple[int, str] | None, list[str], list[str]
-]
-"""Tests, problems by test, digest, failure, and what was imported and added to `sys.path`."""
-
-
-class NamedTest(NamedTuple):
-    """A test. about: the property or cover, or the number of a gate's check; "" for a search as a whole.
-
-    path and line: where it is declared, lines counted from 0.
-    """
-
-    name: str
-    about: str
-    path: str
-    line: int | None = None
-    applies: bool = True
+"""The module whose function `answer` a server executes."""
 
 
 class FileTests:
@@ -48,6 +33,7 @@ class FileTests:
         self.digest = ""
         self.named: list[NamedTest] = []
         self.problems: dict[str, str] = {}
+        self.failure: Failure | None = None
 
     def tests(self) -> list[NamedTest]:
         """The names of all tests. Raises `Failure`."""
@@ -58,24 +44,33 @@ class FileTests:
 
     def problem(self, about: str) -> str:
         """The reason why a test fails, "" if it passes. Raises `Failure`, and Ctrl-C that has ended a search."""
+        if self.failure is not None:
+            raise self.failure
         if about not in self.problems:
-            asked = [test.about for test in self.named if test.applies] if self.kind == "model" else [about]
-            served = self._served(asked) if self.digest else None
-            self.problems |= {about: self.here.problem(about)} if served is None else served[1]
+            try:
+                self.problems |= self._problems(about)
+            except Failure as failure:
+                self.failure = failure if self.kind == "model" else None  # one search answers all tests of a model
+                raise
         return self.problems[about]
+
+    def _problems(self, about: str) -> dict[str, str]:
+        asked = [test.about for test in self.named if test.applies] if self.kind == "model" else [about]
+        served = self._served(asked) if self.digest else None
+        return {about: self.here.problem(about)} if served is None else served[1]
 
     @cached_property
     def here(self) -> TestsOfModel | TestsOfGate:
         """The same in this process."""
         from reassure.checkers.testing.file_tests import KINDS
 
-        return KINDS[self.kind](self.path, self.engine)
+        return KINDS[self.kind](self.path, self.engine, self.digest)
 
     def _served(self, asked: list[str]) -> Answer | None:
         if "here" in self.__dict__ or not _may_be_served():
             return None
         call = (TESTS, "answer", (self.kind, self.path, self.engine, self.digest, asked))
-        answered = client.called(_common_key(), call)
+        answered = client.served_answer(_common_key(), call)
         if answered is None:
             return None
         answer: Answer = marshal.loads(answered[0])
