@@ -20,15 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    Call = tuple[str, str, tuple[Any, ...]]
+    Call = tuple[str, str]
 
 ASKED = "REASSURE_SERVER"
 """The environment variable that has commands use a server: only "1" does."""
 PATIENCE = 10.0
 """Seconds until a server that does not answer is left alone."""
 READY, BEGIN = b"r", b"b"
-ANSWER = 3
-"""The descriptor that a call writes its answer to, in the process that the server forks for it."""
 LOST = "the process of the server that executed this command was killed before it had an answer"
 READ_AT_START = ("PYTHON", "LC_", "LD_", "MALLOC_", "GLIBC_", "OMP_", "OPENBLAS_", "MKL_", "NPY_", "DYLD_")
 """Beginnings of the names of variables that the interpreter or a library reads once, when it starts."""
@@ -102,7 +100,7 @@ def ready(
 ) -> bool:
     """Whether the server would execute the command of this process, to which it has passed all that this one has.
 
-    call: a function instead of the command: module, name and arguments, which `marshal` can write. files: the
+    call: what is called instead of the command: a module, and its function that gives an exit code. files: the
     descriptors of the served process, and which of this process they are (default: all that commands inherit).
     """
     import resource
@@ -153,36 +151,6 @@ def _inherited() -> list[int]:
         except OSError:  # that of the list itself
             pass
     return sorted(numbers)
-
-
-def served_answer(common: bytes, call: Call) -> tuple[bytes, bytes, bytes] | None:
-    """The answer of a function that a server executes, and what it printed; None if it has not answered.
-
-    Whatever ends the wait here, such as Ctrl-C, ends the call.
-    """
-    connection = connected(common)
-    if connection is None:
-        return None
-    files = {0: os.open(os.devnull, os.O_RDONLY)} | {n: os.memfd_create("reassure") for n in (1, 2, ANSWER)}
-    try:
-        if not ready(connection, common, call, files):
-            return None
-        connection.settimeout(None)
-        connection.send(BEGIN)
-        if connection.recv(1) != b"\0":
-            return None
-        out, err, answer = (os.pread(files[n], os.fstat(files[n]).st_size, 0) for n in (1, 2, ANSWER))
-        return answer, out, err
-    except (
-        OSError,
-        ValueError,
-        AttributeError,
-    ):  # it ends just now, or a stream of this process is not one of Python's
-        return None
-    finally:
-        connection.close()
-        for number in files.values():
-            os.close(number)
 
 
 def ask() -> int | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+REQUESTS = 3
+"""The descriptor by which a process of a server gets requests and answers them."""
 
 
 class ModelCheckFailed(AssertionError):
@@ -20,8 +23,3 @@ class NamedTest(NamedTuple):
     path: str
     line: int | None = None
     applies: bool = True
-
-
-Answer = tuple[list[tuple[Any, ...]], dict[str, str], str, tuple[int, str] | None, list[str], list[str]]
-"""What a server says of a file: its tests, the problems by test, a digest, the failure, and what was imported and added
-to `sys.path`."""

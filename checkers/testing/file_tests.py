@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import logging
+import marshal
 import os
 import sys
 import warnings
@@ -26,7 +27,7 @@ from reassure.checkers.request.outside_values import values_digest
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.result import CheckResult, PropertyStatus
 from reassure.checkers.request.vacuity import never_applies
-from reassure.checkers.testing import Answer, NamedTest
+from reassure.checkers.testing import REQUESTS, NamedTest
 from reassure.checkers.testing.expect import remaining, wrong
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -151,28 +152,49 @@ def not_served() -> NoReturn:
     os._exit(Exit.INTERNAL.value)
 
 
-def answer(kind: str, path: str, engine: str | None, digest: str, asked: Sequence[str]) -> Answer:
-    """What a server answers about a file, in plain data.
-
-    asked: the tests of which problems are wanted; none: the tests themselves. digest: of the file when they were.
-    Ends the process without an answer where pytest takes note of more: of warnings, of records of logging, and of a
-    model that reads what is typed.
-    """
-    before, path_before = set(sys.modules), list(sys.path)
+def answer_requests() -> int:
+    """In a process of a server: answers the requests of a session (`served.py`) until it ends; the exit code."""
     standard_input: Any = NotServed()
     sys.stdin = standard_input
     logging.getLogger().addHandler(NotServed())
-    tests, problems, failure = list[NamedTest](), dict[str, str](), None
-    file = KINDS[kind](path, engine, digest)
-    with warnings.catch_warnings(record=True) as noted:
-        warnings.simplefilter("always")
-        try:
-            tests = [] if asked else file.tests()
-            problems = {about: file.problem(about) for about in asked}
-        except Failure as error:
-            failure = (error.code.value, error.message)
-    if noted:
-        not_served()
-    imported = sorted(set(sys.modules) - before)
-    added = [folder for folder in sys.path if folder not in path_before]
-    return [tuple(test) for test in tests], problems, file.digest, failure, imported, added
+    modules, path = set(sys.modules), list(sys.path)
+    files: dict[str, TestsOfModel | TestsOfGate] = {}
+    with open(REQUESTS, "rb", closefd=False) as requests, open(REQUESTS, "wb", closefd=False) as answers:
+        while True:
+            try:
+                environment, here, kind, name, engine, digest, asked = marshal.load(requests)
+            except EOFError:
+                return 0
+            os.environ.clear()
+            os.environ.update(environment)
+            os.chdir(here)
+            file = files.get(name)
+            if file is None or file.digest != digest:
+                file = files[name] = KINDS[kind](name, engine, digest)
+            with warnings.catch_warnings(record=True) as noted:
+                warnings.simplefilter("always")
+                tests, problems, failure = _answer(file, asked)
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+            marshal.dump(
+                (
+                    not noted,  # pytest lists them, or has them raise
+                    sorted(sys.modules.keys() - modules),
+                    [folder for folder in sys.path if folder not in path],
+                    failure,
+                    (tests, problems, file.digest),
+                ),
+                answers,
+            )
+            answers.flush()
+
+
+def _answer(
+    file: TestsOfModel | TestsOfGate, asked: Sequence[str]
+) -> tuple[list[tuple[Any, ...]], dict[str, str], tuple[int, str] | None]:
+    """The tests, or the problems of some, or the failure."""
+    try:
+        tests = [] if asked else [tuple(test) for test in file.tests()]
+        return tests, {about: file.problem(about) for about in asked}, None
+    except Failure as error:
+        return [], {}, (error.code.value, error.message)

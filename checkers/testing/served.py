@@ -2,27 +2,28 @@
 
 It imports as little as can be: that is what a server spares a session of pytest.
 
-A server's answer is taken only if it is what this process would find. Where it gives none, as with a model that ends
-its process, this process does the same itself.
+The server forks one process for the session, which does what this one would do: it keeps the models, and gets the
+environment and the working folder as they are. Its answer is taken only if it is what this process would find. Where it
+gives none, as with a model that ends its process, this process does the same itself.
 """
 
 from __future__ import annotations
 
+import _socket
 import marshal
 import os
 import sys
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reassure.checkers.cli import client
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.testing import Answer, NamedTest
+from reassure.checkers.testing import REQUESTS, NamedTest
 
 if TYPE_CHECKING:
     from reassure.checkers.testing.file_tests import TestsOfGate, TestsOfModel
 
-TESTS = "reassure.checkers.testing.file_tests"
-"""The module whose function `answer` a server executes."""
+CALL = ("reassure.checkers.testing.file_tests", "answer_requests")
 
 
 class FileTests:
@@ -66,24 +67,100 @@ class FileTests:
 
         return KINDS[self.kind](self.path, self.engine, self.digest)
 
-    def _served(self, asked: list[str]) -> Answer | None:
-        if "here" in self.__dict__ or not _may_be_served():
+    def _served(self, asked: list[str]) -> tuple[list[tuple[Any, ...]], dict[str, str], str] | None:
+        """The tests, the problems of those asked, and the digest of the file; None if a server has no answer."""
+        if "here" in self.__dict__:
             return None
-        call = (TESTS, "answer", (self.kind, self.path, self.engine, self.digest, asked))
-        answered = client.served_answer(_common_key(), call)
-        if answered is None:
+        process = ServedProcess.of_this_session()
+        return None if process is None else process.ask(self.kind, self.path, self.engine, self.digest, asked)
+
+
+class ServedProcess:
+    """A process that a server has forked for a session."""
+
+    current: ServedProcess | None = None
+
+    @classmethod
+    def of_this_session(cls) -> ServedProcess | None:
+        """The one that answers; None if there is none, or none is asked for.
+
+        Another one once `sys.path` has changed: what it has imported may come from elsewhere now.
+        """
+        if not _may_be_served():
             return None
-        answer: Answer = marshal.loads(answered[0])
-        *_, failure, imported, added = answer
+        if cls.current is not None and (cls.current.session, cls.current.path) != (os.getpid(), sys.path):
+            cls.current.close()
+        if cls.current is None:
+            cls.current = cls.started(_common_key())
+        return cls.current
+
+    @classmethod
+    def started(cls, common: bytes) -> ServedProcess | None:
+        """A process of the server of this key; None if no server gives one."""
+        connection = client.connected(common)
+        if connection is None:
+            return None
+        own, other = _socket.socketpair()
+        null, *printed = os.open(os.devnull, os.O_RDONLY), os.memfd_create("stdout"), os.memfd_create("stderr")
+        try:
+            files = {0: null, 1: printed[0], 2: printed[1], REQUESTS: other.fileno()}
+            if client.ready(connection, common, CALL, files):
+                connection.settimeout(None)
+                connection.send(client.BEGIN)
+                return cls(connection.detach(), own.detach(), printed)
+        except (OSError, ValueError, AttributeError):  # it ends just now, or a stream is not one of Python's
+            pass
+        finally:
+            os.close(null)
+            for end in (connection, own, other):
+                end.close()
+        for number in printed:
+            os.close(number)
+        return None
+
+    def __init__(self, connection: int, requests: int, printed: list[int]) -> None:
+        """All are descriptors. connection: open while the process is to live. printed: of what it prints."""
+        self.connection, self.requests, self.printed = connection, requests, dict.fromkeys(printed, 0)
+        self.session, self.path = os.getpid(), list(sys.path)
+
+    def close(self) -> None:
+        """Ends the process."""
+        for number in (self.connection, self.requests, *self.printed):
+            os.close(number)
+        type(self).current = None
+
+    def ask(self, *request: Any) -> tuple[list[tuple[Any, ...]], dict[str, str], str] | None:
+        """The answer to a request, once it is told here what was printed; None if this process is to find it itself.
+
+        Raises `Failure` if that is the answer. Whatever else ends the wait, such as Ctrl-C, ends the process.
+        """
+        try:
+            with open(self.requests, "wb", closefd=False) as requests:
+                marshal.dump((dict(os.environ), os.getcwd(), *request), requests)
+            with open(self.requests, "rb", closefd=False) as answers:
+                taken, imported, added, failure, answer = marshal.load(answers)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError | EOFError | ValueError | TypeError):
+                return None
+            raise
+        printed = [self._printed(number) for number in self.printed]
         own = [name for name in imported if name.partition(".")[0] not in sys.stdlib_module_names]
-        if not sys.modules.keys().isdisjoint(own):  # tests and plugins may have changed what the model imports
+        if not taken or not sys.modules.keys().isdisjoint(own):  # tests and plugins may have changed what it imports
             return None
-        for stream, printed in zip((sys.stdout, sys.stderr), answered[1:], strict=True):
-            stream.write(printed.decode(stream.encoding, "replace"))
-        sys.path += [folder for folder in added if folder not in sys.path]
+        for stream, text in zip((sys.stdout, sys.stderr), printed, strict=True):
+            stream.write(text.decode(stream.encoding, "replace"))
+        self.path += [folder for folder in added if folder not in self.path]
+        sys.path[:] = self.path
         if failure is not None:
             raise Failure(Exit(failure[0]), failure[1])
-        return answer
+        return answer  # type: ignore[no-any-return]
+
+    def _printed(self, number: int) -> bytes:
+        """What was printed since it was last asked for."""
+        text = os.pread(number, os.fstat(number).st_size - self.printed[number], self.printed[number])
+        self.printed[number] += len(text)
+        return text
 
 
 def _common_key() -> bytes:

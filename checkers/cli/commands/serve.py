@@ -415,13 +415,9 @@ class ServedCommand:
         if self.call is None:
             return command_line()
         gc.set_threshold(NEW_OBJECTS)
-        module, function, arguments = self.call
-        answer = getattr(importlib.import_module(module), function)(*arguments)
-        with open(client.ANSWER, "wb") as file:
-            marshal.dump(answer, file)
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        return 0
+        module, function = self.call
+        code: int = getattr(importlib.import_module(module), function)()
+        return code
 
     def answer(self, code: int) -> None:
         """Sends the exit code."""
