@@ -156,18 +156,19 @@ def answer_requests() -> int:
     """In a process of a server: answers the requests of a session (`served.py`) until it ends; the exit code."""
     standard_input: Any = NotServed()
     sys.stdin = standard_input
-    logging.getLogger().addHandler(NotServed())
-    modules, path = set(sys.modules), list(sys.path)
+    logging.root.addHandler(NotServed())
+    modules = set(sys.modules)
     files: dict[str, TestsOfModel | TestsOfGate] = {}
     with open(REQUESTS, "rb", closefd=False) as requests, open(REQUESTS, "wb", closefd=False) as answers:
         while True:
             try:
-                environment, here, kind, name, engine, digest, asked = marshal.load(requests)
+                environment, here, level, kind, name, engine, digest, asked = marshal.load(requests)
             except EOFError:
                 return 0
             os.environ.clear()
             os.environ.update(environment)
             os.chdir(here)
+            logging.root.setLevel(level)
             file = files.get(name)
             if file is None or file.digest != digest:
                 file = files[name] = KINDS[kind](name, engine, digest)
@@ -180,7 +181,7 @@ def answer_requests() -> int:
                 (
                     not noted,  # pytest lists them, or has them raise
                     sorted(sys.modules.keys() - modules),
-                    [folder for folder in sys.path if folder not in path],
+                    sys.path,
                     failure,
                     (tests, problems, file.digest),
                 ),

@@ -10,6 +10,7 @@ gives none, as with a model that ends its process, this process does the same it
 from __future__ import annotations
 
 import _socket
+import logging
 import marshal
 import os
 import sys
@@ -136,9 +137,9 @@ class ServedProcess:
         """
         try:
             with open(self.requests, "wb", closefd=False) as requests:
-                marshal.dump((dict(os.environ), os.getcwd(), *request), requests)
+                marshal.dump((dict(os.environ), os.getcwd(), logging.root.level, *request), requests)
             with open(self.requests, "rb", closefd=False) as answers:
-                taken, imported, added, failure, answer = marshal.load(answers)
+                taken, imported, path, failure, answer = marshal.load(answers)
         except BaseException as error:
             self.close()
             if isinstance(error, OSError | EOFError | ValueError | TypeError):
@@ -150,8 +151,7 @@ class ServedProcess:
             return None
         for stream, text in zip((sys.stdout, sys.stderr), printed, strict=True):
             stream.write(text.decode(stream.encoding, "replace"))
-        self.path += [folder for folder in added if folder not in self.path]
-        sys.path[:] = self.path
+        self.path = sys.path[:] = path
         if failure is not None:
             raise Failure(Exit(failure[0]), failure[1])
         return answer  # type: ignore[no-any-return]

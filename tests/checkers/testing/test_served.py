@@ -20,6 +20,8 @@ from pathlib import Path
 
 if os.environ["REASSURE_SERVER"] == "1":
     sys.modules["reassure.checkers.testing.file_tests"] = None
+if "FOLLOWED" in os.environ:  # as by a debugger
+    sys.setprofile(lambda *event: None)
 
 def pytest_collection_finish(session):
     for path in Path().glob("edited*.py"):
@@ -28,7 +30,7 @@ def pytest_collection_finish(session):
 """A conftest, with which a session fails whose tests are not a server's; it edits a model that was collected."""
 PRINTS = "import sys\nprint('imported')\nprint('odd', file=sys.stderr)\n"
 SESSIONS = [
-    (("reads.py", "gate.toml", "-v"), 0),
+    (("reads.py", "inner", "gate.toml", "-v"), 0),
     (("broken.py", "-rA"), 1),
     (("wrong.py",), 1),
     (("cut.py", "reads.py"), 2),
@@ -73,6 +75,8 @@ def test_models_in_pytest_are_told_as_without_a_server(
         "cut": READS.replace('"counter"', '"counter'),
     }
     (tmp_path / "conftest.py").write_text(ONLY_SERVED)
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "test_one.py").write_text("def test_one(): pass")
     (tmp_path / "gate.toml").write_text(GATE)
     (tmp_path / "fails.gate.toml").write_text(GATE.replace("safety-violation", "pass"))
     (tmp_path / "none.gate.toml").write_text("")
@@ -94,14 +98,20 @@ def test_models_in_pytest_are_told_as_without_a_server(
         ("asks", "import sys\nsys.stdin.readline()\n", (), 2, "reading from stdin while output is captured"),
         ("logs", "import logging\nlogging.error('odd')\n", ("-o", "log_cli=true"), 0, "ERROR    root:logs.py:"),
         ("shares", "import common\nassert not common.CHANGED\n", (), 2, "AssertionError"),
+        ("beside", "import networkx\nassert networkx.MINE\n", (), 0, "3 passed"),
     ],
 )
 def test_what_pytest_itself_takes_part_in_is_executed_there(
     name: str, text: str, words: tuple[str, ...], code: int, says: str, server: Serving, tmp_path: Path
 ) -> None:
-    """A model that ends the process, warns, reads the terminal, logs, or imports what a conftest has changed."""
+    """A model that ends the process, warns, reads the terminal, logs, or imports what a conftest has changed.
+
+    Also one that imports a module of its own by a name of one that the server has.
+    """
     (tmp_path / f"{name}.py").write_text(text + READS)
     (tmp_path / "common.py").write_text("CHANGED = False")
+    if name == "beside":
+        (tmp_path / "networkx.py").write_text("MINE = True")
     (tmp_path / "conftest.py").write_text("import common\ncommon.CHANGED = True")
     served = session(server, tmp_path, "1", f"{name}.py", *words)
     assert served == session(server, tmp_path, "0", f"{name}.py", *words)
@@ -141,7 +151,17 @@ def test_a_session_goes_on_where_the_process_of_its_model_is_killed(server: Serv
     assert process.returncode == pytest.ExitCode.INTERRUPTED
 
 
-@pytest.mark.parametrize("variables", [{"REASSURE_DEBUG": "1"}, {"LC_ALL": "C"}, {"PYTHONOPTIMIZE": "1"}, {}])
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {"REASSURE_DEBUG": "1"},
+        {"LC_ALL": "C"},
+        {"PYTHONOPTIMIZE": "1"},
+        {"FOLLOWED": "1"},
+        {"XDG_RUNTIME_DIR": "/proc"},
+    ],
+)
 def test_a_session_is_served_by_a_server_of_its_environment(
     variables: dict[str, str], server: Serving, tmp_path: Path
 ) -> None:
