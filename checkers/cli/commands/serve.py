@@ -88,13 +88,21 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             os.kill(client.peer(connection)[0], signal.SIGTERM)
             console.print("the server has been ended")
             return Exit.OK
-        if connection is not None and client.ready(connection, common):
+        if connection is not None and _answers(connection, common):
             console.print("a server runs already; `reassure serve --stop` ends it")
             return Exit.OK
     _start(args.idle, common)
     console.print(f"the server runs, and ends after {args.idle:g} s without a command; commands use it with")
     console.print(f"  export {client.ASKED}=1")
     return Exit.OK
+
+
+def _answers(connection: Any, common: bytes) -> bool:
+    """Whether the server goes on: one of which a file was changed ends when it is asked."""
+    try:
+        return client.ready(connection, common)
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager

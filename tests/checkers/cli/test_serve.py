@@ -288,6 +288,12 @@ def test_an_edited_program_is_not_served_by_an_old_process(tmp_path: Path) -> No
         done = subprocess.run(line, env=own.environment, capture_output=True, text=True, check=True)
         assert done.stdout == "okay (exit code 0)\n"
         until(lambda: ended(own.pid))
-        own.pid = 0
+        time.sleep(0.1)
+        own.start()
+        file.write_text(text)
+        old = own.pid
+        time.sleep(0.1)
+        own.start()  # where one runs that this ends
+        until(lambda: ended(old))
     finally:
         own.end()
