@@ -28,9 +28,16 @@ def pytest_collection_finish(session):
         path.write_text(path.read_text().replace("else 0", "else 1"))
 """
 """A conftest, with which a session fails whose tests are not a server's; it edits a model that was collected."""
+FINDS = """
+import importlib.util, sys
+
+def test_one():
+    assert (importlib.util.find_spec("other") is not None) == ("deep/other.py" in sys.argv)
+"""
+"""A test that finds the module of a model, once a session has imported the model."""
 PRINTS = "import sys\nprint('imported')\nprint('odd', file=sys.stderr)\n"
 SESSIONS = [
-    (("reads.py", "inner", "gate.toml", "-v"), 0),
+    (("reads.py", "deep/other.py", "inner", "gate.toml", "-v"), 0),
     (("broken.py", "-rA"), 1),
     (("wrong.py",), 1),
     (("cut.py", "reads.py"), 2),
@@ -75,8 +82,9 @@ def test_models_in_pytest_are_told_as_without_a_server(
         "cut": READS.replace('"counter"', '"counter'),
     }
     (tmp_path / "conftest.py").write_text(ONLY_SERVED)
-    (tmp_path / "inner").mkdir()
-    (tmp_path / "inner" / "test_one.py").write_text("def test_one(): pass")
+    for name, text in {"inner/test_one": FINDS, "deep/other": READS}.items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / f"{name}.py").write_text(text)
     (tmp_path / "gate.toml").write_text(GATE)
     (tmp_path / "fails.gate.toml").write_text(GATE.replace("safety-violation", "pass"))
     (tmp_path / "none.gate.toml").write_text("")
@@ -98,7 +106,7 @@ def test_models_in_pytest_are_told_as_without_a_server(
         ("asks", "import sys\nsys.stdin.readline()\n", (), 2, "reading from stdin while output is captured"),
         ("logs", "import logging\nlogging.error('odd')\n", ("-o", "log_cli=true"), 0, "ERROR    root:logs.py:"),
         ("shares", "import common\nassert not common.CHANGED\n", (), 2, "AssertionError"),
-        ("beside", "import networkx\nassert networkx.MINE\n", (), 0, "3 passed"),
+        ("beside", "import networkx\nassert networkx.MINE\n", ("-o", "pythonpath=own"), 0, "3 passed"),
     ],
 )
 def test_what_pytest_itself_takes_part_in_is_executed_there(
@@ -110,8 +118,8 @@ def test_what_pytest_itself_takes_part_in_is_executed_there(
     """
     (tmp_path / f"{name}.py").write_text(text + READS)
     (tmp_path / "common.py").write_text("CHANGED = False")
-    if name == "beside":
-        (tmp_path / "networkx.py").write_text("MINE = True")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "networkx.py").write_text("MINE = True")
     (tmp_path / "conftest.py").write_text("import common\ncommon.CHANGED = True")
     served = session(server, tmp_path, "1", f"{name}.py", *words)
     assert served == session(server, tmp_path, "0", f"{name}.py", *words)
