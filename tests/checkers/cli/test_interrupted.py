@@ -29,7 +29,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import ALL_VISITED, BY_USER, Interrupted, Stop, StopReason, budget_ended
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.publish import model_pages
-from reassure.checkers.testing import collect
+from reassure.checkers.testing import file_tests
 from tests.helpers.command import report_of, said
 
 DIE_HARD = """
@@ -261,9 +261,10 @@ def test_pages_are_not_made_of_half_a_search(tmp_path: Path, monkeypatch: pytest
 
 def test_models_in_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search of one model ends by Ctrl-C: pytest ends, and its properties are no failed tests."""
-    check, calls = ends_at(1, collect.check, ended)
-    monkeypatch.setattr(collect, "check", check)
-    tests: Any = SimpleNamespace(model="die_hard", config=SimpleNamespace(getoption=lambda name: "reference"))
+    check, calls = ends_at(1, file_tests.run, lambda pair: (ended(pair[0]), pair[1]))
+    monkeypatch.setattr(file_tests, "run", check)
+    tests = file_tests.TestsOfModel("die_hard", "reference")
+    assert len(tests.tests()) > 1
     with pytest.raises(KeyboardInterrupt):
-        collect.ModelTests.result.func(tests)
+        tests.problem("")
     assert len(calls) == 1
