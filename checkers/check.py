@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,7 @@ from reassure.checkers.request.shared_options import CHECK, PROVE, SIMULATE, rep
 from reassure.checkers.request.vacuity import vacuous_claims
 from reassure.checkers.traces.format_value import ExpressionClaims
 from reassure.checkers.traces.reconstruct import Disagreement
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.trace import ReplayRefused

@@ -11,10 +11,10 @@ from __future__ import annotations
 import importlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from reassure.checkers.console.overview import MODULES
+from reassure.spec.language.light_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import argparse

@@ -18,7 +18,6 @@ import re
 import shlex
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +28,7 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.model_loader import home, names
 from reassure.checkers.request.shared_options import Option
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceError, from_itf, read_itf
 

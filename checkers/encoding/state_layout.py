@@ -8,9 +8,9 @@ states, by which every engine chooses among counterexamples.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.number_sets import NumbersType
 from reassure.spec.language.types import (
     SEQUENCE_BITS,

@@ -6,10 +6,10 @@ Without a limit a search that outgrows memory makes the machine swap, or has the
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from reassure.checkers.machine.stop import Interrupted, StopReason
+from reassure.spec.language.light_dataclasses import dataclass
 
 MEBIBYTE = 1 << 20
 MOST_RESERVED = 1 << 30

@@ -6,11 +6,11 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
 
 from reassure.checkers.machine.exit_codes import Exit, worst
+from reassure.spec.language.light_dataclasses import dataclass
 
 
 class StopReason(StrEnum):

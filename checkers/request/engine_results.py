@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 from typing import Any, ClassVar
 
 from reassure.checkers.machine.stop import Stop
 from reassure.checkers.request.prepare import Prepared
 from reassure.checkers.request.run_identity import EngineRecord, PremiseRecord
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.semantics.trace import Trace
 
 

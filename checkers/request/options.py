@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
+
+from reassure.spec.language.light_dataclasses import dataclass
 
 ENGINE_NAMES = ("native", "reference", "spark")
 """Engines that search every reachable state."""

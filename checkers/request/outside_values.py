@@ -18,7 +18,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cached_property, lru_cache, partial
 from numbers import Number
@@ -27,6 +27,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from reassure.checkers.request.digest import LANGUAGE, is_text, place_in_text
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.values import Id, Map
 from reassure.spec.language.vocabulary import Action, Initial, Model, Property, Terminal
 from reassure.spec.semantics.interpreter import BoundModel

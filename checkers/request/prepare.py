@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.outside_values import values_digest
 from reassure.spec.frontend.introspection import SubsetError, TooLarge
 from reassure.spec.language.annotations import FieldErrors
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import LanguageError, Model, Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ConfigError, ModelError, make_config

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -17,6 +16,7 @@ from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.machine.stop import Stop, StopReason
 from reassure.checkers.request.model_loader import own_file
 from reassure.checkers.request.prepare import Prepared
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, to_itf
 

@@ -10,7 +10,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from reassure.checkers.request.options import (
     weight,
     whole,
 )
+from reassure.spec.language.light_dataclasses import dataclass
 
 SECRET = "(?i)secret|password|token|access[._]?key"
 """Settings whose values are not printed, as Spark has it."""

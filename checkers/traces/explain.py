@@ -7,7 +7,6 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -18,6 +17,7 @@ from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.fairness import repeats, violates, why_fair
 from reassure.checkers.traces.format_value import natural, plain
 from reassure.checkers.traces.reconstruct import is_deadlock, last_step, raised_at_end, shows
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Protocol
 
 from reassure.checkers.traces.format_value import plain
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
 from reassure.spec.semantics.liveness import (

@@ -19,6 +19,7 @@ from typing import Any
 from reassure import spec
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.own_files import temporary_folder
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.values import Id, Map
 from reassure.spec.language.vocabulary import Action, Model, Property
 from reassure.spec.semantics.interpreter import BoundModel
@@ -184,7 +185,7 @@ def never(model: Model, expression: str) -> Iterator[tuple[Model, Property]]:
         yield dataclasses.replace(model, properties=(claim,), deadlock=False), claim
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class ExpressionClaims:
     """The claims that expressions are true: of every state, and of every step. folder: of their text."""
 

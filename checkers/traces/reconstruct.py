@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.fairness import as_data, violates
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, ModelError, Step
 from reassure.spec.semantics.liveness import Assumptions

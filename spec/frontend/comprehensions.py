@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reassure.spec.frontend import number_sets
 from reassure.spec.frontend.context import Context, exclude
@@ -44,6 +44,7 @@ from reassure.spec.frontend.symbolic_values import (
     Tuple,
     describe,
 )
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import IdType, IntType, SeqType, SetType, Type, unbounded
 
 Item = tuple[Node, Sym]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FunctionType
 from typing import Any
 
@@ -33,6 +33,7 @@ from reassure.spec.frontend.lowered_model import Check, Formula, Guard, Telling,
 from reassure.spec.frontend.symbolic_values import Mismatch, Sym, of_type, refuse_inner_bags
 from reassure.spec.frontend.symbols import Symbols
 from reassure.spec.language.annotations import AnyNumber, record_type, resolve
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import EnumType, IdType, IntType, Type, unbounded
 from reassure.spec.language.values import Id
 from reassure.spec.language.vocabulary import Initial

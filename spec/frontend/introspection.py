@@ -12,11 +12,13 @@ import inspect
 import sys
 import typing
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any
+
+from reassure.spec.language.light_dataclasses import dataclass
 
 REMEMBERED = 4096
 """Functions and classes whose answers are kept."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from reassure.spec.frontend.comprehensions import Item, Turn, members_of, named, require_hidden_order
@@ -28,6 +28,7 @@ from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import Check
 from reassure.spec.frontend.symbolic_values import Bag, Empty, Loose, Mismatch, NumberSet, Scalar, Sym, Unsettled
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import IntType, SetType
 
 Block = Callable[[Context, list[ast.stmt], list[Any]], bool]

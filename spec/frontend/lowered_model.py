@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.symbolic_values import Excess
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import Type
 from reassure.spec.language.values import Id
 from reassure.spec.language.vocabulary import Property

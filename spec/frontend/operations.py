@@ -12,9 +12,9 @@ These do not use Python's own stack: a model may build long chains of nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import BoolType, Type
 
 Rebuild = Callable[[Any, Any, tuple[Any, ...]], Any]

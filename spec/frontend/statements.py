@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -27,6 +26,7 @@ from reassure.spec.frontend.symbolic_values import (
     describe,
     is_incomplete,
 )
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import BoolType
 from reassure.spec.language.vocabulary import refuse
 

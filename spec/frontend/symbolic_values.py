@@ -9,10 +9,10 @@ Also here: values of a type as their scalars ("leaves"), in the order of the sta
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from reassure.spec.frontend.ir import BOOL, Graph, Node
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.number_sets import NumbersType
 from reassure.spec.language.types import (
     ANY,

@@ -7,12 +7,13 @@ import re
 import types
 import typing
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 from reassure.spec.language.keys import MOST_KEYS, TupleType
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.number_sets import NumbersType
 from reassure.spec.language.types import (
     ANY,

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, field, fields, is_dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeVar, overload
 
 from reassure.spec.language.guards import require
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.watching import why_unwatched
 
 F = Callable[..., Any]

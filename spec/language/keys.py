@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import Any
 
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import MapType, Misfit, Type
 
 MOST_KEYS = 4096

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import IntType, Misfit, SetType
 
 

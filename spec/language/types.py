@@ -8,12 +8,12 @@ value whether it fits, leaves a declared bound (*clipped*), or is simply wrong.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations, product
 from math import comb
 from typing import Any
 
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.values import Id, Map
 
 Size = int | str

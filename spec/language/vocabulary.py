@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FunctionType
 from typing import Any
 
@@ -36,6 +36,7 @@ from reassure.spec.language.declarations import (
     terminal,
 )
 from reassure.spec.language.guards import GuardRefused, refuse, require, some
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.watching import unknown_field
 
 replace = dataclasses.replace

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from reassure.spec.language.annotations import FieldErrors, record_type, resolve
 from reassure.spec.language.declarations import fields_without_default
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import DomainError, Misfit, RecordType, Type
 from reassure.spec.language.vocabulary import Action, GuardRefused, Initial, LanguageError, Model, Property
 
@@ -429,7 +429,7 @@ def _spelt(annotation: Any) -> str:
 def hints_of(function: Any) -> dict[str, Any]:
     """The annotations of a function or class; `LanguageError` if one names nothing."""
     try:
-        return typing.get_type_hints(function, include_extras=True)
+        return get_type_hints(function, include_extras=True)
     except Exception as error:
         raise LanguageError(f"{function.__name__}: an annotation cannot be read: {error}") from None
 

@@ -14,9 +14,9 @@ So there may be states that no fair run within the bounds goes through, and a pr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.vocabulary import Model, Property
 from reassure.spec.semantics.interpreter import BoundModel, Step
 

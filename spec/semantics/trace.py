@@ -16,11 +16,12 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 from reassure.spec.language.keys import TupleType
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import (
     BagType,
     BoolType,

@@ -32,7 +32,7 @@ from reassure.checkers.request.model_loader import load
 from reassure.checkers.request.result import PropertyStatus
 from reassure.checkers.traces.properties_here import of_each_configuration
 from reassure.spec.language.vocabulary import TEMPORAL
-from tests.helpers.ledger_entries import ledger_entries
+from tests.helpers.claim_text import ledger_entries
 
 ROOT = Path(__file__).parents[2]
 PUBLISH = "run `python -m reassure.checkers.publish`"

@@ -15,7 +15,7 @@ from reassure.checkers.ledger.verdicts import Entry
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.publish import front_page
 from reassure.checkers.publish.__main__ import main as publish_main
-from tests.helpers.ledger_entries import ledger_entries
+from tests.helpers.claim_text import ledger_entries
 
 ROOT = publish.ROOT
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from reassure.checkers.ledger import verdicts
+from reassure.checkers.machine.exit_codes import Exit
+
 CLAIM = """
 [[claim]]
 id = "K1"
@@ -65,3 +68,10 @@ def replaced(path: Path, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def ledger_entries() -> list[verdicts.Entry]:
+    """As `publish.entries` gives them; not to be changed."""
+    found = verdicts.of_project()
+    assert verdicts.exit_code(found) is Exit.OK
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from reassure.checkers.console.failures import as_failure
@@ -17,6 +17,7 @@ from reassure.checkers.request.shared_options import JSON, Option
 from reassure.spec.frontend.introspection import Refusal, SubsetError
 from reassure.spec.frontend.lowering import lower_model, statements_refused
 from reassure.spec.language.annotations import FieldErrors
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 
 OPTIONS = (

@@ -9,13 +9,13 @@ Also here: what is looked for among the states of a level.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from reassure.checkers.encoding.state_layout import Layout
 from reassure.checkers.engines.native.model.kernel_numbers import Flag
 from reassure.checkers.engines.native.translator.language import wrap
 from reassure.checkers.traces.reconstruct import Disagreement, Raised, note_in, raised_in, replayed_trace, shows
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, ModelError, Step
 from reassure.spec.semantics.trace import Trace

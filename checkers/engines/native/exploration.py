@@ -9,7 +9,7 @@ Also here: from a lowered model to its kernel: machine code, and what the number
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,6 +34,7 @@ from reassure.checkers.machine.stop import (
 )
 from reassure.checkers.request.engine_results import ActionStatistics, SearchStatistics
 from reassure.checkers.request.options import SearchOptions
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 from reassure.spec.semantics.trace import Trace

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
 from reassure.checkers.engines.native.kernels.growing_table import SIZES as TABLE_SIZES
 from reassure.checkers.engines.native.kernels.growing_table import TableSizes
 from reassure.checkers.engines.native.translator.word_rows import WordRows, zeros
+from reassure.spec.language.light_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from reassure.checkers.engines.native.kernels.kernel_shape import Rows

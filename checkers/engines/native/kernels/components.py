@@ -6,10 +6,9 @@ strongly fair action is starved, the states where that is enabled are dropped, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reassure.checkers.engines.native.kernels.region_edges import LABEL_BITS, MOST_LABELS
 from reassure.checkers.engines.native.translator.language import Words, kernel
+from reassure.spec.language.light_dataclasses import dataclass
 
 RESTS = 1
 """Of what is found of a state: a run may stop there for ever."""

@@ -7,8 +7,6 @@ leads to, so that no state is looked up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reassure.checkers.engines.native.kernels.model_code import action_of
 from reassure.checkers.engines.native.kernels.region_edges import (
     FALLS,
@@ -19,6 +17,7 @@ from reassure.checkers.engines.native.kernels.region_edges import (
     rank_move,
 )
 from reassure.checkers.engines.native.translator.language import Static, Words, kernel, words_from
+from reassure.spec.language.light_dataclasses import dataclass
 
 MOST_BITS = 62
 """The largest label that has a bit: label n has bit n. Others exclude nothing."""

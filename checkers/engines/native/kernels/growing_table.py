@@ -6,7 +6,6 @@ import mmap
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
@@ -15,6 +14,7 @@ from reassure.checkers.engines.native.translator.language import LANES, Words
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.native.translator.word_rows import zeros
 from reassure.checkers.machine.memory import memory_of_machine
+from reassure.spec.language.light_dataclasses import dataclass
 
 NO_RESERVE: int = getattr(
     mmap,

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
 from reassure.checkers.engines.native.kernels.model_code import ACTIONS_AT, ModelCode
 from reassure.checkers.engines.native.translator import llvm
 from reassure.checkers.engines.native.translator.native_function import ModelFunction, native
+from reassure.spec.language.light_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,11 +5,10 @@ Several things are looked for at once. Each has a *best* so far: a word that say
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, DEADLOCK, ERROR, ModelCode, follow
 from reassure.checkers.engines.native.kernels.state_table import find, home_of, tag_of, words_at, write_state
 from reassure.checkers.engines.native.translator.language import Static, Words, kernel, words_from
+from reassure.spec.language.light_dataclasses import dataclass
 
 RAISES = -1
 """In the place of a word of claims: Python raises in the state."""

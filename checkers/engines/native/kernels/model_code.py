@@ -12,9 +12,9 @@ steps may exceed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from reassure.checkers.engines.native.translator.language import Static, Words, kernel, words_from
+from reassure.spec.language.light_dataclasses import dataclass
 
 ERROR = 0
 """1 + the row of a state in which Python raises; 0: none."""

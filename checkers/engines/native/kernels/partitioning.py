@@ -10,8 +10,6 @@ Also here: all steps from some states, as arrays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
@@ -41,6 +39,7 @@ from reassure.checkers.engines.native.translator.language import (
     words_from,
     wrap,
 )
+from reassure.spec.language.light_dataclasses import dataclass
 
 _SIGN = -(1 << 63)
 

@@ -9,7 +9,6 @@ out. Those to the outside are listed by themselves, as far as they count for som
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from reassure.checkers.engines.native.kernels.model_code import ACTIONS_AT, CLIPS_TOTAL, ERROR, ModelCode, action_of
 from reassure.checkers.engines.native.kernels.state_table import BATCH, next_slot, slot_of, words_at
@@ -22,6 +21,7 @@ from reassure.checkers.engines.native.translator.language import (
     words_from,
     wrap,
 )
+from reassure.spec.language.light_dataclasses import dataclass
 
 LABEL_BITS = 24
 MOST_LABELS = (1 << LABEL_BITS) - 1

@@ -5,8 +5,6 @@ Successors are collected in batches, so that the table's lines are fetched while
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reassure.checkers.engines.native.kernels.model_code import ERROR, ModelCode, action_of, follow, note_steps
 from reassure.checkers.engines.native.kernels.state_table import (
     BATCH,
@@ -21,6 +19,7 @@ from reassure.checkers.engines.native.kernels.state_table import (
     write_state,
 )
 from reassure.checkers.engines.native.translator.language import Static, Words, kernel, load, prefetch
+from reassure.spec.language.light_dataclasses import dataclass
 
 
 @dataclass

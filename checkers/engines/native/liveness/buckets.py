@@ -7,7 +7,6 @@ noticed, and made again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -24,6 +23,7 @@ from reassure.checkers.engines.native.kernels.region_edges import (
     place_states,
 )
 from reassure.checkers.engines.native.translator.native_function import native
+from reassure.spec.language.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from queue import SimpleQueue
@@ -32,6 +32,7 @@ from reassure.checkers.engines.native.liveness.buckets import Buckets
 from reassure.checkers.engines.native.model.translation import Translation
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.translator.native_function import native
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import RecordType
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel

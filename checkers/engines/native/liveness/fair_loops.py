@@ -11,7 +11,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
 from queue import SimpleQueue
@@ -36,6 +35,7 @@ from reassure.checkers.engines.native.liveness.temporal_claims import Candidates
 from reassure.checkers.engines.native.probe import canonical_order
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.traces.fairness import fair_loop, shortest_stem
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import Assumptions, Constraint, in_order
 

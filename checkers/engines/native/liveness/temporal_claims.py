@@ -7,7 +7,7 @@ levels.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from reassure.checkers.engines.native.probe import in_order
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.translator import llvm
 from reassure.checkers.engines.native.translator.native_function import ModelFunction, native
+from reassure.spec.language.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

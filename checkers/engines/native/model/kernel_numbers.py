@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from reassure.checkers.encoding.state_layout import Code, Field, Layout, codes, leaf_count
 from reassure.checkers.engines.native.kernels.model_code import DEADLOCK, STEP_BITS
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import IntType, Type, bits_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ import json
 import sys
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from reassure.checkers.engines.native.translator import llvm
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import Prepared
 from reassure.checkers.request.vacuity import constantly_true
+from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.semantics.interpreter import BoundModel
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Annotated, Any
 
 from reassure.checkers.engines.native.translator import language
+from reassure.spec.language.light_dataclasses import dataclass
 
 
 class KernelRefusal(Exception):

@@ -9,15 +9,19 @@ import shutil
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reassure.checkers.kafka.audit import log_files
 from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask, Refused, audit_share, together
+from reassure.checkers.kafka.audit.by_spark import audit_by_spark
 from reassure.checkers.kafka.audit.log_files import LogFile
 from reassure.checkers.kafka.audit.share import PartitionShare
+from reassure.checkers.request.options import SparkOptions
 from tests.helpers.command import reported, said
 from tests.helpers.metadata_log_text import LOGS, batches, cluster, dump_text, record, snapshot_of
+from tests.helpers.spark_runs import MASTER, needs_spark
 
 SEGMENT = LOGS / "4.1.0.log"
 
@@ -323,3 +327,11 @@ def test_the_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert text.count("<tr>") == 1 + 6 + 1 + 3 + 1 + 20 + 1 + 79  # heads and rows of four tables
     assert "&lt;b&gt;-1" in text and "<b>" not in text
     assert "http" not in text.replace("http-equiv", "")
+
+
+@needs_spark
+def test_shares_of_spark_are_the_whole(context: Any) -> None:
+    task = AuditTask((LogFile(str(LOGS / "4.1.0.log")),), "4.3", 1)
+    found = audit_by_spark(task, SparkOptions(MASTER), 3, lambda: None)
+    assert found == audit_share(task, PartitionShare())
+    assert len(found.audit.findings) == 7

@@ -1,0 +1,128 @@
+"""The program's own dataclasses are those of the standard library, but for when their methods are made."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import field
+from typing import Any
+
+import pytest
+
+from reassure.spec.language.light_dataclasses import dataclass as light
+
+
+def classes(dataclass: Any) -> dict[str, Any]:
+    """The same classes, made by a decorator."""
+
+    @dataclass(frozen=True)
+    class Nothing: ...
+
+    @dataclass(frozen=True)
+    class One:
+        a: Any
+
+    @dataclass(frozen=True)
+    class Two:
+        """It has a text."""
+
+        a: int
+        b: Any = field(default=2, compare=False)
+        c: tuple[int, ...] = field(default_factory=tuple, repr=False)
+
+    @dataclass(frozen=True)
+    class Further(Two):
+        d: int = 4
+
+    @dataclass
+    class Changing:
+        a: int = 1
+
+    @dataclass(frozen=True, eq=False)
+    class Same:
+        a: int
+
+    @dataclass(frozen=True)
+    class Own:
+        a: int
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __repr__(self) -> str:
+            return "own"
+
+    @dataclass(frozen=True)
+    class Hashed:
+        a: int
+
+        def __hash__(self) -> int:
+            return 7
+
+    @dataclass(frozen=True, order=True)
+    class Ordered:
+        a: int
+
+    return {name: one for name, one in locals().items() if name != "dataclass"}
+
+
+BOTH = classes(light), classes(dataclasses.dataclass)
+CALLS = [
+    ("Nothing", ()), ("One", (1,)), ("One", (True,)), ("One", ((1,),)), ("One", ([1],)),
+    ("Two", (1,)), ("Two", (1, 3)), ("Two", (1, 2, (3,))), ("Further", (1,)), ("Further", (1, 2, (), 5)),
+    ("Changing", ()), ("Changing", (2,)), ("Same", (1,)), ("Own", (1,)), ("Own", (2,)),
+    ("Hashed", (1,)), ("Hashed", (2,)), ("Ordered", (1,)), ("Ordered", (2,)),
+]  # fmt: skip
+
+
+def made(mine: dict[str, Any]) -> list[Any]:
+    return [mine[name](*given) for name, given in CALLS]
+
+
+def hashed(value: Any) -> bool:
+    try:
+        return hash(value) == hash(value)
+    except TypeError:
+        return False
+
+
+def test_equality_hashes_and_texts() -> None:
+    ours, theirs = map(made, BOTH)
+    assert [repr(one) for one in ours] == [repr(one) for one in theirs]
+    assert [[a == b for b in ours] for a in ours] == [[a == b for b in theirs] for a in theirs]
+    assert list(map(hashed, ours)) == list(map(hashed, theirs))
+    pairs = [
+        (a, b) for a in ours for b in ours if a == b and hashed(a) and hashed(b) and "own" not in (repr(a), repr(b))
+    ]
+    assert [(a, b) for a, b in pairs if hash(a) != hash(b)] == []
+    assert ours[0] != theirs[0]
+    assert ours[1] != 1
+
+
+def test_what_else_a_dataclass_has() -> None:
+    ours, theirs = map(made, BOTH)
+    for a, b in zip(ours, theirs, strict=True):
+        assert dataclasses.is_dataclass(a)
+        assert [f.name for f in dataclasses.fields(a)] == [f.name for f in dataclasses.fields(b)]
+        assert dataclasses.asdict(a) == dataclasses.asdict(b)
+        assert type(a).__match_args__ == type(b).__match_args__
+    two = BOTH[0]["Two"](1)
+    assert repr(dataclasses.replace(two, a=9)) == repr(two).replace("a=1", "a=9")
+    assert BOTH[0]["Two"].__doc__ == "It has a text."
+    assert BOTH[0]["Ordered"](1) < BOTH[0]["Ordered"](2)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'a'"):
+        BOTH[0]["One"]()
+
+
+def test_a_field_is_compared_by_its_truth() -> None:
+    """As in a tuple: the same object is equal to itself, and what `==` gives is taken for true or false."""
+
+    class Odd:
+        def __eq__(self, other: object) -> Any:
+            return []
+
+        __hash__ = object.__hash__
+
+    odd = Odd()
+    for mine in BOTH:
+        assert mine["One"](odd) == mine["One"](odd)
+        assert (mine["One"](odd) == mine["One"](Odd())) is False
