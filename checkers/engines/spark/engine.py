@@ -226,7 +226,8 @@ class _Check:
             )
         summary = SearchResult(cluster=spark_record(run, self.cluster))
         result = conclusion(self.prepared, options, exploration, paths, summary, runs)
-        summary.symmetry = classes.record(exploration, levels, run.cores, limits.clock.look_to_the_end)
+        counting = limits.clock.look_to_the_end if options.traces else None
+        summary.symmetry = classes.record(exploration, levels, run.cores, counting)
         if self.cluster.steps and run.commits and result.stopped.reason is not StopReason.INTERRUPTED:
             self._export(run, result)
         return result

@@ -57,15 +57,16 @@ def classes_record(
     classes: int,
     levels: Iterable[Iterable[Rows]],
     threads: int,
-    look: Callable[[], None],
+    look: Callable[[], None] | None,
 ) -> dict[str, Any]:
     """The part of the run record about a search of classes. levels: their representatives.
 
-    look: called while their states are counted; where it ends that, the record has no number of them.
+    look: called while their states are counted; where it ends that, the record has no number of them. None: they are
+    not counted.
     """
     states = None
     with Ending():
-        states = renamings.states_of(chain.from_iterable(levels), threads, look)
+        states = None if look is None else renamings.states_of(chain.from_iterable(levels), threads, look)
     return {
         "renamed": [str(sort) for sort in renamings.sorts],
         "order_forgotten": [sort.type.sort.__name__ for sort in renamings.sorts if sort.order_forgotten],
@@ -156,7 +157,7 @@ class ExactClasses:
         exploration: Exploration,
         levels: Iterable[Iterable[Rows]] | None = None,
         threads: int = 1,
-        look: Callable[[], None] = lambda: None,
+        look: Callable[[], None] | None = lambda: None,
     ) -> dict[str, Any]:
         """The part of the run record about the classes of a search; nothing if none were asked for.
 
@@ -238,7 +239,7 @@ def check(
         told = replace(options, traces=options.traces or bool(forgotten))
         result = conclusion(prepared, told, exploration, paths, summary)
     counting_began = time.monotonic()
-    summary.symmetry = _record(exploration, renamings, clock.look_to_the_end)
+    summary.symmetry = _record(exploration, renamings, clock.look_to_the_end if options.traces else None)
     stats.seconds["report"] += time.monotonic() - counting_began
     decidable = exploration.complete or exploration.stopped.reason is StopReason.DEPTH
     del exploration, paths  # before another search, which may take as much memory
@@ -310,7 +311,7 @@ def _all_states(result: EngineResult, why: str) -> EngineResult:
     return result
 
 
-def _record(exploration: Exploration, renamings: Renamings, look: Callable[[], None]) -> dict[str, Any]:
+def _record(exploration: Exploration, renamings: Renamings, look: Callable[[], None] | None) -> dict[str, Any]:
     """The part of the run record about classes."""
     assert isinstance(exploration.search, Search)
     search = exploration.search

@@ -241,9 +241,11 @@ def test_classes_that_there_is_no_time_to_count(
 
     words = ["check", model_file(tmp_path), "--budget=60s", "--symmetry=on", f"--json={tmp_path}/out.json"]
     assert "4 classes under renaming of Node 0-2, which have 8 states\n" in said(capsys, *words)[1]
+    quiet = said(capsys, *words, "--stories=0")[1]
     monkeypatch.setattr(Renamings, "states_of", no_time)
     code, out, _ = said(capsys, *words)
-    assert (code, "4 classes under renaming of Node 0-2\n" in out) == (12, True)
+    for one in (out, quiet):
+        assert (code, "4 classes under renaming of Node 0-2\n" in one) == (12, True)
     symmetry = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["symmetry"]
     assert (symmetry["classes"], symmetry["states"]) == (4, None)
 
