@@ -25,7 +25,7 @@ LONGEST_FIRST = (
 
 ALSO_BY_SPARK = (
     "checkers/cli/test_runs_beyond_bounds.py",
-    "checkers/kafka/audit/test_by_spark.py",
+    "checkers/kafka/audit/test_audit_command.py",
     "conformance/test_second_opinion.py",
 )
 """Files of other folders with a test by Spark: they belong to the share of its folder, which has a JVM already."""

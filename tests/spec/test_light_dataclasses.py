@@ -11,7 +11,7 @@ import pytest
 from reassure.spec.language.light_dataclasses import dataclass as light
 
 
-def classes(dataclass: Any) -> dict[str, Any]:
+def classes(dataclass: Any) -> dict[str, type[Any]]:
     """The same classes, made by a decorator."""
 
     @dataclass(frozen=True)
@@ -67,14 +67,29 @@ def classes(dataclass: Any) -> dict[str, Any]:
 
 BOTH = classes(light), classes(dataclasses.dataclass)
 CALLS = [
-    ("Nothing", ()), ("One", (1,)), ("One", (True,)), ("One", ((1,),)), ("One", ([1],)),
-    ("Two", (1,)), ("Two", (1, 3)), ("Two", (1, 2, (3,))), ("Further", (1,)), ("Further", (1, 2, (), 5)),
-    ("Changing", ()), ("Changing", (2,)), ("Same", (1,)), ("Own", (1,)), ("Own", (2,)),
-    ("Hashed", (1,)), ("Hashed", (2,)), ("Ordered", (1,)), ("Ordered", (2,)),
-]  # fmt: skip
+    ("Nothing", ()),
+    ("One", (1,)),
+    ("One", (True,)),
+    ("One", ((1,),)),
+    ("One", ([1],)),
+    ("Two", (1,)),
+    ("Two", (1, 3)),
+    ("Two", (1, 2, (3,))),
+    ("Further", (1,)),
+    ("Further", (1, 2, (), 5)),
+    ("Changing", ()),
+    ("Changing", (2,)),
+    ("Same", (1,)),
+    ("Own", (1,)),
+    ("Own", (2,)),
+    ("Hashed", (1,)),
+    ("Hashed", (2,)),
+    ("Ordered", (1,)),
+    ("Ordered", (2,)),
+]
 
 
-def made(mine: dict[str, Any]) -> list[Any]:
+def made(mine: dict[str, type[Any]]) -> list[Any]:
     return [mine[name](*given) for name, given in CALLS]
 
 
