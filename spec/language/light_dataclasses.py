@@ -1,7 +1,7 @@
-"""`dataclass` for the program's own classes: as that of the standard library, made in a fifth of its time.
+"""`dataclass` for the program's own classes: as that of the standard library, and made sooner.
 
-The standard library compiles a text for each method of each class whenever the program starts, which was a quarter of
-the processor time of a small command. Here only `__init__` is made of a text; the other methods are functions that a
+The standard library compiles a text for each method of each class whenever the program starts, which took a good part
+of the processor time of a small command. Here only `__init__` is made of a text; the other methods are functions that a
 class fills in. Type checkers read the standard library's decorator, and see to it that nobody assigns to a field of a
 frozen class: at run time nothing does. Models, whose records are values of a state, use the standard library's.
 """
