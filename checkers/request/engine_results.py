@@ -149,15 +149,25 @@ class Evidence(Enum):
 class PremiseStates:
     """The reachable states that satisfy the premise of a property about whole runs: all of them, if it has none.
 
-    count: how many there are. beyond: through how many of them every fair run leaves a bound.
+    count: how many there are. beyond: through how many of them every fair run leaves a bound. rests_on_a_bound: whether
+    a fair run would violate the property if no step that leaves a bound was enabled.
     """
 
     count: int
     beyond: int = 0
+    rests_on_a_bound: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether a report has to tell something of it."""
+        return self.beyond > 0 or self.rests_on_a_bound
 
     def record(self) -> PremiseRecord:
         """Its part of the run record."""
-        return {"states": self.count, "without_fair_run": self.beyond}
+        return {
+            "states": self.count,
+            "without_fair_run": self.beyond,
+            "rests_on_a_bound": self.rests_on_a_bound,
+        }
 
 
 @dataclass(frozen=True)

@@ -74,15 +74,16 @@ def after(states: int, kind: str) -> str:
 
 
 def fair_runs_beyond(kind: str, premise: PremiseStates, bounds: Collection[str]) -> str:
-    """What it means for a property of whole runs that fair runs leave a bound; "" if it means nothing for it."""
+    """What it means for a property of whole runs that steps of fair actions leave a bound; "" if nothing."""
     of_some = kind == "leads_to"
-    if not premise.beyond:
-        return ""
     where = f" ({', '.join(bounds)})" if bounds else ""
+    rests = f"a fair run would violate it if steps beyond the bounds{where} were disabled" * premise.rests_on_a_bound
+    if not premise.beyond:
+        return rests
     if premise.beyond == premise.count:
         return f"every fair run{' that satisfies its premise' if of_some else ''} leaves a bound{where}"
     states = f"{premise.beyond:,} of {premise.count:,} states{' that satisfy its premise' if of_some else ''}"
-    return f"no fair run within the bounds{where} goes through {states}"
+    return "; ".join(filter(None, [f"no fair run within the bounds{where} goes through {states}", rests]))
 
 
 def in_a_list(name: str) -> str:
@@ -356,7 +357,7 @@ def _property_result(name: str, kind: str, engine: EngineResult) -> PropertyResu
     if fact is None:
         return PropertyResult(name, kind, status, note=remark)
     depth = len(fact.trace) if fact.trace is not None else fact.depth
-    premise = fact.premise if fact.premise is not None and fact.premise.beyond else None
+    premise = fact.premise or None
     beyond = fair_runs_beyond(kind, premise, engine.stats.clipped_at) if premise is not None else ""
     note = "; ".join(text for text in (beyond, fact.note or remark) if text)
     return PropertyResult(

@@ -22,10 +22,11 @@ from reassure.spec.semantics.trace import Trace, to_itf
 
 
 class PremiseRecord(TypedDict):
-    """The states that satisfy the premise of a property about whole runs."""
+    """The states that satisfy the premise of a property about whole runs, where steps of fair actions leave a bound."""
 
     states: int
     without_fair_run: int
+    rests_on_a_bound: bool
 
 
 class PropertyRecord(TypedDict):

@@ -186,10 +186,15 @@ LEAVES = ((0, 3), (1, 3))
 ONE_MAY_END = {"go": Steps(((0, 1), (0, 2), (1, 3)), "weak")}
 
 
+RESTS = "a fair run would violate it if steps beyond the bounds (at) were disabled"
+UP, WIN = Steps(((0, 1), (1, 3)), "weak"), ((0, 2), (1, 2))
+"""Steps that lead out of the bound in the end; and those that lead to 2 instead."""
+
+
 def beyond(count: int, of: int) -> str:
     """The remark that so many states have."""
     states = f"{count} of {of} states that satisfy its premise"
-    return f"no fair run within the bounds (at) goes through {states}; assuming weak fairness of go"
+    return f"no fair run within the bounds (at) goes through {states}; {RESTS}; assuming weak fairness of go"
 
 
 ALL_BEYOND = "every fair run that satisfies its premise leaves a bound (at)"
@@ -208,7 +213,7 @@ ALL_BEYOND = "every fair run that satisfies its premise leaves a bound (at)"
         (ONE_MAY_END, [0, 1], [2], "holds_within_bounds", (2, 1), beyond(1, 2)),
         (ONE_MAY_END, [0, 1, 2], [2], "holds_within_bounds", (3, 1), beyond(1, 3)),
         (ONE_MAY_END, [1], [2], "vacuous", (1, 1), ALL_BEYOND),
-        (ONE_MAY_END, [0], [2], "holds_within_bounds", None, "assuming weak fairness of go"),
+        (ONE_MAY_END, [0], [2], "holds_within_bounds", (1, 0), f"{RESTS}; assuming weak fairness of go"),
         (ONE_MAY_END, [5], [2], "vacuous", None, "no reachable state satisfies its premise"),
         (ONE_MAY_END, [0], [1], "0 2", None, "assuming weak fairness of go"),
         # Enabled now and then: enough for strong fairness.
@@ -217,6 +222,32 @@ ALL_BEYOND = "every fair run that satisfies its premise leaves a bound (at)"
         # A step within the bound counts for the same action, but not for another value of its parameter.
         ({"go": Steps((*CIRCLE, (0, 3)), "strong")}, [0], [1], "holds_within_bounds", None, None),
         ({"go": Steps((*CIRCLE, (0, 3)), "strong", each=True)}, [0], [1], "vacuous", (1, 1), ALL_BEYOND),
+        # A fair run goes through every state, by steps that need not be taken: `go` alone would leave the bound.
+        (
+            {"go": UP, "win": Steps(WIN)},
+            [0, 1],
+            [2],
+            "holds_within_bounds",
+            (2, 0),
+            f"{RESTS}; assuming weak fairness of go",
+        ),
+        (
+            {"go": UP, "win": Steps(WIN, "weak")},
+            [0, 1],
+            [2],
+            "holds_within_bounds",
+            None,
+            "assuming weak fairness of go, win",
+        ),
+        (
+            {"go": UP, "win": Steps(((0, 2),), "weak")},
+            [0, 1],
+            [2],
+            "holds_within_bounds",
+            (2, 1),
+            beyond(1, 2) + ", win",
+        ),
+        ({"go": UP, "win": Steps(WIN)}, [0], [1, 2], "holds_within_bounds", None, "assuming weak fairness of go"),
         # What leaves the bound need not happen.
         ({"go": Steps(CIRCLE, "weak"), "out": Steps(LEAVES)}, [0], [1], "holds_within_bounds", None, None),
     ],
@@ -239,7 +270,9 @@ def test_fair_runs_that_leave_a_bound(
         assert found.status == expected
     assert note is None or found.note == note
     assert found.record(None).get("premise") == (
-        None if states is None else {"states": states[0], "without_fair_run": states[1]}
+        None
+        if states is None
+        else {"states": states[0], "without_fair_run": states[1], "rests_on_a_bound": RESTS in found.note}
     )
     codes = {"vacuous": Exit.VACUOUS, "holds_within_bounds": Exit.INCONCLUSIVE, "0 2": Exit.LIVENESS}
     assert result.exit() is codes[expected]
@@ -254,7 +287,7 @@ def test_fair_runs_that_leave_a_bound(
         (
             ONE_MAY_END,
             "holds_within_bounds",
-            "no fair run within the bounds (at) goes through 1 of 3 states; assuming weak fairness of go",
+            f"no fair run within the bounds (at) goes through 1 of 3 states; {RESTS}; assuming weak fairness of go",
         ),
         ({"go": Steps(((0, 1), (0, 3), (1, 2)), "weak")}, "holds_within_bounds", "assuming weak fairness of go"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reassure.spec.language.vocabulary import Property
@@ -160,6 +160,12 @@ def violated_by_a_fair_run(graph: Graph, claim: Property, fairness: Fairness) ->
                 inside.add(e.target)
                 pending.append(e.target)
     return _has_fair_run(graph, inside, returns, fairness)
+
+
+def violated_within(graph: Graph, claim: Property, fairness: Fairness) -> bool:
+    """Whether a fair run would violate a property of whole runs if no step that leaves a bound was enabled."""
+    within = replace(graph, edges=[[e for e in row if e.target is not None] for row in graph.edges])
+    return violated_by_a_fair_run(within, claim, fairness)
 
 
 def in_no_fair_run(graph: Graph, fairness: Fairness) -> set[int]:

@@ -30,6 +30,7 @@ from tests.fuzz.brute import (
     premise_of,
     reaching,
     violated_by_a_fair_run,
+    violated_within,
 )
 from tests.fuzz.command_frame import Facts, Found, Frame, Ran, expected_exit, facts_of
 from tests.fuzz.compare_guards import without
@@ -74,10 +75,11 @@ def searched(f: Frame, ran: Ran) -> Found:
         want = "violated" if violated else "vacuous" if name in facts.vacuous else holds
         if row["status"] != want:
             yield "another status", (name, row["status"], want)
-        count, beyond = facts.premises.get(name, (0, 0))
-        want_premise = {"states": count, "without_fair_run": beyond} if beyond and not violated else None
+        count, beyond, rests = facts.premises.get(name, (0, 0, False))
+        told = {"states": count, "without_fair_run": beyond, "rests_on_a_bound": rests}
+        want_premise = told if (beyond or rests) and not violated else None
         if row.get("premise") != want_premise:
-            yield "other states without a fair run", (name, row, want_premise)
+            yield "other fair runs that leave a bound", (name, row, want_premise)
         if name in facts.hits and row["depth"] != facts.hits[name]:
             yield "another depth", (name, row["depth"], facts.hits[name])
     reached = {c["name"]: c["depth"] for c in ran.record["covers"]}
@@ -188,9 +190,12 @@ def fairness(f: Frame) -> Found:
             yield "another verdict", (row["holds"], claim.name)
             continue
         want = {}
-        if row["holds"] and claim.name not in f.facts.vacuous:
+        holds = row["holds"] and claim.name not in f.facts.vacuous
+        rests = f.facts.premises[claim.name][2]
+        if holds:
             for name, weaker in weakened(declared):
                 needed = violated_by_a_fair_run(graph, claim, weaker)
+                needed = needed or (not rests and violated_within(graph, claim, weaker))
                 want[name, weaker.get(name)] = "needed" if needed else "not needed"
         got = {}
         for w in row["weakenings"]:
@@ -198,18 +203,25 @@ def fairness(f: Frame) -> Found:
             got[w["assumption"]["action"], instead] = w["verdict"]
         if got != want:
             yield "other needs", (claim.name, got, want)
+        if (row["enough"] is None) is (holds and not rests):
+            yield "enough, or not", (claim.name, row["enough"], rests)
         if row["enough"] is not None:
             enough = {a["action"]: (a["strength"], tuple(a["each"])) for a in row["enough"]}
             fewer = [{k: v for k, v in enough.items() if k != name} for name in enough]
-            if violated_by_a_fair_run(graph, claim, enough):
+            if not _suffices(graph, claim, enough):
                 yield "what is called enough is not", (claim.name, enough)
-            if not all(violated_by_a_fair_run(graph, claim, less) for less in fewer):
+            if any(_suffices(graph, claim, less) for less in fewer):
                 yield "what is called enough is more than enough", (claim.name, enough)
     codes = [Exit.LIVENESS for name in claims if f.facts.runs[name]]
     vacuous = [Exit.VACUOUS for name in claims if name in f.facts.vacuous and not f.facts.runs[name]]
     beyond = [Exit.INCONCLUSIVE] if graph.undeclared else []
     if ran.code != worst([*codes, *vacuous, *beyond]):
         yield "another exit code", ran.code
+
+
+def _suffices(graph: Graph, claim: Property, fairness: Fairness) -> bool:
+    """Whether no fair run violates a property, even if no step that leaves a bound was enabled."""
+    return not violated_by_a_fair_run(graph, claim, fairness) and not violated_within(graph, claim, fairness)
 
 
 def _suggested(graph: Graph, claim: Property, declared: Fairness, suggestion: dict[str, Any]) -> Found:
@@ -219,16 +231,16 @@ def _suggested(graph: Graph, claim: Property, declared: Fairness, suggestion: di
     every: Fairness = {a.name: ("strong", ()) for a in graph.bound.model.actions}
     if suggestion["enough"] is None:
         hollow = premise_of(graph, claim) <= in_no_fair_run(graph, every)
-        if not hollow and not violated_by_a_fair_run(graph, claim, every):
+        if not hollow and _suffices(graph, claim, every):
             yield "strong fairness of everything is enough", (claim.name, suggestion)
         return
     enough: Fairness = {a["action"]: (a["strength"], tuple(a["each"])) for a in suggestion["enough"]}
-    if violated_by_a_fair_run(graph, claim, enough) or premise_of(graph, claim) <= in_no_fair_run(graph, enough):
+    if not _suffices(graph, claim, enough) or premise_of(graph, claim) <= in_no_fair_run(graph, enough):
         yield "what is suggested is not enough", (claim.name, enough)
     for name, (strength, _) in enough.items():
         for less in [None, *(["weak"] if strength == "strong" else [])]:
             others: Fairness = {k: v for k, v in enough.items() if k != name} | ({name: (less, ())} if less else {})
-            if not violated_by_a_fair_run(graph, claim, others):
+            if _suffices(graph, claim, others):
                 yield "less than what is suggested is enough", (claim.name, enough, name)
 
 

@@ -23,6 +23,7 @@ from tests.fuzz.brute import (
     in_no_fair_run,
     premise_of,
     violated_by_a_fair_run,
+    violated_within,
 )
 from tests.fuzz.subject import Subject
 
@@ -41,8 +42,9 @@ class Facts:
     runs: dict[str, bool]
     """By property of whole runs: whether a fair run violates it."""
     vacuous: set[str]
-    premises: dict[str, tuple[int, int]]
-    """By property of whole runs: the states that satisfy its premise, and those of them that are in no fair run."""
+    premises: dict[str, tuple[int, int, bool]]
+    """By property of whole runs: the states that satisfy its premise, and those of them that are in no fair run; and
+    whether a fair run would violate it if no step that leaves a bound was enabled."""
 
 
 @dataclass
@@ -129,8 +131,15 @@ def facts_of(graph: Graph) -> Facts:
     beyond = in_no_fair_run(graph, fairness) if temporal and graph.clipped else set()
     premises = {p.name: premise_of(graph, p) for p in temporal}
     vacuous = {name for name, premise in premises.items() if premise <= beyond}
-    counts = {name: (len(premise), len(premise & beyond)) for name, premise in premises.items()}
-    return Facts(hits, runs, vacuous, counts)
+    told = {
+        p.name: (
+            len(premises[p.name]),
+            len(premises[p.name] & beyond),
+            bool(graph.clipped) and p.name not in vacuous and violated_within(graph, p, fairness),
+        )
+        for p in temporal
+    }
+    return Facts(hits, runs, vacuous, told)
 
 
 def expected_exit(graph: Graph, facts: Facts) -> Exit:

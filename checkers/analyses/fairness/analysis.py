@@ -54,6 +54,8 @@ class Weakening:
     need: Need = Need.UNDECIDED
     trace: Trace | None = None
     """A fair run that violates the property under the weaker assumption."""
+    rests: bool = False
+    """Whether the property then holds as steps of fair actions leave a bound, and with every assumption it does not."""
 
     @property
     def words(self) -> str:
@@ -94,7 +96,10 @@ class PropertyNeeds:
     """Where steps of fair actions leave a bound."""
     weakenings: tuple[Weakening, ...] = ()
     enough: tuple[Assumption, ...] | None = None
-    """Assumptions under which alone it holds, none of which can be dropped from among them."""
+    """Assumptions under which alone it holds, none of which can be dropped from among them.
+
+    None also where it holds only as steps of fair actions leave a bound.
+    """
     suggestion: Suggestion | None = None
     """Of a model without a fair action, which violates it."""
 
@@ -144,7 +149,8 @@ def all_fair(names: Iterable[str], strength: str) -> dict[str, Assumption]:
 def suggested(liveness: Liveness, prop: Property, region: Region, stats: SearchStatistics) -> Suggestion:
     """Weak fairness of each action, else strong fairness, less what a property does without. stats: of the search.
 
-    Actions that leave no bound are tried alone first: fairness of others may exclude runs by leading out of a bound.
+    Actions that leave no bound are tried alone first: fairness of others may exclude runs by leading out of a bound. So
+    what holds only as steps leave a bound is not suggested.
     """
     every, useless = [a.name for a in liveness.bound.model.actions], ""
     leaving = liveness.leaving_a_bound if stats.clipped else set()
@@ -157,15 +163,24 @@ def suggested(liveness: Liveness, prop: Property, region: Region, stats: SearchS
             for name in names:
                 for instead in (None, Assumption(name, "weak")):
                     less = replaced(enough, name, instead)
-                    if enough[name] != instead and not liveness.has_fair_loop(region, less):
+                    if enough[name] != instead and _suffices(liveness, prop, region, less, stats):
                         enough = less
                         break
             premise = liveness.premise_states(prop, enough) if leaving & enough.keys() else None
             says = "" if premise is None else fair_runs_beyond(prop.kind, premise, stats.clipped_at)
-            if premise is None or premise.beyond < premise.count:
+            if premise is None or (premise.beyond < premise.count and not premise.rests_on_a_bound):
                 return Suggestion(tuple(enough[name] for name in every if name in enough), says)
             useless = says
     return Suggestion(None, useless)
+
+
+def _suffices(
+    liveness: Liveness, prop: Property, region: Region, assumptions: Assumptions, stats: SearchStatistics
+) -> bool:
+    """Whether no fair run violates a property, even if steps beyond the bounds were disabled. stats: of the search."""
+    if liveness.has_fair_loop(region, assumptions):
+        return False
+    return not stats.clipped or not liveness.rests_on_a_bound(prop, assumptions)
 
 
 def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, progress: Progress) -> FairnessAnalysis:
@@ -250,15 +265,20 @@ def _decided(
         yield replace(needs, suggestion=suggested(liveness, prop, region, stats))
     if not holds or vacuous:
         return
+    solid = premise is None or not premise.rests_on_a_bound
     for number, weakening in enumerate(rows):
         others = replaced(assumptions, weakening.assumption.action, weakening.instead)
         trace = liveness.violating_run(prop, region, others, paths)
-        rows[number] = replace(weakening, trace=trace, need=Need.NEEDED if trace else Need.NOT_NEEDED)
+        rests = not trace and solid and not _suffices(liveness, prop, region, others, stats)
+        need = Need.NEEDED if trace or rests else Need.NOT_NEEDED
+        rows[number] = replace(weakening, trace=trace, need=need, rests=rests)
         needs = replace(needs, weakenings=tuple(rows))
         yield needs
+    if not solid:
+        return
     enough = dict(assumptions)
     for name in assumptions:
         fewer = replaced(enough, name, None)
-        if not liveness.has_fair_loop(region, fewer):
+        if _suffices(liveness, prop, region, fewer, stats):
             enough = fewer
     yield replace(needs, enough=tuple(enough.values()))

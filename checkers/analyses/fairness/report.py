@@ -18,6 +18,8 @@ from reassure.checkers.traces.render import ROW, in_a_row
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.liveness import assumptions_of
 
+RESTS = ": without it a fair run would violate the property if steps beyond the bounds were disabled"
+
 
 def exit_of(analysis: FairnessAnalysis) -> Exit:
     """The exit code: the most severe of those of the properties; 5 after Ctrl-C."""
@@ -90,6 +92,7 @@ def _rows(p: PropertyNeeds, clipped: int, identity: RunIdentity, bound: BoundMod
             write = signed(identity, bound, w.trace, (p.name, kind), f"{p.name}-{number}")
         note = f": {'; '.join(path)}" if path and stories else ""
         note, path = (note, []) if len(note) <= ROW else ("", path)
+        note = RESTS if w.rests else note
         data = {
             "assumption": as_data({w.assumption.action: w.assumption})[0],
             "instead": as_data({w.instead.action: w.instead})[0] if w.instead else None,

@@ -21,19 +21,25 @@ from reassure.checkers.request.shared_options import CHECK, OF_SPARK, pairs
 from reassure.checkers.traces.format_value import NAMES, always, as_written
 
 OPTIONS = CHECK
-WITHOUT_FAIR_RUN = "without_fair_run"
+WITHOUT_FAIR_RUN, RESTING_ON_BOUNDS = "without_fair_run", "resting_on_bounds"
 
 
 def _figures(record: Record) -> dict[str, int]:
-    """The counts of a search, and the states of premises that are in no fair run within the bounds."""
+    """The counts of a search; the states of premises that are in no fair run within the bounds; the properties that
+    hold as steps of fair actions leave a bound.
+    """
     premises = [p["premise"] for p in record["properties"] if "premise" in p]
-    return {**search_figures(record), WITHOUT_FAIR_RUN: sum(p[WITHOUT_FAIR_RUN] for p in premises)}
+    return {
+        **search_figures(record),
+        WITHOUT_FAIR_RUN: sum(p[WITHOUT_FAIR_RUN] for p in premises),
+        RESTING_ON_BOUNDS: sum(p["rests_on_a_bound"] for p in premises),
+    }
 
 
 KIND = GateKind(
-    (*SEARCH_FIGURES, WITHOUT_FAIR_RUN),
+    (*SEARCH_FIGURES, WITHOUT_FAIR_RUN, RESTING_ON_BOUNDS),
     _figures,
-    seldom=frozenset({WITHOUT_FAIR_RUN}),
+    seldom=frozenset({WITHOUT_FAIR_RUN, RESTING_ON_BOUNDS}),
     left_out=frozenset({*OF_SPARK, "dump_kernel", "fail_fast", "follow", "jar", "invariant", "step"}),
     only=(("engine", EXHAUSTIVE_ENGINES),),
     decides=True,

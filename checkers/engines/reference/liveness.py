@@ -76,7 +76,8 @@ def premise_states(
     order: Callable[[Any], Any],
     beat: Callable[[], None] = lambda: None,
 ) -> PremiseStates:
-    """The reachable states that a property is about, and how many of them are in no fair run within the bounds.
+    """The reachable states that a property is about, how many of them are in no fair run within the bounds, and whether
+    a fair run would violate the property if no step that leaves a bound was enabled.
 
     A fair run goes through a state iff steps lead from it to a fair loop, or to where a fair run may stop; all states
     are looked at, whatever holds of them. The arguments are those of `region_of`.
@@ -86,7 +87,14 @@ def premise_states(
     fair = resting(whole).union(*fair_components(whole))
     on_a_fair_run = set().union(*nx.bfs_layers(whole.graph.reverse(copy=False), fair))
     about = {n for n, s in enumerate(whole.states) if prop.kind != "leads_to" or bound.holds(prop, s)}
-    return PremiseStates(len(about), len(about - on_a_fair_run))
+    beyond = len(about - on_a_fair_run)
+
+    def steps_within(state: Any) -> list[Step]:
+        return [step for step in steps_of(state) if not isinstance(step.after, Clipped)]
+
+    region = region_of(bound, prop, levels, steps_within, assumptions, order, beat)
+    rests = bool(resting(region)) or any(True for _ in fair_components(region))
+    return PremiseStates(len(about), beyond, beyond < len(about) and rests)
 
 
 def _region_of(

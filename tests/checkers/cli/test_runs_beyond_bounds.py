@@ -15,7 +15,8 @@ from tests.helpers.terms_model import terms_file
 
 LEAVES = "every fair run leaves a bound (term)"
 PREMISE = "every fair run that satisfies its premise leaves a bound (term)"
-SOME = "no fair run within the bounds (term) goes through 2 of 4 states that satisfy its premise"
+RESTS = "a fair run would violate it if steps beyond the bounds (term) were disabled"
+SOME = f"no fair run within the bounds (term) goes through 2 of 4 states that satisfy its premise; {RESTS}"
 ENGINES = ["reference", "native", pytest.param("spark", marks=needs_spark)]
 
 
@@ -32,17 +33,22 @@ def test_check(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ["a_leader_stays", f"   vacuous ({LEAVES})"],
     ]
     (row, *others) = json.loads(record.read_text())["properties"]
-    assert (row["status"], row["premise"]) == ("vacuous", {"states": 4, "without_fair_run": 4})
-    assert [other["premise"] for other in others] == 2 * [{"states": 4, "without_fair_run": 4}]
+    assert (row["status"], row["premise"]) == (
+        "vacuous",
+        {"states": 4, "without_fair_run": 4, "rests_on_a_bound": False},
+    )
+    assert [other["premise"] for other in others] == 2 * [
+        {"states": 4, "without_fair_run": 4, "rests_on_a_bound": False}
+    ]
 
     code, out, _ = said(capsys, *words, "--set", "won=1")
     assert code == 0
     assert f"  a_leader_comes     holds within bounds ({SOME}; assuming weak fairness of stand, win)\n" in out
     rows = json.loads(record.read_text())["properties"]
     assert [(r["status"], r["premise"]) for r in rows] == [
-        ("holds_within_bounds", {"states": 4, "without_fair_run": 2}),
-        ("holds_within_bounds", {"states": 5, "without_fair_run": 2}),
-        ("holds_within_bounds", {"states": 5, "without_fair_run": 2}),
+        ("holds_within_bounds", {"states": 4, "without_fair_run": 2, "rests_on_a_bound": True}),
+        ("holds_within_bounds", {"states": 5, "without_fair_run": 2, "rests_on_a_bound": True}),
+        ("holds_within_bounds", {"states": 5, "without_fair_run": 2, "rests_on_a_bound": True}),
     ]
 
     code, _, _ = said(capsys, *words, "--set", "won=3", "--property", "a_leader_comes")
@@ -64,7 +70,7 @@ def test_fairness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert f"a_leader_comes  holds within bounds ({SOME})\n" in out
     (row,) = json.loads(record.read_text())["fairness"]
-    assert row["premise"] == {"states": 4, "without_fair_run": 2}
+    assert row["premise"] == {"states": 4, "without_fair_run": 2, "rests_on_a_bound": True}
     assert [w["verdict"] for w in row["weakenings"]] == ["needed", "not needed"]
 
 
@@ -88,7 +94,7 @@ def test_a_gate_pins_it(engine: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     code, out = judged(9, "pass", "")
     assert (code, "a_leader_comes is vacuous" in out) == (15, True)
     judged(1, "pass", "", "--update")
-    assert "clipped = 1, without_fair_run = 6, properties" in gate.read_text()
+    assert "clipped = 1, without_fair_run = 6, resting_on_bounds = 3, properties" in gate.read_text()
     judged(3, "pass", "", "--update")
     assert "clipped = 1, properties" in gate.read_text()
 

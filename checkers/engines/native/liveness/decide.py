@@ -28,9 +28,16 @@ from reassure.checkers.engines.native.kernels.excluded_buckets import SurveyArgu
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ERROR
 from reassure.checkers.engines.native.kernels.partitioning import edge_list
-from reassure.checkers.engines.native.kernels.region_edges import FALLS, SPREAD
+from reassure.checkers.engines.native.kernels.region_edges import FALLS, LABEL_BITS, MOST_LABELS, SPREAD
 from reassure.checkers.engines.native.liveness.buckets import Buckets, Ranking, bucket_numbers
-from reassure.checkers.engines.native.liveness.edge_lister import PIECE, ClippedSteps, EdgeLister, Falls, Lists
+from reassure.checkers.engines.native.liveness.edge_lister import (
+    PIECE,
+    ClippedSteps,
+    EdgeLister,
+    Falls,
+    Lists,
+    distinct,
+)
 from reassure.checkers.engines.native.liveness.fair_loops import (
     AT_ONCE,
     Lasso,
@@ -200,10 +207,31 @@ class BoundedRuns:
         self.region = Region(lister, lambda: self.graph, EVERYWHERE, None, 0, judge, level_rows, look)
 
     def premise_states(self, bound: BoundModel, claim: TemporalClaim, assumptions: Assumptions) -> PremiseStates:
-        """The states that a property is about, and how many of them are in no fair run within the bounds."""
+        """The states that a property is about, how many of them are in no fair run within the bounds, and whether a
+        fair run would violate the property if no step that leaves a bound was enabled.
+        """
         about = self.graph.verdicts & claim.holds != 0 if claim.kind == "leads_to" else np.ones(self.graph.count, bool)
         beyond = about & (self._marked(bound, assumptions) == 0)
-        return PremiseStates(int(about.sum()), int(beyond.sum()))
+        count, without = int(about.sum()), int(beyond.sum())
+        rests = without < count and self.violated_within(bound, claim, assumptions)
+        return PremiseStates(count, without, rests)
+
+    def violated_within(self, bound: BoundModel, claim: TemporalClaim, assumptions: Assumptions) -> bool:
+        """Whether a fair run would violate a property if no step that leaves a bound was enabled."""
+        graph = self._graph_within
+        self.allow(self.graph.nbytes + graph.nbytes + RegionSearch.bytes_for(graph))
+        region = replace(self.region, make=lambda: graph, claim=claim)
+        return len(RegionSearch(bound, region, assumptions).fair_states(self.look).numbers) > 0
+
+    @cached_property
+    def _graph_within(self) -> RegionGraph:
+        """The graph, in which only the steps that it has are enabled."""
+        parts = []
+        for part in self.graph.parts:
+            states = np.repeat(np.arange(part.low, part.high), np.diff(part.ends, prepend=0))
+            taken = states << LABEL_BITS | part.edges & MOST_LABELS
+            parts.append(replace(part, enabled=distinct(taken[part.edges & MOST_LABELS != 0])))
+        return replace(self.graph, parts=parts)
 
     def _marked(self, bound: BoundModel, assumptions: Assumptions) -> Rows:
         """By state: 1 if steps lead from it to a fair loop, or to where a fair run may stop; else 0."""
@@ -300,6 +328,12 @@ class Liveness:
         if self.translation.clipping.isdisjoint(assumptions):
             return None
         return self._bounded_runs.premise_states(self.bound, self.claims.claims[prop.name], assumptions)
+
+    def rests_on_a_bound(self, prop: Property, assumptions: Assumptions) -> bool:
+        """Whether a fair run would violate a property if no step that leaves a bound was enabled; none does now."""
+        if self.translation.clipping.isdisjoint(assumptions):
+            return False
+        return self._bounded_runs.violated_within(self.bound, self.claims.claims[prop.name], assumptions)
 
     @cached_property
     def leaving_a_bound(self) -> set[str]:
