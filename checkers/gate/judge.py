@@ -10,8 +10,9 @@ from reassure.checkers.gate.gate_file import PROPERTIES, Check
 from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.machine.stop import ENDED_EARLY, StopReason
 from reassure.checkers.machine.terminal import counted
-from reassure.checkers.request.result import RAISES, PropertyStatus, after
-from reassure.checkers.request.run_identity import RunRecord
+from reassure.checkers.request.engine_results import PremiseStates
+from reassure.checkers.request.result import RAISES, PropertyStatus, after, fair_runs_beyond
+from reassure.checkers.request.run_identity import PropertyRecord, RunRecord
 
 UNDECIDED = (PropertyStatus.UNKNOWN, PropertyStatus.NOT_CHECKED)
 INCONCLUSIVE, VACUOUS = VERDICTS[Exit.INCONCLUSIVE], VERDICTS[Exit.VACUOUS]
@@ -162,15 +163,24 @@ def _judge_undecided(check: Check, record: RunRecord) -> list[Problem]:
     open_ones = [p["name"] for p in record["properties"] if p["status"] in UNDECIDED]
     problems = [Problem(Exit.INCONCLUSIVE, f"{name} is not decided", name) for name in open_ones]
     if check.expect != VACUOUS:
-        vacuous = [p["name"] for p in record["properties"] if p["status"] == PropertyStatus.VACUOUS]
+        vacuous = [p for p in record["properties"] if p["status"] == PropertyStatus.VACUOUS]
         code = Exit.INCONCLUSIVE if record["stop_reason"] in ENDED_EARLY else Exit.VACUOUS
-        problems += [Problem(code, f"{name} is vacuous", name) for name in vacuous]
+        for p in vacuous:
+            problems.append(Problem(code, f"{p['name']} is vacuous{_why_vacuous(p, record)}", p["name"]))
     beyond = record["stats"].get("undeclared", 0)
     if beyond and not check.given.get("accept_clipping"):
         problems.append(
             Problem(Exit.INCONCLUSIVE, f"bounds that the model does not declare are left by {counted(beyond, 'step')}")
         )
     return problems
+
+
+def _why_vacuous(p: PropertyRecord, record: RunRecord) -> str:
+    """The bound that every fair run leaves, if that is the reason; "" else."""
+    if "premise" not in p:
+        return ""
+    premise = PremiseStates(p["premise"]["states"], p["premise"]["without_fair_run"])
+    return f": {fair_runs_beyond(p['kind'], premise, record['stats'].get('clipped_at', {}))}"
 
 
 def _judge_second_opinion(check: Check, record: RunRecord) -> list[Problem]:

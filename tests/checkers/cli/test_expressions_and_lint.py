@@ -124,6 +124,7 @@ PLACES = {
     "check --invariant": (["check", "lease.py", "--engine=reference", "--invariant=E", "--json=r.json"], "s", 12),
     "check --step": (["check", "lease.py", "--engine=reference", "--step=E", "--json=r.json"], "after", 12),
     "find": (["find", "lease.py", "--no-guards", "--", "E"], "s", 0),
+    "stuck": (["stuck", "lease.py", "E"], "s", 13),
     "show --value": (["show", "t/lease--deadlock.itf.json", "--model=lease.py", "--value=E"], "s", 0),
     "graph --by": (["graph", "lease.py", "--by=E", "--format=dot"], "s", 0),
     "traces --by": (["traces", "lease.py", "--cover=classes", "--by=E", "--out=suite"], "after", 0),
