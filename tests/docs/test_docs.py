@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import functools
 import hashlib
@@ -440,3 +441,23 @@ def test_every_key_of_a_record_is_on_its_page(tmp_path: Path) -> None:
 def test_every_status_is_explained() -> None:
     text = (ROOT / "docs/explanation/what-holds-means.md").read_text(encoding="utf-8")
     assert [status.value for status in PropertyStatus if f"`{status.value}`" not in text] == []
+
+
+def test_each_sentence_about_security_has_a_test() -> None:
+    """Each numbered sentence of its page is named by a test, and each number that a test names is there."""
+    sentences = re.findall(r"^(\d+)\. (.+)$", (ROOT / "SECURITY.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [int(number) for number, _ in sentences] == list(range(1, len(sentences) + 1))
+    assert all(text.endswith(".") for _, text in sentences)
+    named: set[int] = set()
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        text = path.read_text(encoding="utf-8")
+        if "SECURITY.md, " not in text or path == Path(__file__):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                named |= {int(number) for number in re.findall(r"SECURITY\.md, (\d+)", ast.get_docstring(node) or "")}
+    assert named == set(range(1, len(sentences) + 1))
+
+
+def test_the_page_about_security_is_short() -> None:
+    assert len((ROOT / "SECURITY.md").read_text(encoding="utf-8").splitlines()) <= 40

@@ -1,7 +1,8 @@
 """LLVM IR text -> machine code of this process's own processor, kept on disk.
 
 The key of stored code covers what it is made from (the caller's key), the version of llvmlite, the processor with its
-features, and the level of optimisation: code of another machine or version is never found.
+features, and the level of optimisation: code of another machine or version is never found. LLVM is imported where code
+is made: what is stored is loaded by `object_loader`, and by LLVM only where that cannot.
 
 Also here: machine code on disk, one file for each key; a file that is damaged, half written or another's is never
 used.
@@ -17,15 +18,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import llvmlite
-import llvmlite.binding as llvm
-
+from reassure.checkers.engines.native.translator.object_loader import CannotLoad, load
 from reassure.checkers.machine.own_files import locked, own_folder, read_own
+
+if TYPE_CHECKING:
+    import llvmlite.binding as llvm
 
 MAGIC = b"reassure object 1\n"
 SUFFIX = ".object"
@@ -97,11 +102,11 @@ def _tidy(base: Path) -> None:
             path.unlink()
 
 
-FORMAT = 1
+FORMAT = 2
 """Raised when this module makes other code of the same text."""
 
-_engines: list[llvm.ExecutionEngine] = []
-"""The engines that hold the machine code: kept for the life of the process."""
+_holders: list[Any] = []
+"""What holds the machine code: kept for the life of the process."""
 _addresses: dict[str, dict[str, int]] = {}
 
 
@@ -140,12 +145,12 @@ def stored_functions(key: str, names: Sequence[str], level: int) -> dict[str, in
 
 
 def _keep(identity: str, code: bytes, names: Sequence[str]) -> None:
-    engine, _addresses[identity] = _load(code, names)
-    _engines.append(engine)
+    holder, _addresses[identity] = _load(code, names)
+    _holders.append(holder)
 
 
-def unkept_functions(ir: str, names: Sequence[str], level: int) -> tuple[llvm.ExecutionEngine, dict[str, int]]:
-    """As `compiled_functions`, but nothing is stored: the code is gone with the engine, the first of the pair."""
+def unkept_functions(ir: str, names: Sequence[str], level: int) -> tuple[Any, dict[str, int]]:
+    """As `compiled_functions`, but nothing is stored: the code is gone with what holds it, the first of the pair."""
     return _load(object_code(ir, level), names)
 
 
@@ -155,35 +160,74 @@ def digest(text: str) -> str:
 
 
 def _identity(key: str, level: int) -> str:
-    parts = (str(FORMAT), key, llvmlite.__version__, llvm.get_default_triple(), *_processor(), str(level))
+    parts = (str(FORMAT), key, _version(), *_processor(), str(level))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
 
 
 @cache
-def _processor() -> tuple[str, str]:
-    """Name and features."""
+def _version() -> str:
+    """Of llvmlite: the text of its module that says so, which is read without importing the others."""
+    spec = find_spec("llvmlite")
+    try:
+        return (Path(spec.origin).parent / "_version.py").read_text()  # type: ignore[union-attr, arg-type]
+    except (AttributeError, TypeError, OSError):  # it is in an archive
+        import llvmlite
+
+        return str(llvmlite.__version__)
+
+
+@cache
+def _processor() -> tuple[str, ...]:
+    """The machine, the processor and its features; those that Linux tells, where it does, decide what LLVM finds."""
+    if sys.platform.startswith("linux"):
+        with contextlib.suppress(OSError), open("/proc/cpuinfo", "rb") as file:
+            lines = file.read(PROCESSOR).split(b"\n\n")[0].splitlines()
+            about = dict(line.split(b":", 1) for line in lines if b":" in line)
+            told = {name.strip(): value.strip().decode() for name, value in about.items()}
+            if told.keys() >= TELLS:  # the list of an x86 processor
+                return os.uname().machine, *(told[name] for name in sorted(TELLS))
+    return llvm_processor()
+
+
+PROCESSOR = 1 << 13
+"""Bytes of Linux's list of processors that have all of the first one."""
+TELLS = {b"vendor_id", b"cpu family", b"model", b"model name", b"stepping", b"flags"}
+"""What that list says of a processor."""
+
+
+@cache
+def llvm_processor() -> tuple[str, str, str]:
+    """The machine, the processor's name and its features for LLVM."""
+    import llvmlite.binding as llvm
+
     try:
         features = llvm.get_host_cpu_features().flatten()
     except RuntimeError:  # LLVM does not know them on this platform
         features = ""
-    return llvm.get_host_cpu_name(), features
+    return llvm.get_default_triple(), llvm.get_host_cpu_name(), features
 
 
 @cache
 def _initialize() -> None:
+    import llvmlite.binding as llvm
+
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
 
 
 def _machine(level: int) -> llvm.TargetMachine:
+    import llvmlite.binding as llvm
+
     _initialize()
-    name, features = _processor()
+    _, name, features = llvm_processor()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(cpu=name, features=features, opt=level, jit=True)
 
 
 def object_code(ir: str, level: int) -> bytes:
     """The object file that LLVM makes of a module's text. Raises `CompileError`."""
+    import llvmlite.binding as llvm
+
     machine = _machine(level)
     try:
         module = llvm.parse_assembly(ir)
@@ -200,8 +244,17 @@ def object_code(ir: str, level: int) -> bytes:
     return code
 
 
-def _load(code: bytes, names: Sequence[str]) -> tuple[llvm.ExecutionEngine, dict[str, int]]:
+def _load(code: bytes, names: Sequence[str]) -> tuple[Any, dict[str, int]]:
     """Links an object file into this process: what holds the machine code, and the addresses of functions."""
+    with contextlib.suppress(CannotLoad):
+        return load(code, names)
+    return load_by_llvm(code, names)
+
+
+def load_by_llvm(code: bytes, names: Sequence[str]) -> tuple[llvm.ExecutionEngine, dict[str, int]]:
+    """The same by LLVM."""
+    import llvmlite.binding as llvm
+
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(2))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
+import re
+import struct
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
+import llvmlite
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from reassure.checkers.engines.native.translator import llvm
+from reassure.checkers.engines.native.translator import llvm, object_loader
+from reassure.checkers.engines.native.translator.object_loader import CannotLoad, LoadedObject, load
 
 
 def adder(number: int) -> str:
@@ -86,12 +93,12 @@ def test_the_code_of_another_key_is_not_used(cache: Path, monkeypatch: pytest.Mo
 def test_code_of_another_machine_or_version_is_not_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run(adder(2), monkeypatch)
     if what == "version":
-        monkeypatch.setattr(llvm.llvmlite, "__version__", "0.0.1")
+        monkeypatch.setattr(llvm, "_version", lambda: "0.0.1")
     if what == "format":
         monkeypatch.setattr(llvm, "FORMAT", llvm.FORMAT + 1)
     if what == "processor":
-        name, features = llvm._processor()
-        monkeypatch.setattr(llvm, "_processor", lambda: (name, features + ",-avx2"))
+        machine, *others = llvm._processor()
+        monkeypatch.setattr(llvm, "_processor", lambda: (machine, *others, "-avx2"))
     assert run(adder(2), monkeypatch, level=2 if what == "level" else 1) == (3, True)
 
 
@@ -195,3 +202,135 @@ def test_links_and_pipes_of_others_are_left_alone(cache: Path, tmp_path: Path, m
         path.unlink()
         os.mkfifo(path, 0o600)
     assert run(adder(2), monkeypatch) == (3, True)
+
+
+needs_own_loader = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or os.uname().machine != "x86_64", reason="the own loader is for x86-64 Linux"
+)
+MUCH = """declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+@table = private constant [3 x i64] [i64 5, i64 70, i64 900]
+define internal i64 @inner(i64 %a) noinline {
+  %at = getelementptr [3 x i64], ptr @table, i64 0, i64 %a
+  %b = load i64, ptr %at
+  ret i64 %b
+}
+define i64 @f(i64 %a) {
+  %room = alloca [400 x i8]
+  %much = add i64 %a, 390
+  call void @llvm.memset.p0.i64(ptr %room, i8 1, i64 %much, i1 false)
+  %at = getelementptr [400 x i8], ptr %room, i64 0, i64 %a
+  %byte = load i8, ptr %at
+  %one = zext i8 %byte to i64
+  switch i64 %a, label %other [i64 0, label %zero
+    i64 1, label %one_
+    i64 2, label %two
+    i64 3, label %three
+    i64 4, label %four]
+zero:
+  %z = call i64 @inner(i64 0)
+  ret i64 %z
+one_:
+  %o = call i64 @inner(i64 1)
+  ret i64 %o
+two:
+  ret i64 %one
+three:
+  ret i64 33
+four:
+  ret i64 -4
+other:
+  ret i64 7
+}
+define i64 @g(i64 %a) {
+  %b = call i64 @f(i64 %a)
+  %c = add i64 %b, 1000
+  ret i64 %c
+}
+"""
+"""A table, a jump table, a call of the C library, and calls of each other."""
+
+
+@needs_own_loader
+@pytest.mark.parametrize("level", range(4))
+def test_the_own_loader_and_llvm_load_the_same(level: int) -> None:
+    code, names = llvm.object_code(MUCH, level), ["f", "g"]
+    assert b"memset" in code
+    for loaded in (load(code, names), llvm.load_by_llvm(code, names)):
+        _, addresses = loaded
+        assert [call(addresses["f"], a) for a in range(6)] == [5, 70, 1, 33, -4, 7]
+        assert [call(addresses["g"], a) for a in range(6)] == [1005, 1070, 1001, 1033, 996, 1007]
+
+
+@needs_own_loader
+def test_what_is_loaded_is_given_back() -> None:
+    """The memory of the code is unmapped with what holds it, and cannot be written."""
+    holder, addresses = load(llvm.object_code(adder(2), 1), ["f"])
+
+    def mapped() -> str | None:
+        found = None
+        for line in Path("/proc/self/maps").read_text().splitlines():
+            low, high, rights = re.match(r"(\w+)-(\w+) (\S+)", line).groups()  # type: ignore[union-attr]
+            if int(low, 16) <= addresses["f"] < int(high, 16):
+                found = rights
+        return found
+
+    assert mapped() == "r-xp"
+    del holder
+    gc.collect()
+    assert mapped() is None
+
+
+@needs_own_loader
+@pytest.mark.parametrize("where", ["of another machine", "another relocation", "an unknown function", "a thread's own"])
+def test_what_the_own_loader_does_not_read_llvm_loads(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = llvm.object_code(MUCH, 2)
+    if where == "of another machine":
+        monkeypatch.setattr(object_loader, "X86_64", 183)
+    if where == "another relocation":
+        monkeypatch.setattr(object_loader, "ABSOLUTE_64", 2)
+    if where == "an unknown function":
+        monkeypatch.setattr(object_loader, "FROM_C", ())
+    if where == "a thread's own":
+        monkeypatch.setattr(object_loader, "THREAD_LOCAL", object_loader.ALLOCATED)
+    with pytest.raises(CannotLoad):
+        load(code, ["f"])
+    engine, addresses = llvm._load(code, ["f"])
+    assert engine is not None and call(addresses["f"], 1) == 70
+
+
+@needs_own_loader
+def test_a_system_without_executable_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing:
+        def mprotect(self, *_: object) -> int:
+            return -1
+
+    monkeypatch.setattr(object_loader, "_library", lambda: Refusing())
+    with pytest.raises(CannotLoad, match="the system allows no executable memory"):
+        load(llvm.object_code(adder(2), 1), ["f"])
+
+
+@needs_own_loader
+def test_a_function_that_is_not_there() -> None:
+    with pytest.raises(CannotLoad, match="no function h"):
+        load(llvm.object_code(adder(2), 1), ["h"])
+
+
+@needs_own_loader
+@given(st.data())
+def test_a_broken_file_is_loaded_as_it_is_or_refused(data: st.DataObject) -> None:
+    """No fault of the file ends the process: headers, tables and lengths of any value, and ends at any place."""
+    code = bytearray(llvm.object_code(MUCH, 1))
+    headers = struct.unpack_from("<Q", code, 40)[0]
+    for _ in range(data.draw(st.integers(1, 4))):
+        low = data.draw(st.sampled_from([0, headers]))
+        at = data.draw(st.integers(low, min(low + 64 * 12, len(code) - 1)))
+        code[at] = data.draw(st.integers(0, 255))
+    end = data.draw(st.integers(0, len(code)) | st.just(len(code)))
+    try:
+        LoadedObject(bytes(code[:end]))
+    except CannotLoad:
+        return
+
+
+def test_the_version_in_the_key_is_that_of_llvm() -> None:
+    assert llvmlite.__version__ in llvm._version()
