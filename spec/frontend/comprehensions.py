@@ -15,19 +15,19 @@ from dataclasses import field
 from reassure.spec.frontend import number_sets
 from reassure.spec.frontend.context import Context, exclude
 from reassure.spec.frontend.evaluation import (
+    filtered,
     keyword,
     lower,
-    lower_condition,
     lower_operand,
     lower_present,
     lower_scalar,
-    not_none_if,
     peek,
     positional,
 )
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Check
+from reassure.spec.frontend.operations import may_hold_together
 from reassure.spec.frontend.operators import items_of
 from reassure.spec.frontend.sets_and_sequences import occupied, seq_len, seq_set, set_of, unpack_slot
 from reassure.spec.frontend.symbolic_values import (
@@ -223,25 +223,6 @@ def naming(context: Context, target: ast.expr, value: Sym) -> Iterator[None]:
                 frame.variables[name] = before
 
 
-@contextmanager
-def filtered(context: Context, tests: list[ast.expr]) -> Iterator[Node]:
-    """Within, the filters of a comprehension hold; yields their conjunction."""
-    g, frame = context.graph, context.frame
-    path, not_none, all_hold = context.path, frame.not_none, context.graph.true
-    try:
-        for test in tests:
-            holds = g.false  # of a test that lacks a value, where Python never gets
-            with context.under(g.true):
-                holds = lower_condition(context, test)
-            frame.not_none |= not_none_if(context, test, True)
-            context.path = g.and_(context.path, holds)
-            all_hold = g.and_(all_hold, holds)
-        with context.under(g.true):
-            yield all_hold
-    finally:
-        context.path, frame.not_none = path, not_none
-
-
 Comprehension = ast.GeneratorExp | ast.SetComp | ast.DictComp
 Ends = Callable[[Sym], Node]
 """The condition under which an element ends a comprehension, so that Python does not look at the rest."""
@@ -269,10 +250,12 @@ class Selection:
 
 @dataclass
 class Turn:
-    """One turn of a comprehension, for a member of its (outermost) iterable: the checks on the way, and elements."""
+    """One turn of the innermost iterable of a comprehension: the checks on the way there and in it, and elements."""
 
     checks: list[Check]
     items: list[Item]
+    reached: tuple[Node, ...] = ()
+    """The conditions of the turns around it."""
 
 
 @dataclass
@@ -330,9 +313,10 @@ def _unrolled(
     generators: list[ast.comprehension],
     loop: Loop,
     then: Callable[[], None] | None,
-    inner: bool = False,
+    around: Turn | None = None,
 ) -> list[Item]:
-    g = context.graph
+    """around: of an inner iterable, the turn that it is gone through in."""
+    g, entered = context.graph, len(context.checks)
     first, *rest = generators
     if first.is_async:
         raise context.refuse(loop.element, "async", "a model is plain functions")
@@ -340,22 +324,30 @@ def _unrolled(
     loop.in_order = loop.in_order and in_order
     if then is not None:
         then()
+    way = Turn([], [])
+    if around is not None:
+        way = Turn([*around.checks, *context.checks[entered:]], [], around.reached)
+        loop.turns.append(way)
     elements: list[Item] = []
     assured, first_check = context.assured, len(context.checks)
     for condition, value in members:
         turn_start = len(context.checks)
-        if not loop.one_by_one and not inner:
+        if not loop.one_by_one:
             context.assured = assured
         reached = condition if loop.live is None else g.and_(loop.live, condition)
         there: list[Item] = []
         with context.under(reached), naming(context, first.target, value), filtered(context, first.ifs) as passed:
-            items_of_rest = _unrolled(context, rest, loop, None, True) if rest else [(g.true, _element(context, loop))]
+            if rest:
+                turn = Turn([*way.checks, *context.checks[turn_start:]], [], (*way.reached, condition, passed))
+                items_of_rest = _unrolled(context, rest, loop, None, turn)
+            else:
+                items_of_rest = [(g.true, _element(context, loop))]
             there = [(g.and_(condition, passed, c), v) for c, v in items_of_rest]
         there = [(c, v) for c, v in there if c is not g.false and not context.symbols.lacking(v)]
         elements += there
-        if not inner:
-            loop.turns.append(Turn(context.checks[turn_start:], there))
-    if not loop.one_by_one and not inner:
+        if not rest:
+            loop.turns.append(Turn([*way.checks, *context.checks[turn_start:]], there, way.reached))
+    if not loop.one_by_one:
         _assure_all(context, assured, first_check)
     return elements
 
@@ -379,22 +371,28 @@ def _element(context: Context, loop: Loop) -> Sym:
     return value
 
 
+def failures(g: Graph, checks: list[Check]) -> list[tuple[str, Node]]:
+    """For each check of a turn its kind, and when it is the first that does not hold."""
+    conditions = [c.condition for c in checks]
+    return [(c.kind, g.and_(g.not_(c.condition), *conditions[:i])) for i, c in enumerate(checks)]
+
+
 def require_hidden_order(context: Context, node: ast.expr, turns: list[Turn], ends: Ends | None) -> None:
     """Refuses a comprehension over a set in which one member may fail where another, if it came first, would end
     it or fail in another way: a set has no order."""
     g = context.graph
     stops_of_turns: list[list[tuple[str, Node]]] = []
     for turn in turns:
-        conditions = [c.condition for c in turn.checks]
-        stops = [(c.kind, g.and_(g.not_(c.condition), *conditions[:i])) for i, c in enumerate(turn.checks)]
+        stops = failures(g, turn.checks)
         if ends is not None:
             over = g.or_(*(g.and_(c, ends(v)) for c, v in turn.items))
-            stops.append(("end", g.and_(over, *conditions)))
+            stops.append(("end", g.and_(over, *(c.condition for c in turn.checks), *turn.reached)))
         stops_of_turns.append(stops)
     for i, stops in enumerate(stops_of_turns):
         others = [stop for j, theirs in enumerate(stops_of_turns) if j != i for stop in theirs]
         for kind, fails in stops:
-            if kind != "end" and any(k != kind and not exclude(g, fails, stop) for k, stop in others):
+            against = [stop for k, stop in others if kind not in ("end", k) and not exclude(g, fails, stop)]
+            if against and may_hold_together([fails]) and any(may_hold_together((fails, stop)) for stop in against):
                 what = "what may fail in a comprehension or loop over a set, whose order would show"
                 raise context.refuse(node, what, "test before it that it cannot fail, or iterate over `sorted(...)`")
 

@@ -8,7 +8,8 @@ Also here: the arguments of a call.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from reassure.spec.frontend.context import Context
@@ -221,6 +222,25 @@ def not_none_if(context: Context, test: ast.expr, outcome: bool) -> frozenset[st
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return _by_comparison(context, test, outcome)
     return NOTHING
+
+
+@contextmanager
+def filtered(context: Context, tests: list[ast.expr]) -> Iterator[Node]:
+    """Within, the filters of a comprehension hold; yields their conjunction."""
+    g, frame = context.graph, context.frame
+    path, not_none, all_hold = context.path, frame.not_none, context.graph.true
+    try:
+        for test in tests:
+            holds = g.false  # of a test that lacks a value, where Python never gets
+            with context.under(g.true):
+                holds = lower_condition(context, test)
+            frame.not_none |= not_none_if(context, test, True)
+            context.path = g.and_(context.path, holds)
+            all_hold = g.and_(all_hold, holds)
+        with context.under(g.true):
+            yield all_hold
+    finally:
+        context.path, frame.not_none = path, not_none
 
 
 def _by_comparison(context: Context, test: ast.Compare, outcome: bool) -> frozenset[str]:

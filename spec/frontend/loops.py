@@ -22,11 +22,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import Any
 
-from reassure.spec.frontend.comprehensions import Item, Turn, members_of, named, require_hidden_order
+from reassure.spec.frontend.comprehensions import Item, Turn, failures, members_of, named, require_hidden_order
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import Check
+from reassure.spec.frontend.operations import may_hold_together
 from reassure.spec.frontend.symbolic_values import Bag, Empty, Loose, Mismatch, NumberSet, Scalar, Sym, Unsettled
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import IntType, SetType
@@ -375,8 +376,8 @@ def require_no_order(context: Context, node: ast.For, turns: list[TurnOfSet], fo
     for checks, values, broken in turns:
         ends: list[tuple[Node, Sym]] = [*values, *((path, values[0][1] if values else UNUSED) for path in broken)]
         of_turns.append(Turn(checks, ends))
-    checked = any(checks for checks, _, _ in turns)
-    if checked and (short := [n for n, operation in found.sums.items() if operation in SHORT]):
+    short = [n for n, operation in found.sums.items() if operation in SHORT]
+    if short and any(may_hold_together([fails]) for checks, _, _ in turns for _, fails in failures(g, checks)):
         what = f"what may fail in a loop over a set that changes `{short[0]}` by `{found.sums[short[0]]}`"
         raise context.refuse(node, what, f"test before it that it cannot fail, or {SORTED}")
     if returned and any(broken for _, _, broken in turns):

@@ -7,6 +7,8 @@ Every engine has a function for each of them, in a table of its own: machine cod
 Also here: a node of the graph of `ir.py`, which makes it, and walks through nodes.
 
 These do not use Python's own stack: a model may build long chains of nodes.
+
+Also here: the decision whether conditions may hold together, by intervals of values that are split in halves.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 from reassure.spec.language.light_dataclasses import dataclass
-from reassure.spec.language.types import BoolType, Type
+from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, Type, unbounded
 
 Rebuild = Callable[[Any, Any, tuple[Any, ...]], Any]
 """From a `Graph`, a `Node` of the operation and other arguments to a node on these (`ir.py` imports this module)."""
@@ -207,3 +209,149 @@ def arguments_first(roots: Iterable[Node], done: Container[Node] = ()) -> Iterat
             else:
                 stack.pop()
                 yield node
+
+
+Values = tuple[int, int]
+"""The least and the greatest of the values that a bool (0 or 1), an int or an index may have."""
+MOST_EVALUATIONS = 400_000
+"""Of nodes, at most, until a decision is given up: about half a second."""
+DEEPEST_SPLIT = 200
+"""How often values are split, one half within the other: each is a call on Python's stack."""
+MONOTONE = ("add", "min", "max", "floordiv")
+"""Operations whose result is not less where an operand is greater (the divisor is a constant)."""
+CALCULATED = ("not", "and", "or", "eq", "lt", "ite", "add", "sub", "mul", "floordiv", "mod", "min", "max")
+
+
+def may_hold_together(conditions: Iterable[Node]) -> bool:
+    """Whether all the conditions may hold at once; also where that is not decided.
+
+    What is not an operation on bools, ints and indices counts as a leaf, which may have any value of its type whatever
+    the others have: more seems possible than is, never less.
+    """
+    try:
+        decision = _Together(conditions)
+    except ArithmeticError:
+        return False
+    return decision.excluded_by(decision.leaves, 0) is None
+
+
+class _Together:
+    """Conditions, taken apart into nodes that are true or false where all of them hold."""
+
+    def __init__(self, conditions: Iterable[Node]) -> None:
+        """Raises `ArithmeticError` if a node would be both."""
+        self.asserted: dict[Node, Values] = {}
+        todo = [(condition, True) for condition in conditions][::-1]
+        while todo:
+            node, holds = todo.pop()
+            if node.op == "not":
+                todo.append((node.args[0], not holds))
+            elif node.op == "and" and holds:
+                todo += [(part, holds) for part in reversed(node.args)]
+            elif node.op == "or" and not holds:
+                todo += [(part, holds) for part in node.args]  # what is behind a premise is looked at before it
+            elif self.asserted.setdefault(node, (holds, holds)) != (holds, holds):
+                raise ArithmeticError
+        self.leaves: dict[Node, Values] = {}
+        """With all that they may be."""
+        self.read: dict[Node, int] = {}
+        """The leaves that each node depends on, as a mask; after those of its arguments."""
+        self.evaluations = 0
+        for root in self.asserted:
+            self._collect(root)
+
+    def _collect(self, root: Node) -> None:
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            arguments = node.args if _is_calculated(node) else ()
+            missing = [a for a in arguments if a not in self.read]
+            stack += missing
+            if missing:
+                continue
+            stack.pop()
+            if node in self.read:
+                continue
+            mask = 0
+            for argument in arguments:
+                mask |= 0 if argument in self.asserted else self.read[argument]
+            if not arguments and node.op != "const":
+                mask = 1 << len(self.leaves)
+                self.leaves[node] = self.asserted.get(node, _values_of(node.type))
+            self.read[node] = mask
+
+    def excluded_by(self, leaves: dict[Node, Values], depth: int) -> int | None:
+        """The leaves whose values here exclude the conditions, as a mask; None if nothing is seen to exclude them."""
+        self.evaluations += len(self.read)
+        values: dict[Node, Values] = {}
+        open_ = set[Node]()
+        for node, read in self.read.items():
+            values[node] = found = leaves[node] if node in leaves else _calculated(node, values)
+            wanted = self.asserted.get(node, found)
+            if found != wanted:
+                if found[0] == found[1]:
+                    return read
+                open_.add(node)
+                values[node] = wanted
+        if not open_ or depth == DEEPEST_SPLIT or self.evaluations > MOST_EVALUATIONS:
+            return None
+        leaf = next(node for node in self.asserted if node in open_)
+        while leaf not in leaves:
+            test = values[leaf.args[0]]
+            if leaf.op == "ite" and test[0] == test[1]:
+                leaf = leaf.args[1 if test[0] else 2]
+            else:
+                leaf = next(a for a in leaf.args if values[a][0] != values[a][1])
+        low, high = leaves[leaf]
+        middle, masks = (low + high) // 2, 0
+        for half in ((low, middle), (middle + 1, high)):
+            mask = self.excluded_by({**leaves, leaf: half}, depth + 1)
+            if mask is None or not mask & self.read[leaf]:  # whatever this leaf is
+                return mask
+            masks |= mask
+        return masks
+
+
+def _is_calculated(node: Node) -> bool:
+    """Whether the values of a node are calculated from those of its arguments."""
+    return node.op in CALCULATED and all(_values_of(part.type) is not None for part in (node, *node.args))
+
+
+def _values_of(kind: Type) -> Any:
+    """The values of a type as an interval; None of a type that is none."""
+    if isinstance(kind, BoolType):
+        return 0, 1
+    if isinstance(kind, IntType):
+        return kind.low, kind.high
+    return (0, kind.count - 1) if isinstance(kind, IdType | EnumType) and not unbounded(kind) else None
+
+
+def _calculated(node: Node, values: dict[Node, Values]) -> Values:
+    """The values that a node may have, from those of its arguments; one where each of these has one."""
+    if node.op == "const":
+        return int(node.data), int(node.data)
+    found = [values[argument] for argument in node.args]
+    lows, highs = [low for low, _ in found], [high for _, high in found]
+    match node.op:
+        case "not":
+            return 1 - highs[0], 1 - lows[0]
+        case "and":
+            return min(lows), min(highs)
+        case "or":
+            return max(lows), max(highs)
+        case "eq":
+            return int(lows[0] == highs[0] == lows[1] == highs[1]), int(max(lows) <= min(highs))
+        case "lt":
+            return int(highs[0] < lows[1]), int(lows[0] < highs[1])
+        case "sub":
+            return lows[0] - highs[1], highs[0] - lows[1]
+        case "ite" if lows[0] == highs[0]:
+            return found[1 if lows[0] else 2]
+        case "ite":
+            return min(lows[1:]), max(highs[1:])
+    fold = OPERATIONS[node.op].fold
+    assert fold is not None
+    if node.op in MONOTONE or (lows == highs):
+        return fold(*lows), fold(*highs)
+    whole: Values = _values_of(node.type)
+    return whole
