@@ -21,6 +21,7 @@ from reassure.spec.frontend.evaluation import (
     lower_operand,
     lower_present,
     lower_scalar,
+    of_other_names,
     peek,
     positional,
 )
@@ -211,7 +212,7 @@ def naming(context: Context, target: ast.expr, value: Sym) -> Iterator[None]:
     given, frame = named(context, target, value), context.frame
     hidden, not_none = {name: frame.variables.get(name) for name in given}, frame.not_none
     frame.variables.update(given)
-    frame.not_none = frozenset(path for path in not_none if path.split(".")[0] not in given)
+    frame.not_none = of_other_names(not_none, given)
     try:
         yield
     finally:

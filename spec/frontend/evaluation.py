@@ -8,7 +8,8 @@ Also here: the arguments of a call.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -67,13 +68,26 @@ def lower(context: Context, node: ast.expr) -> Sym:
 
 
 def access_path(node: ast.expr) -> str | None:
-    """The access path `a.b.c`, if the expression is one."""
+    """The access path `a.b.c` or `a.b[x]`, if the expression is one; `x` is a number, an access path or several."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
         base = access_path(node.value)
         return None if base is None else f"{base}.{node.attr}"
+    if isinstance(node, ast.Subscript):
+        keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        fixed = all(isinstance(key, ast.Constant) or access_path(key) for key in keys)
+        return f"{access_path(node.value)}[{ast.unparse(node.slice)}]" if fixed and access_path(node.value) else None
     return None
+
+
+def of_other_names(paths: frozenset[str], names: Collection[str]) -> frozenset[str]:
+    """The access paths that read none of these names."""
+    return frozenset(path for path in paths if not any(name in names for name in NAME.findall(path)))
+
+
+NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+"""A name in an access path, not that of a field."""
 
 
 def peek(context: Context, node: ast.expr) -> Sym:

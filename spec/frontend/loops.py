@@ -24,6 +24,7 @@ from typing import Any
 
 from reassure.spec.frontend.comprehensions import Item, Turn, failures, members_of, named, require_hidden_order
 from reassure.spec.frontend.context import Context
+from reassure.spec.frontend.evaluation import of_other_names
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import Check
@@ -116,7 +117,7 @@ def _body(context: Context, node: ast.For, condition: Node, value: Sym, returns:
     context.path = context.graph.and_(context.path, condition)
     for name, part in named(context, node.target, context.symbols.as_bag(value)).items():
         frame.variables[name] = part
-        frame.not_none = frozenset(path for path in frame.not_none if path.split(".")[0] != name)
+        frame.not_none = of_other_names(frame.not_none, [name])
     return block(context, node.body, returns)
 
 
@@ -172,7 +173,7 @@ def _probe(
         loop, start = OpenLoop(), len(context.checks)
         context.assured, context.path = checkpoint.assured, before.path
         frame.variables = {**before.variables, **found.carried()}
-        frame.not_none = frozenset(p for p in before.not_none if p.split(".")[0] not in found.assigned)
+        frame.not_none = of_other_names(before.not_none, found.assigned)
         frame.loops.append(loop)
         try:
             _body(context, node, condition, value, returns, block)

@@ -11,7 +11,15 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from reassure.spec.frontend.context import Context, Frame
-from reassure.spec.frontend.evaluation import keyword, lower, lower_condition, not_none_if, peek, positional
+from reassure.spec.frontend.evaluation import (
+    keyword,
+    lower,
+    lower_condition,
+    not_none_if,
+    of_other_names,
+    peek,
+    positional,
+)
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import BOOL, Node
 from reassure.spec.frontend.loops import break_, continue_, for_loop, merged
@@ -190,7 +198,7 @@ def _augmented_assignment(context: Context, node: ast.AugAssign, returns: list[R
 def _bind(context: Context, variable: str, value: Sym) -> None:
     frame = context.frame
     frame.variables[variable] = value
-    frame.not_none = frozenset(path for path in frame.not_none if path.split(".")[0] != variable)
+    frame.not_none = of_other_names(frame.not_none, [variable])
 
 
 def _if(context: Context, node: ast.If, returns: list[Returned]) -> bool:
