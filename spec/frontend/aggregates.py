@@ -321,6 +321,8 @@ def _or_default(context: Context, node: ast.Call, exists: Node, value: Sym, defa
     g = context.graph
     if default.value is not None:
         return default.value if exists is g.false else context.symbols.choose(exists, value, default.value)
+    if isinstance(value, Poison) and exists is not g.false:
+        raise Refused
     if isinstance(value, Poison) and context.path is not g.false:
         raise context.refuse(node, f"`{ast.unparse(node)}` of nothing", "it always raises; give it a default")
     context.check("error", node, exists)
@@ -361,7 +363,10 @@ def _key_of(context: Context, key: ast.expr, value: Sym) -> Sym:
         variable = ELEMENT
         body = ast.copy_location(ast.Call(key, [ast.copy_location(ast.Name(ELEMENT, ast.Load()), key)], []), key)
     with naming(context, ast.Name(variable, ast.Store()), value):
-        return lower_present(context, body)
+        found = lower_present(context, body)
+    if isinstance(found, Poison):
+        raise Refused
+    return found
 
 
 def _shows(key: Sym, value: Sym) -> bool:

@@ -19,7 +19,7 @@ from typing import Any
 
 from reassure.spec.frontend.context import Context, Frame, ModelScope
 from reassure.spec.frontend.functions import lower_function
-from reassure.spec.frontend.introspection import find_source, hints_of, signature_of
+from reassure.spec.frontend.introspection import Refused, find_source, hints_of, signature_of
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, Parameter, substitute
 from reassure.spec.frontend.sets_and_sequences import occupied, unpack_slot
@@ -150,6 +150,8 @@ def _drawn(context: Context, function: Callable[..., Any], kind: Type) -> Node |
             return value.looked_into()
     except Mismatch as error:
         _refuse_result(context, function, str(error))
+        return ()
+    except Refused:
         return ()
     if isinstance(value, Scalar) and isinstance(value.type, SetType) and value.type.item == kind:
         return value.node

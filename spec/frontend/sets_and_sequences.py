@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import count
 
 from reassure.spec.frontend import number_sets
+from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Graph, Node, items
 from reassure.spec.frontend.symbolic_values import (
     Bag,
@@ -18,6 +19,7 @@ from reassure.spec.frontend.symbolic_values import (
     Mismatch,
     NumberSet,
     Option,
+    Poison,
     Record,
     Scalar,
     Static,
@@ -91,7 +93,10 @@ def item_index(g: Graph, value: Sym) -> Node:
         if isinstance(value.type, BoolType) and value.node.op == "const":
             return g.const(int(value.node.data), value.type)
         return value.node
-    raise Mismatch("not an id, enum member or bool")
+    what = f"{describe(value)} in a set, whose members are ids, enum members, bools, numbers or records"
+    if isinstance(value, Option):
+        raise Mismatch(f"{what}: leave out what is None, by `if x is not None`")
+    raise Mismatch(f"{what}: write a set of records with such a field, or a Map to bool")
 
 
 def sequence_of(g: Graph, values: list[Sym]) -> Sym:
@@ -129,6 +134,8 @@ def set_of(g: Graph, members: list[tuple[Node, Sym]]) -> Sym:
     """The set of the values whose condition holds."""
     if not members:
         return Empty(False)
+    if any(isinstance(value, Poison) for _, value in members):
+        raise Refused
     if isinstance(members[0][1], Record):
         records = [(c, v) for c, v in members if isinstance(v, Record) and v.cls is members[0][1].cls]
         if len(records) < len(members):

@@ -116,9 +116,13 @@ def fill_call(context: Context, node: ast.Call) -> Sym:
 def _sort(context: Context, node: ast.Call, sort: ast.expr, config: ast.expr | None, remedy: str) -> Type:
     """The sort that `every` or `fill` is of; an id sort is as large as the configuration says."""
     named = lower_present(context, sort)
+    if isinstance(named, Poison):
+        raise Refused
     if not isinstance(named, Static):
         raise context.refuse(node, f"`{ast.unparse(sort)}` is not a sort", remedy)
     argument = None if config is None else lower(context, config)
+    if isinstance(argument, Poison):
+        raise Refused
     kind = resolve(named.value, context.symbols.sizes)
     if not isinstance(kind, IdType | EnumType | BoolType):
         if isinstance(kind, IntType):
@@ -154,6 +158,8 @@ def map_call(context: Context, node: ast.Call) -> Sym:
     for condition, element in items:
         assert isinstance(element, Static)
         key, value = element.value
+        if isinstance(key, Poison):
+            raise Refused
         found = written_key(key)
         if condition is not context.graph.true or found is None:
             raise context.refuse(node, *NOT_TOTAL)
@@ -279,6 +285,8 @@ def subscript(context: Context, node: ast.Subscript) -> Sym:
 def _item_of_tuple(context: Context, node: ast.Subscript, base: Tuple) -> Sym:
     """An item of a tuple, whose items may be of several kinds; if they are of one, a part too, or at any place."""
     index = lower_present(context, node.slice) if not isinstance(node.slice, ast.Slice) else None
+    if isinstance(index, Poison):
+        raise Refused
     places = columns.as_columns(context.graph, base)
     if isinstance(index, Scalar) and isinstance(index.type, IntType) and index.node.op == "const":
         if -len(base.items) <= index.node.data < len(base.items):

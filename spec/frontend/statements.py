@@ -127,7 +127,9 @@ def _statement(context: Context, node: ast.stmt, returns: list[Returned]) -> boo
 
 def _assigned(statement: ast.stmt) -> list[str]:
     """The variables that a statement assigns."""
-    names = [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    parts = list(ast.walk(statement))
+    names = [n.id for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    names += [n.name for n in parts if isinstance(n, ast.MatchAs | ast.MatchStar | ast.ExceptHandler) and n.name]
     if isinstance(statement, ast.Assign):  # `d[k] = v` changes d
         holders = [t.value for t in statement.targets if isinstance(t, ast.Attribute | ast.Subscript)]
         names += [holder.id for holder in holders if isinstance(holder, ast.Name)]

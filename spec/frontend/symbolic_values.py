@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import BOOL, Graph, Node
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.number_sets import NumbersType
@@ -226,7 +227,7 @@ def comparable(a: Type, b: Type) -> bool:
 
 
 def describe(value: Sym) -> str:
-    """A value's type, for messages."""
+    """A value's type, for messages; raises `Refused` of something refused, of which there is nothing more to say."""
     if isinstance(value, Scalar):
         return "an int" if isinstance(value.type, IntType) else str(value.type)
     if isinstance(value, Record):
@@ -249,7 +250,7 @@ def describe(value: Sym) -> str:
         return "an empty tuple" if value.sequence else "an empty set"
     if isinstance(value, Static):
         return _describe_object(value.value)
-    return "something refused"
+    raise Refused
 
 
 def _describe_object(value: Any) -> str:
