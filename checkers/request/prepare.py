@@ -124,11 +124,11 @@ def _prepared(
     except SubsetError as error:
         count = len(error.refusals)
         raise Failure(Exit.MODEL, f"{count} construct{'s' * (count > 1)} outside the language\n{error}") from None
-    except FieldErrors as error:  # with the statements that are refused whatever the types are
-        from reassure.spec.frontend.lowering import statements_refused
+    except FieldErrors as error:  # with what else is refused
+        from reassure.spec.frontend.lowering import all_refused
 
-        refusals = [str(refusal) for refusal in statements_refused(loaded)]
-        raise Failure(Exit.MODEL, "\n".join([str(error), *refusals])) from None
+        problems, refusals = all_refused(loaded, error, settings(loaded, pairs))
+        raise Failure(Exit.MODEL, "\n".join([*problems, *map(str, refusals)])) from None
     except (LanguageError, DomainError, ModelError) as error:
         raise Failure(Exit.MODEL, str(error)) from None
     if reason:

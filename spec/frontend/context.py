@@ -30,11 +30,11 @@ from reassure.spec.frontend.introspection import (
 )
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Check, Formula, Guard, Telling, ToldApart
-from reassure.spec.frontend.symbolic_values import Mismatch, Sym, of_type, refuse_inner_bags
+from reassure.spec.frontend.symbolic_values import POISON, Mismatch, Sym, of_type, refuse_inner_bags
 from reassure.spec.frontend.symbols import Symbols
 from reassure.spec.language.annotations import AnyNumber, record_type, resolve
 from reassure.spec.language.light_dataclasses import dataclass
-from reassure.spec.language.types import EnumType, IdType, IntType, Type, unbounded
+from reassure.spec.language.types import DomainError, EnumType, IdType, IntType, Type, unbounded
 from reassure.spec.language.values import Id
 from reassure.spec.language.vocabulary import Initial
 from reassure.spec.semantics.interpreter import BoundModel
@@ -222,6 +222,8 @@ class Frame:
     loops: list[Any] = field(default_factory=list)
     """The loops around what is being lowered (`loops.OpenLoop`), the innermost one last."""
     has_refusal: bool = False
+    of_refused: int = 0
+    """The fields of refused types around what is being lowered: a literal in the value of one is a part of its type."""
     lacks_value: bool = False
     """Whether a statement that Python never gets to was left, since something in it has no value."""
 
@@ -265,6 +267,8 @@ class ModelScope:
         """Definitions that actions and initial functions run in place of the text of a function."""
         self.of_any_step: dict[str, Formula] = {}
         """Claims over steps that read the states alone, by name: one formula for the steps of every action."""
+        self.types_refused = ""
+        """The texts about types that are refused, of a model that is lowered for its other refusals."""
 
     def parameters(self, name: str) -> tuple[tuple[str, Type], ...]:
         """Names and types of an action's, or an initial function's, parameters."""
@@ -349,6 +353,12 @@ class Context:
         if refusal not in self.scope.refusals:
             self.scope.refusals.append(refusal)
         return Refused()
+
+    def refuse_types(self, node: ast.AST, error: Exception) -> Refused:
+        """As `refuse`, of types that do not fit; of a type that is refused itself there is nothing more to say."""
+        if isinstance(error, DomainError) and str(error) in self.scope.types_refused:
+            return Refused()
+        return self.refuse(node, "types do not fit", str(error))
 
     def _refusal(self, node: ast.AST, construct: str, remedy: str) -> Refusal:
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
@@ -436,6 +446,16 @@ class Context:
         """Forgets the checks since the checkpoint, to lower the same once more."""
         del self.checks[checkpoint.checks :]
         self.assured = checkpoint.assured
+
+    @contextmanager
+    def behind_refused(self, *names: str) -> Iterator[None]:
+        """Within, what stands behind something refused is lowered for its refusals alone. names: have no value there."""
+        frame, before = self.frame, (self.frame.variables, self.frame.not_none, self.path)
+        frame.variables, self.path = {**frame.variables, **dict.fromkeys(names, POISON)}, self.graph.false
+        try:
+            yield
+        finally:
+            frame.variables, frame.not_none, self.path = before
 
     @contextmanager
     def nothing_recorded(self) -> Iterator[None]:

@@ -34,6 +34,7 @@ from reassure.spec.frontend.symbolic_values import (
     Option,
     Poison,
     Record,
+    RefusedType,
     Scalar,
     Static,
     Sym,
@@ -139,8 +140,8 @@ def parameter_value(scope: ModelScope, parameter: Parameter) -> Sym:
     return of_type(g, parameter.type, lambda path, kind: g.param(parameter.name, path, kind))
 
 
-def _drawn(context: Context, function: Callable[..., Any], kind: Type) -> Node | tuple[Node, ...]:
-    """The set that a parameter of a type is drawn from."""
+def _drawn(context: Context, function: Callable[..., Any], kind: Type) -> Node | tuple[Node, ...] | None:
+    """The set that a parameter of a type is drawn from; None if it is refused."""
     assert isinstance(function, FunctionType)
     scope = context.scope
     try:
@@ -150,11 +151,13 @@ def _drawn(context: Context, function: Callable[..., Any], kind: Type) -> Node |
             return value.looked_into()
     except Mismatch as error:
         _refuse_result(context, function, str(error))
-        return ()
+        return None
     except Refused:
-        return ()
+        return None
     if isinstance(value, Scalar) and isinstance(value.type, SetType) and value.type.item == kind:
         return value.node
+    if isinstance(kind, RefusedType):
+        return None
     if isinstance(value, NumberSet):
         remedy = "give the parameter their Range, and write `require(n in s.numbers)`"
         _refuse_result(context, function, f"a parameter is not drawn from a set of numbers: {remedy}")
@@ -163,7 +166,7 @@ def _drawn(context: Context, function: Callable[..., Any], kind: Type) -> Node |
         _refuse_result(context, function, why)
     elif not isinstance(value, Poison):
         _refuse_result(context, function, f"a parameter is drawn from a set, not from {describe(value)}")
-    return ()
+    return None
 
 
 def _drawn_or_any(g: Graph, drawable: Node, drawn: Node | tuple[Node, ...] | None) -> Node | tuple[Node, ...] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from reassure.spec.frontend.context import Context
@@ -48,6 +48,8 @@ from reassure.spec.language.types import (
 def lower(context: Context, node: ast.expr) -> Sym:
     """The value of an expression. Raises `Refused`, the refusal being recorded, if it is outside the language."""
     lower_expression = context.constructs.expressions.get(type(node))
+    if context.frame.of_refused and (type(node) in LITERALS or is_text(node)):
+        return POISON
     if lower_expression is None:
         construct, remedy = UNSUPPORTED.get(type(node), (type(node).__name__, "this is not in the language"))
         raise context.refuse(node, construct, remedy)
@@ -55,7 +57,7 @@ def lower(context: Context, node: ast.expr) -> Sym:
     try:
         value = lower_expression(context, node)
     except (Mismatch, DomainError) as error:
-        raise context.refuse(node, "types do not fit", str(error)) from None
+        raise context.refuse_types(node, error) from None
     if isinstance(value, Scalar):
         beyond = beyond_words(node, value.type)
         if beyond is not None:
@@ -65,6 +67,33 @@ def lower(context: Context, node: ast.expr) -> Sym:
             raise Refused  # the None of a first turn, say, behind a test that it is none: Python never gets here
         return value if value.value is None else value.value
     return value
+
+
+def lower_field(context: Context, cls: type, name: str, node: ast.expr) -> Sym:
+    """The value that a field is given; of a field whose type is refused, what is refused whatever its type is."""
+    of_refused = bool(context.scope.types_refused) and context.symbols.field_type(cls, name) is None
+    frame = context.frame
+    frame.of_refused += of_refused
+    try:
+        return lower(context, node)
+    finally:
+        frame.of_refused -= of_refused
+
+
+LITERALS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+"""What makes a value of a type that no field of a model has."""
+
+
+def is_text(node: ast.expr) -> bool:
+    """Whether an expression is a text or a fraction that is written there."""
+    return isinstance(node, ast.Constant) and not (node.value is None or isinstance(node.value, int))
+
+
+def beside_refused(context: Context, *nodes: ast.expr) -> None:
+    """Raises `Refused` where a text or a fraction is combined with something refused: it is a value of its type."""
+    others = [node for node in nodes if not is_text(node)]
+    if len(others) < len(nodes) and any(isinstance(lower_operand(context, node), Poison) for node in others):
+        raise Refused
 
 
 def access_path(node: ast.expr) -> str | None:
@@ -186,6 +215,19 @@ DATA = (ast.Constant, ast.Attribute, ast.Subscript, ast.UnaryOp)
 """Numbers that are written there, or that lie in the state, a record or a map."""
 
 
+def conditions_behind(context: Context, before: list[ast.expr], behind: list[ast.expr], outcome: bool) -> None:
+    """Lowers conditions behind one that is refused, for their refusals. outcome: of those before."""
+    if context.unreached:
+        return
+    with context.behind_refused():
+        for test in before:
+            context.frame.not_none |= not_none_if(context, test, outcome)
+        for test in behind:
+            with suppress(Refused):
+                lower_condition(context, test)
+            context.frame.not_none |= not_none_if(context, test, outcome)
+
+
 COMPARE_WITH: dict[type[Type], str] = {
     SetType: "compare with an empty set: `x != frozenset()`",
     IntType: "compare with a number: `x != 0`",
@@ -293,10 +335,12 @@ def keyword(node: ast.Call, name: str) -> ast.expr | None:
     return next((k.value for k in node.keywords if k.arg == name), None)
 
 
-def by_parameter(context: Context, node: ast.Call, function: Callable[..., Any], takes: str) -> dict[str, Sym]:
+def by_parameter(
+    context: Context, node: ast.Call, function: Callable[..., Any], takes: str, cls: type | None = None
+) -> dict[str, Sym]:
     """The arguments by the names of parameters, evaluated in the order in which they are written.
 
-    takes: the remedy where they do not fit the parameters.
+    takes: the remedy where they do not fit the parameters. cls: the class of the record that they make.
     """
     count = len(node.args)
     try:
@@ -306,4 +350,23 @@ def by_parameter(context: Context, node: ast.Call, function: Callable[..., Any],
         raise context.refuse(node, f"`{ast.unparse(node)}`", takes) from None
     names = {place: name for name, place in place_of.items()}
     written = [*node.args, *(k.value for k in node.keywords)]
-    return {names[place]: lower(context, value) for place, value in enumerate(written)}
+    arguments = [(names[place], value) for place, value in enumerate(written)]
+    if cls is None:
+        return dict(lowered_each(context, arguments, lambda _, value: lower(context, value)))
+    return dict(lowered_each(context, arguments, lambda name, value: lower_field(context, cls, name, value)))
+
+
+def lowered_each(
+    context: Context, arguments: list[tuple[str, ast.expr]], lower_one: Callable[[str, ast.expr], Sym]
+) -> list[tuple[str, Sym]]:
+    """The values of arguments, by name. Of several that are refused, all are recorded."""
+    values: list[tuple[str, Sym]] = []
+    for name, value in arguments:
+        try:
+            values.append((name, lower_one(name, value)))
+        except Refused:
+            if context.unreached:
+                raise
+    if len(values) < len(arguments):
+        raise Refused
+    return values

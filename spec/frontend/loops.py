@@ -69,7 +69,13 @@ def continue_(context: Context, node: ast.Continue, returns: list[Any]) -> bool:
 def for_loop(context: Context, node: ast.For, returns: list[Any], block: Block) -> bool:
     """`for x in iterable: ...`, whether every path has ended after it."""
     frame = context.frame
-    members, in_order = members_of(context, node.iter, False)
+    try:
+        members, in_order = members_of(context, node.iter, False)
+    except Refused:
+        if not context.unreached:
+            with context.behind_refused(*_stored(node.target)):
+                look_behind(context, node.body, block)
+        raise
     members = [member for member in members if member[0] is not context.graph.false]
     found: Judged | None = None
     if not in_order:
@@ -89,6 +95,15 @@ def for_loop(context: Context, node: ast.For, returns: list[Any], block: Block) 
         ended = block(context, node.orelse, returns)
     ways = loop.broken if ended else [_here(context), *loop.broken]
     return _go_on(context, node, before, ways, [r.path for r in returns[first:]])
+
+
+def look_behind(context: Context, body: list[ast.stmt], block: Block) -> None:
+    """Lowers a block behind a condition or an iterable that is refused, for its refusals."""
+    context.frame.loops.append(OpenLoop())
+    try:
+        block(context, body, [])
+    finally:
+        context.frame.loops.pop()
 
 
 def _here(context: Context) -> Exit:

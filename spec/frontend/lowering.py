@@ -33,7 +33,15 @@ from reassure.spec.frontend.declarations import (
 )
 from reassure.spec.frontend.evaluation import UNSUPPORTED, lower, lower_present, peek
 from reassure.spec.frontend.functions import attribute, constant, function_call, method_call, name, with_first_argument
-from reassure.spec.frontend.introspection import Definition, Refusal, Refused, SubsetError, find_source
+from reassure.spec.frontend.introspection import (
+    Definition,
+    Refusal,
+    Refused,
+    SubsetError,
+    TooLarge,
+    find_source,
+    hints_of,
+)
 from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, LoweredModel, ToldApart
 from reassure.spec.frontend.operators import binary_op, bool_op, compare, if_expression, unary_op
 from reassure.spec.frontend.sorts_and_maps import construct, replace_call, subscript, tuple_display
@@ -46,6 +54,7 @@ from reassure.spec.frontend.symbolic_values import (
     Option,
     Poison,
     Record,
+    RefusedType,
     Scalar,
     Static,
     Sym,
@@ -54,8 +63,19 @@ from reassure.spec.frontend.symbolic_values import (
     scalar_leaves,
 )
 from reassure.spec.language import values
-from reassure.spec.language.annotations import AnyNumber
-from reassure.spec.language.vocabulary import Action, Initial, Model, Property, refuse, replace, require, some
+from reassure.spec.language.annotations import AnyNumber, FieldErrors, resolve
+from reassure.spec.language.types import DomainError, RecordType, Type
+from reassure.spec.language.vocabulary import (
+    Action,
+    Initial,
+    LanguageError,
+    Model,
+    Property,
+    refuse,
+    replace,
+    require,
+    some,
+)
 from reassure.spec.semantics.interpreter import BoundModel
 
 
@@ -208,15 +228,19 @@ def lower_model(
     switches: bool = False,
     any_number: AnyNumber | None = None,
     wants: Callable[[str], bool] = lambda name: True,
+    types_refused: str = "",
 ) -> LoweredModel:
     """The model in the form that engines translate; raises `SubsetError` with every refusal.
 
     Raises `LanguageError` if an action can change what a property watches that is not about it. switches: each guard of
     the text can be left out; what is watched has been judged with the guards then. any_number: the configuration with
     its free numbers; then the model has those properties of states and steps that `wants` accepts, and what they watch
-    was judged.
+    was judged. types_refused: what is said of types that are refused; then all other refusals are raised.
     """
     scope = ModelScope(bound, CONSTRUCTS, switches, any_number=any_number)
+    if types_refused:
+        scope.types_refused = types_refused
+        scope.refusals.append(OF_TYPES)
     model, claims = bound.model, [*bound.properties, *bound.covers]
     if any_number is not None:
         claims = [p for p in bound.properties if not p.temporal and wants(p.name)]
@@ -295,6 +319,59 @@ def check(bound: BoundModel) -> list[Refusal]:
     except SubsetError as error:
         return error.refusals
     return []
+
+
+def all_refused(
+    model: Model, error: FieldErrors, settings: Mapping[str, Any] | None = None
+) -> tuple[list[str], list[Refusal]]:
+    """All that is refused of a model some of whose types are: the texts about types, and the places of the rest.
+
+    error: what was found of its types so far. settings: fields of the configuration with other values than its own.
+    """
+    problems, refusals = error.problems, statements_refused(model)
+    try:
+        config = model.config(**settings or {})
+    except Exception:  # it is Python of any kind
+        return list(problems.values()), refusals
+    try:
+        BoundModel(model, config)
+    except FieldErrors as more:
+        problems = problems | more.problems
+    except (LanguageError, DomainError) as other:
+        problems = problems | {str(other): str(other)}
+    try:
+        lower_model(_Outline(model, config), types_refused="\n".join(problems.values()))
+    except TooLarge:
+        pass
+    except SubsetError as found:
+        refusals += [refusal for refusal in found.refusals if refusal not in (*refusals, OF_TYPES)]
+    except (LanguageError, DomainError, OSError):  # of a declaration: what it means is not known
+        pass
+    return list(problems.values()), sorted(refusals, key=lambda r: (r.file, r.line, r.column))
+
+
+OF_TYPES = Refusal("", 0, 0, "types", "refused elsewhere")
+"""Stands for the refusals of types, of which nothing more is said in statements."""
+
+
+class _Outline(BoundModel):
+    """A model some of whose types are refused: others are as they are."""
+
+    def type_of_state(self) -> RecordType:
+        kind = self.type_of(self.model.state)
+        assert isinstance(kind, RecordType)
+        return kind
+
+    def type_of(self, annotation: Any) -> Type:
+        try:
+            return resolve(annotation, self.config)
+        except FieldErrors:
+            if not is_dataclass(annotation) or not isinstance(annotation, type):
+                return RefusedType()
+            kinds = ((f.name, self.type_of(hints_of(annotation)[f.name])) for f in dataclasses.fields(annotation))
+            return RecordType(annotation, tuple(kinds))
+        except DomainError:
+            return RefusedType()
 
 
 def statements_refused(model: Model) -> list[Refusal]:

@@ -15,6 +15,9 @@ from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import (
     NOTHING,
     as_numbers,
+    beside_refused,
+    conditions_behind,
+    is_text,
     lower,
     lower_condition,
     lower_operand,
@@ -64,11 +67,15 @@ def bool_op(context: Context, node: ast.BoolOp) -> Sym:
     terms: list[Node] = []
     not_none = NOTHING
     undecided = g.true
-    for part in node.values:
+    for number, part in enumerate(node.values, 1):
         term = g.false
-        with context.under(undecided), context.knowing(not_none):
-            term = lower_condition(context, part)
-            not_none |= not_none_if(context, part, conjunction)
+        try:
+            with context.under(undecided), context.knowing(not_none):
+                term = lower_condition(context, part)
+                not_none |= not_none_if(context, part, conjunction)
+        except Refused:
+            conditions_behind(context, node.values[:number], node.values[number:], conjunction)
+            raise
         terms.append(term)
         undecided = g.and_(undecided, term if conjunction else g.not_(term))
     return Scalar(g.and_(*terms) if conjunction else g.or_(*terms))
@@ -99,6 +106,7 @@ def if_expression(context: Context, node: ast.IfExp) -> Sym:
 
 def binary_op(context: Context, node: ast.BinOp) -> Sym:
     """`a op b` for ints, sets, sets of records and sequences."""
+    beside_refused(context, node.left, node.right)
     a, b = lower_present(context, node.left), lower_operand(context, node.right)
     g, op = context.graph, node.op
     if isinstance(a, Poison) or isinstance(b, Poison):
@@ -251,6 +259,7 @@ def _comparison(context: Context, node: ast.Compare, left: ast.expr, op: ast.cmp
     if isinstance(op, ast.In | ast.NotIn):
         within = _membership(context, node, lower(context, left), right)
         return within if isinstance(op, ast.In) else g.not_(within)
+    beside_refused(context, left, right)
     if isinstance(op, ast.Eq | ast.NotEq):
         a, b = _side(context, left), _side(context, right)
         if isinstance(a, Poison) or isinstance(b, Poison):
@@ -383,7 +392,8 @@ def _membership(context: Context, node: ast.Compare, value: Sym, right: ast.expr
     """`value in right`."""
     g = context.graph
     if isinstance(right, ast.Tuple | ast.Set):
-        members = [lower(context, e) for e in right.elts]
+        beside = isinstance(value, Poison)
+        members = [POISON if beside and is_text(e) else lower(context, e) for e in right.elts]
         if isinstance(value, Poison) or any(isinstance(m, Poison) for m in members):
             raise Refused
         return g.or_(*(_same(context, value, m) for m in members))

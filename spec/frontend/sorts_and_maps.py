@@ -18,7 +18,9 @@ from reassure.spec.frontend.evaluation import (
     by_parameter,
     keyword,
     lower,
+    lower_field,
     lower_present,
+    lowered_each,
     lower_scalar,
     number_of,
     peek,
@@ -210,7 +212,7 @@ def construct(context: Context, node: ast.Call, cls: type) -> Sym:
     missing = [name for name, f in declared.items() if f.default is MISSING and name not in written]
     if missing and written <= set(declared):
         raise context.refuse(node, f"{cls.__name__} without `{missing[0]}`", "give every field a value")
-    values = by_parameter(context, node, cls, f"{cls.__name__} has the fields {', '.join(declared)}")
+    values = by_parameter(context, node, cls, f"{cls.__name__} has the fields {', '.join(declared)}", cls)
     places: dict[str, ast.expr] = dict(zip(declared, node.args, strict=False))
     places |= {k.arg: k.value for k in node.keywords if k.arg is not None}
     fields: dict[str, Sym] = {}
@@ -233,7 +235,13 @@ def replace_call(context: Context, node: ast.Call) -> Sym:
         if k.arg not in base.fields:
             has = f"{base.cls.__name__} has {', '.join(base.fields)}"
             raise context.refuse(k.value, f"no field `{k.arg}`", has)
-        fields[k.arg] = _fitted(context, k.value, base.cls, k.arg, lower(context, k.value))
+    given = [(k.arg, k.value) for k in node.keywords if k.arg is not None]
+    cls = base.cls
+
+    def field_of(name: str, value: ast.expr) -> Sym:
+        return _fitted(context, value, cls, name, lower_field(context, cls, name, value))
+
+    fields |= lowered_each(context, given, field_of)
     return Record(base.cls, fields)
 
 

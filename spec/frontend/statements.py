@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from reassure.spec.frontend.context import Context, Frame
 from reassure.spec.frontend.evaluation import (
+    conditions_behind,
     keyword,
     lower,
     lower_condition,
@@ -22,7 +23,7 @@ from reassure.spec.frontend.evaluation import (
 )
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import BOOL, Node
-from reassure.spec.frontend.loops import break_, continue_, for_loop, merged
+from reassure.spec.frontend.loops import break_, continue_, for_loop, look_behind, merged
 from reassure.spec.frontend.lowered_model import Guard
 from reassure.spec.frontend.symbolic_values import (
     POISON,
@@ -35,7 +36,7 @@ from reassure.spec.frontend.symbolic_values import (
     is_incomplete,
 )
 from reassure.spec.language.light_dataclasses import dataclass
-from reassure.spec.language.types import BoolType
+from reassure.spec.language.types import BoolType, DomainError
 from reassure.spec.language.vocabulary import refuse
 
 
@@ -100,15 +101,15 @@ def _block(context: Context, body: list[ast.stmt], returns: list[Returned]) -> b
         try:
             if _statement(context, statement, returns):
                 return True
-        except (Refused, Mismatch) as error:
+        except (Refused, Mismatch, DomainError) as error:
             if isinstance(error, Refused) and context.unreached:
                 context.frame.lacks_value = True
                 return True
-            if isinstance(error, Mismatch):
-                context.refuse(statement, "types do not fit", str(error))
+            if not isinstance(error, Refused):
+                context.refuse_types(statement, error)
             # The refusal is recorded; go on, so that all of them come in one go.
             assert context.scope.refusals, f"no value and no refusal in line {statement.lineno}"
-            for variable in _assigned(statement):
+            for variable in assigned(statement):
                 context.frame.variables[variable] = POISON
             context.frame.has_refusal = True
             if isinstance(statement, ast.Return):
@@ -125,8 +126,8 @@ def _statement(context: Context, node: ast.stmt, returns: list[Returned]) -> boo
     return lower_statement(context, node, returns)
 
 
-def _assigned(statement: ast.stmt) -> list[str]:
-    """The variables that a statement assigns."""
+def assigned(statement: ast.AST) -> list[str]:
+    """The variables that a statement or an expression assigns."""
     parts = list(ast.walk(statement))
     names = [n.id for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     names += [n.name for n in parts if isinstance(n, ast.MatchAs | ast.MatchStar | ast.ExceptHandler) and n.name]
@@ -205,7 +206,15 @@ def _bind(context: Context, variable: str, value: Sym) -> None:
 
 def _if(context: Context, node: ast.If, returns: list[Returned]) -> bool:
     g, frame, before = context.graph, context.frame, context.path
-    test = lower_condition(context, node.test)
+    try:
+        test = lower_condition(context, node.test)
+    except Refused:
+        if not context.unreached:
+            for outcome, body in (True, node.body), (False, node.orelse):
+                with context.behind_refused(*assigned(node.test)):
+                    frame.not_none |= not_none_if(context, node.test, outcome)
+                    look_behind(context, body, _block)
+        raise
     if_true, if_false = not_none_if(context, node.test, True), not_none_if(context, node.test, False)
     variables, not_none = frame.variables, frame.not_none
 
@@ -321,8 +330,12 @@ def _require(context: Context, node: ast.expr, test: ast.expr) -> None:
         place = number, len(parts)
         left_out = _switch(context, node, "require", place, part)
         condition = g.false
-        with context.under(g.not_(left_out)):
-            condition = lower_condition(context, part)
+        try:
+            with context.under(g.not_(left_out)):
+                condition = lower_condition(context, part)
+        except Refused:
+            conditions_behind(context, parts[: number + 1], parts[number + 1 :], True)
+            raise
         context.check("require", node, g.or_(left_out, condition), place, ast.unparse(part))
         paths = not_none_if(context, part, True)
         if context.scope.guards is not None and any(_is_optional(context, path) for path in paths):

@@ -264,6 +264,13 @@ def _describe_object(value: Any) -> str:
     return f"a Python object of the class {type(value).__name__}"
 
 
+@dataclass(frozen=True)
+class RefusedType(Type):
+    """Stands for a type that is refused: its values are `POISON`."""
+
+    count = 1
+
+
 MakeLeaf = Callable[[str, Type], Node]
 """The node of a scalar, from its path within the value and its type."""
 
@@ -287,6 +294,8 @@ def of_type(g: Graph, kind: Type, leaf: MakeLeaf, path: str = "") -> Sym:
     """
     if scalar(kind):
         return Scalar(leaf(path, kind))
+    if isinstance(kind, RefusedType):
+        return POISON
     if isinstance(kind, RecordType):
         dot = path + "." if path else ""
         return Record(kind.cls, {name: of_type(g, inner, leaf, dot + name) for name, inner in kind.fields})
@@ -386,6 +395,8 @@ def leaves(g: Graph, value: Sym, kind: Type) -> Iterator[Node]:
     What an absent optional holds is zero, so that equal values are packed equally. `POISON` is zero too: whether
     something is refused is asked elsewhere.
     """
+    if isinstance(kind, RefusedType):
+        return
     if isinstance(value, Scalar):
         yield value.node
     elif isinstance(value, Record) and isinstance(kind, RecordType):

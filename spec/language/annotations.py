@@ -6,9 +6,11 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -85,7 +87,7 @@ class _Read:
 
 
 class NoSize(DomainError):
-    """The configuration does not say how large a sort is: one problem, wherever the sort is."""
+    """It is not known how large a sort is: one problem, wherever the sort is."""
 
 
 class SizeIsFree(Exception):
@@ -107,7 +109,7 @@ def _number(size: Size, config: object, unknown: int = ANY) -> int:
             config = config.config
         value = getattr(config, size)
     except AttributeError:
-        raise NoSize(f"the configuration has no field {size!r}, which sizes a type") from None
+        raise DomainError(f"the configuration has no field {size!r}, which sizes a type") from None
     if not isinstance(value, int):
         raise DomainError(f"configuration field {size!r} sizes a type but holds {value!r}")
     return value
@@ -135,9 +137,12 @@ def resolve(annotation: Any, config: object) -> Type:
                 return IntType(low, high, note.declared)
         raise DomainError("an int needs bounds: Annotated[int, Range(low, high)]")
     if isinstance(annotation, type) and issubclass(annotation, Id):
-        size = _number(annotation.size, config)
+        try:
+            size = _number(annotation.size, config)
+        except DomainError as error:
+            raise NoSize(str(error)) from None
         if size < 1:
-            raise DomainError(f"sort {annotation.__name__} has size {size}; it needs at least one member")
+            raise NoSize(f"sort {annotation.__name__} has size {size}; it needs at least one member")
         return IdType(annotation, size)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         if not len(annotation):
@@ -276,14 +281,30 @@ def own_method(cls: type) -> str | None:
 
 
 class FieldErrors(DomainError):
-    """Fields of a record, and of records in it, that have no finite type: a text for each, with its place."""
+    """Fields of records, and parameters, that have no finite type: a text for each, with its place."""
 
-    def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = list(dict.fromkeys(problems))
-        super().__init__("\n".join(self.problems))
+    def __init__(self, problems: Problems) -> None:
+        self.problems = problems
+        super().__init__("\n".join(problems.values()))
 
 
-def _place(cls: type, name: str) -> str:
+Problems = dict[str, str]
+"""The text of each problem, by what is wrong, which is told once."""
+
+
+@contextmanager
+def gathered(problems: Problems, what: str, place: Callable[[], str]) -> Iterator[None]:
+    """Within, what is wrong with a type is added to the problems. what: has it; place: finds where, for the text."""
+    try:
+        yield
+    except FieldErrors as errors:
+        problems |= errors.problems | problems
+    except DomainError as error:
+        text = f"{what}: {error}{place()}"
+        problems.setdefault(str(error) if isinstance(error, NoSize) else text, text)
+
+
+def place_of(cls: type, name: str) -> str:
     """The file and the line of a field; nothing of a class without text."""
     owner = next(base for base in cls.__mro__ if name in vars(base).get("__annotations__", ()))
     try:
@@ -303,18 +324,12 @@ def record_type(cls: type, config: object) -> RecordType:
     except Exception as error:
         raise DomainError(f"{cls.__name__}: an annotation cannot be read: {error}") from None
     resolved: list[tuple[str, Type]] = []
-    problems: list[str] = []
+    problems: Problems = {}
     for f in fields(cls):
-        try:
+        with gathered(problems, f"{cls.__name__}.{f.name}", partial(place_of, cls, f.name)):
             if not f.compare or not f.init:
                 raise DomainError("every field takes part in a state's identity")
             resolved.append((f.name, resolve(hints[f.name], config)))
-        except FieldErrors as errors:
-            problems += errors.problems
-        except DomainError as error:
-            problems.append(f"{cls.__name__}.{f.name}: {error}{_place(cls, f.name)}")
-            if isinstance(error, NoSize):
-                break
     if problems:
         raise FieldErrors(problems)
     method = own_method(cls)

@@ -16,7 +16,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from reassure.spec.language.annotations import FieldErrors, record_type, resolve
+from reassure.spec.language.annotations import FieldErrors, Problems, gathered, place_of, record_type, resolve
 from reassure.spec.language.declarations import fields_without_default
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import DomainError, Misfit, RecordType, Type
@@ -84,10 +84,19 @@ class BoundModel:
     def __init__(self, model: Model, config: Any = None) -> None:
         self.model = model
         self.config = make_config(model, {}) if config is None else config
-        with _placed(model.state):
-            self.type: RecordType = record_type(model.state, self.config)
-        self._initials = [(i, self._callee(i.name, i.function, skip=0)) for i in model.initials]
-        self._actions = [(a, self._called(a)) for a in model.actions]
+        problems: Problems = {}
+        with _gathered(problems), _placed(model.state):
+            self.type: RecordType = self.type_of_state()
+        self._initials: list[tuple[Initial, _Callee]] = []
+        self._actions: list[tuple[Action, _Callee]] = []
+        for i in model.initials:
+            with _gathered(problems):
+                self._initials.append((i, self._callee(i.name, i.function, skip=0)))
+        for a in model.actions:
+            with _gathered(problems):
+                self._actions.append((a, self._called(a)))
+        if problems:
+            raise FieldErrors(problems)
         self.views = {self._viewed(v): v for v in model.views}
         self._views = {kind: _remembering(self._state_function(v)) for kind, v in self.views.items()}
         applicable = [p for p in model.properties if self._applies(p)]
@@ -100,6 +109,14 @@ class BoundModel:
             for name in action.fair_each:
                 if name not in {free for free, _ in callee.free}:
                     raise LanguageError(f"{action.name}: fair_each is about parameters; {name} is the configuration")
+
+    def type_of_state(self) -> RecordType:
+        """The type of the state; `FieldErrors` if fields are not finite."""
+        return record_type(self.model.state, self.config)
+
+    def type_of(self, annotation: Any) -> Type:
+        """The type of a parameter; `DomainError` if it is not finite."""
+        return resolve(annotation, self.config)
 
     def _applies(self, claim: Property) -> bool:
         """Whether a claim is about this configuration, and a step property about some action of the model."""
@@ -143,18 +160,19 @@ class BoundModel:
         fixed: Params = {}
         free: list[tuple[str, Type]] = []
         drawn = {}
+        problems: Problems = {}
         for parameter in names[skip:]:
             if parameter not in hints:
                 raise LanguageError(f"{name}: parameter {parameter} needs an annotation")
             if hints[parameter] is self.model.config or _is_base(hints[parameter], self.model.config):
                 fixed[parameter] = self.config
                 continue
-            try:
-                free.append((parameter, resolve(hints[parameter], self.config)))
-            except DomainError as error:
-                raise DomainError(f"{name}, parameter {parameter}: {error}") from None
+            with gathered(problems, f"{name}, parameter {parameter}", lambda: _place(function)):
+                free.append((parameter, self.type_of(hints[parameter])))
             if parameter in members:
                 drawn[parameter] = self._state_function(members[parameter])
+        if problems:
+            raise FieldErrors(problems)
         choices = prod(t.count for n, t in free if n not in drawn)
         if choices > CHOICES:
             what = f"its parameters have {choices:,} values, to be tried in every state; at most {CHOICES:,}"
@@ -390,11 +408,28 @@ def _placed(declared: Any) -> Iterator[None]:
     except FieldErrors:  # each has its place
         raise
     except (LanguageError, DomainError) as error:
-        try:
-            place = f" ({Path(inspect.getsourcefile(declared) or '').name}:{inspect.getsourcelines(declared)[1]})"
-        except (OSError, TypeError):  # made while running, or written in no file
-            place = ""
-        raise type(error)(f"{error}{place}") from None
+        raise type(error)(f"{error}{_place(declared)}") from None
+
+
+@contextmanager
+def _gathered(problems: Problems) -> Iterator[None]:
+    """Within, problems of types are added to those so far, and another mistake behind such ones too."""
+    try:
+        yield
+    except FieldErrors as errors:
+        problems |= errors.problems | problems
+    except (LanguageError, DomainError) as error:
+        if not problems:
+            raise
+        problems.setdefault(str(error), str(error))
+
+
+def _place(declared: Any) -> str:
+    """The file and the line of a function or class; nothing if it was made while running, or is written in no file."""
+    try:
+        return f" ({Path(inspect.getsourcefile(declared) or '').name}:{inspect.getsourcelines(declared)[1]})"
+    except (OSError, TypeError):
+        return ""
 
 
 def _must_return(function: Callable[..., Any], wanted: type) -> None:
@@ -490,11 +525,15 @@ def make_config(model: Model, settings: dict[str, Any]) -> Any:
     except Exception as error:
         raise ConfigError(f"{model.name}: {error}") from None
     hints = hints_of(cls)
+    kinds: dict[str, Type] = {}
+    problems: Problems = {}
     for name in known:
-        try:
-            found = resolve(hints[name], config).misfit(getattr(config, name))
-        except DomainError as error:
-            raise DomainError(f"{cls.__name__}.{name}: {error}") from None
+        with gathered(problems, f"{cls.__name__}.{name}", functools.partial(place_of, cls, name)):
+            kinds[name] = resolve(hints[name], config)
+    if problems:
+        raise FieldErrors(problems)
+    for name, kind in kinds.items():
+        found = kind.misfit(getattr(config, name))
         if found is not None:
             raise ConfigError(f"{model.name}: {name}: {found.message}")
     return config

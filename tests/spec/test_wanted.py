@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.spec.wanted import PAGE, WANTED, answer, written
+from tests.spec.wanted import MODEL, PAGE, WANTED, answer, written
 
 ACCEPTED = ("maptoset", "mapmap", "augassign", "tupleassign", "tuplecmp", "method", "property", "nestedput", "rangecfg")
 ACCEPTED += ("chooseset", "chooserec", "const", "seqofints", "seqofrec", "forloop", "earlyexit")
@@ -27,7 +27,9 @@ def test_the_page_has_the_table() -> None:
 
 
 def test_refusals_of_types_and_of_statements_come_at_once(tmp_path: Path) -> None:
-    wanted = WANTED["setofints"]._replace(field="p: str\n    r: frozenset[Entry]", body=WANTED["walrus"].body)
+    wanted = WANTED["setofints"]._replace(
+        field="p: str\n    r: frozenset[Entry]", start=", p=0, r=0", body=WANTED["walrus"].body
+    )
     assert answer(wanted, tmp_path).split("; ") == [
         "State.p: str is not a finite type: names are an Enum or an Id sort",
         "State.r: a set of records needs a size: Annotated[frozenset[R], MaxSize(n)]",
@@ -35,7 +37,85 @@ def test_refusals_of_types_and_of_statements_come_at_once(tmp_path: Path) -> Non
     ]
 
 
-LIST = "a list: use a tuple or frozenset"
+REFUSED_FIELDS = """p: Annotated[int, Range(0, "nope")]
+    r: str
+    log: tuple[Entry, ...]
+    t: Annotated[int, Range("nowhere", 3)]
+    u: Annotated[int, Range(0, "nope")]
+    f: float
+    x: Annotated[frozenset[Wrong], MaxSize(2)]"""
+OF_FIELDS = [
+    "State.p: the configuration has no field 'nope', which sizes a type",
+    "State.r: str is not a finite type: names are an Enum or an Id sort",
+    "State.log: a sequence needs a length: Annotated[tuple[T, ...], MaxLen(n)]",
+    "State.t: the configuration has no field 'nowhere', which sizes a type",
+    "State.u: the configuration has no field 'nope', which sizes a type",
+    "State.f: float is not a finite type: a number is Annotated[int, Range(low, high)]",
+    "Wrong.n: an int needs bounds: Annotated[int, Range(low, high)]",
+]
+WRONG = "\n@dataclass(frozen=True)\nclass Wrong:\n    n: int\n    to: Server\n"
+BEHIND_THEM = """ys = [a]
+zs = list(s.log)
+ws = s.log + [s.e]
+require(s.r == "idle" and "busy" != s.r and s.r in ("idle", "busy") and s.f < 0.5 and s.f + 0.5 > s.p)
+require(any(e.term > 1 for e in s.log) and len(s.x) < 2 and Wrong(1, a) in s.x)
+t = s.p + s.t + max(s.u, s.p) + sum(e.term for e in s.log) + s.log[0].term
+v = frozenset({Wrong(1, a)})
+if s.log[-1].term > 1 and s.q:
+    w = {a}
+elif s.e.term:
+    w = s.log
+for e in s.log:
+    if e.term > 1 and e in s.x:
+        break
+    w = zs(lambda: 1)
+return replace(s, r="idle", f=0.5, log=[*s.log, s.e], p=t, x=s.x | v, n=s.q, q=lambda: 1, u=list(s.q))"""
+STATEMENTS = [
+    LIST := "a list: use a tuple or frozenset",
+    CALL := "a call of `list`: write `tuple(...)`, or `frozenset(...)`",
+    LIST,
+    "`s.q` is set of Server, not a bool: compare with an empty set: `x != frozenset()`",
+    "a mutable set: write `frozenset({...})`",
+    "`s.e.term` is an int, not a bool: compare with a number: `x != 0`",
+    "State.n: set of Server where int 0..3 is needed",
+    "a lambda: write a function of the module",
+    CALL,
+]
+
+
+def test_what_is_not_about_a_refused_type_is_refused_with_it(tmp_path: Path) -> None:
+    """And what is about it is not: neither its values, nor the literals that it is made of and compared with."""
+    start = ', p=0, r="idle", log=[], t=1, u=2, f=0.5, x=frozenset()'
+    wanted = WANTED["setofints"]._replace(field=REFUSED_FIELDS, start=start, method=WRONG, body=BEHIND_THEM)
+    assert answer(wanted, tmp_path).split("; ") == [*OF_FIELDS, *STATEMENTS]
+
+
+def test_types_of_parameters_and_of_the_configuration_are_refused_with_those_of_fields(tmp_path: Path) -> None:
+    extra = """
+@action(who="x", e=lambda s: s.r)
+def more(s: State, e: Wrong, k: int, p: Peer) -> State:
+    require(k == 1 and e.n == 2 and p in s.q and s.peer == p)
+    return [s]
+"""
+    model = MODEL.replace("class Config:\n", "class Config:\n    top: int = 3\n    name: str = 'a'\n")
+    fields = WANTED["setofints"]._replace(field="r: str\n    peer: Peer", start=", r=0, peer=Peer(0)", method=WRONG)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tests.spec.wanted.MODEL", model)
+        says = answer(fields._replace(extra=extra, method=PEER + WRONG), tmp_path)
+    assert says.split("; ") == [
+        "Config.top: an int needs bounds: Annotated[int, Range(low, high)]",
+        "Config.name: str is not a finite type: names are an Enum or an Id sort",
+        "State.r: str is not a finite type: names are an Enum or an Id sort",
+        "State.peer: the configuration has no field 'peers', which sizes a type",
+        "Wrong.n: an int needs bounds: Annotated[int, Range(low, high)]",
+        "more, parameter k: an int needs bounds: Annotated[int, Range(low, high)]",
+        LIST,
+    ]
+
+
+PEER = '\nclass Peer(Id, size="peers"): ...\n'
+
+
 FOLLOWS = """ys = [a]
 t1 = tuple(ys)
 t2 = tuple(y for y in ys)

@@ -15,7 +15,7 @@ from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.model_loader import find, load
 from reassure.checkers.request.shared_options import JSON, Option
 from reassure.spec.frontend.introspection import Refusal, SubsetError
-from reassure.spec.frontend.lowering import lower_model, statements_refused
+from reassure.spec.frontend.lowering import all_refused, lower_model
 from reassure.spec.language.annotations import FieldErrors
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.semantics.interpreter import BoundModel, make_config
@@ -68,9 +68,9 @@ def lint(file: str) -> tuple[Exit, list[LintPlace]]:
         lower_model(BoundModel(model, make_config(model, {})))
     except SubsetError as error:
         return Exit.MODEL, _refused(error.refusals)
-    except FieldErrors as error:  # with the statements that are refused whatever the types are
-        refusals = statements_refused(model) if model is not None else []
-        return Exit.MODEL, [*(_place(path, problem) for problem in error.problems), *_refused(refusals)]
+    except FieldErrors as error:  # with what else is refused
+        problems, refusals = all_refused(model, error) if model is not None else (list(error.problems.values()), [])
+        return Exit.MODEL, [*(_place(path, problem) for problem in problems), *_refused(refusals)]
     except Exception as error:
         ended = as_failure(error)
         return ended.code, [_place(path, " ".join(str(ended).split()))]
