@@ -27,7 +27,7 @@ from reassure.spec.frontend.evaluation import (
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.map_keys import lookup
-from reassure.spec.frontend.operators import has_order, is_less
+from reassure.spec.frontend.operators import every_of, has_order, is_less
 from reassure.spec.frontend.sets_and_sequences import occupied, seq_len
 from reassure.spec.frontend.symbolic_values import (
     POISON,
@@ -42,6 +42,7 @@ from reassure.spec.frontend.symbolic_values import (
     Static,
     Sym,
     Tuple,
+    conversion,
     describe,
 )
 from reassure.spec.language.types import ANY, BoolType, IdType, IntType, SeqType, SetType, unbounded
@@ -136,7 +137,7 @@ def sum_of(context: Context, node: ast.Call) -> Sym:
     for condition, value in unroll(context, argument, argument.elt):
         if not isinstance(value, Scalar) or not isinstance(value.type, IntType):
             what = f"a sum of {describe(value)}"
-            raise context.refuse(argument.elt, what, "sum ints; count with `sum(1 for ...)`")
+            raise context.refuse(argument.elt, what, _to_sum(value))
         total = g.arith("add", total, g.ite(condition, value.node, g.num(0)))
     return Scalar(total)
 
@@ -159,11 +160,15 @@ def _sum_of_items(context: Context, node: ast.Call, value: Sym) -> Sym:
     return Scalar(total)
 
 
+def _to_sum(value: Sym) -> str:
+    return f"sum ints{conversion(value, IntType(0, 0))}; count with `sum(1 for ...)`"
+
+
 def _sum_of_any_number(context: Context, node: ast.GeneratorExp, selection: Selection) -> Sym:
     """The sum over the members of a set of which there may be any number."""
     (value,) = selection.elements
     if not isinstance(value, Scalar) or not isinstance(value.type, IntType):
-        raise context.refuse(node.elt, f"a sum of {describe(value)}", "sum ints; count with `sum(1 for ...)`")
+        raise context.refuse(node.elt, f"a sum of {describe(value)}", _to_sum(value))
     kind = IntType(0 if value.type.low >= 0 else -ANY, ANY)
     table = context.graph.tabulate(selection.indices[0], value.node)
     return Scalar(context.graph.op("total", kind, (subset_of(context, selection), table)))
@@ -191,7 +196,9 @@ def length_of(context: Context, node: ast.Call) -> Sym:
         return Scalar(total)
     if isinstance(value, Poison):
         return value
-    raise context.refuse(node, f"len() of {describe(value)}", "sets and tuples have a length")
+    members = every_of(value)
+    remedy = f"write `len({members.strip('`')})`" if members else "sets and tuples have a length"
+    raise context.refuse(node, f"len() of {describe(value)}", remedy)
 
 
 def absolute(context: Context, node: ast.Call) -> Sym:
@@ -310,7 +317,8 @@ def _better(context: Context, node: ast.Call, name: str, a: Node, b: Node) -> No
     if isinstance(a.type, IntType) and isinstance(b.type, IntType):
         return g.arith(name, a, b)
     if a.type != b.type or not isinstance(a.type, IdType):
-        raise context.refuse(node, f"{name}() of values of two sorts", "of one sort")
+        ways = conversion(Scalar(b), a.type)
+        raise context.refuse(node, f"{name}() of values of two sorts", f"of one sort{ways}")
     context.reads_order(a.type.sort, a, b)
     first = g.lt(a, b)
     return g.ite(first, a, b) if name == "min" else g.ite(first, b, a)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
 
-from reassure.spec.frontend import number_sets
+from reassure.spec.frontend import map_keys, number_sets
 from reassure.spec.frontend.context import Context, exclude
 from reassure.spec.frontend.evaluation import (
     filtered,
@@ -24,6 +24,7 @@ from reassure.spec.frontend.evaluation import (
     of_other_names,
     peek,
     positional,
+    refuse_options,
 )
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Graph, Node
@@ -106,14 +107,14 @@ def members_of(context: Context, node: ast.expr, ordered: bool) -> tuple[list[It
         return [(occupied(g, s), unpack_slot(g, source.item, s)) for s in slots], False
     if isinstance(source, Loose):
         return _distinct(context, source), False
-    what = f"iteration over {describe(source)}"
-    raise context.refuse(node, what, "iterate over a set, a tuple or `every(Sort, c)`")
+    raise context.refuse(node, f"iteration over {describe(source)}", f"iterate over {map_keys.iterable(node, source)}")
 
 
 def of_any_number(item: Type) -> tuple[str, str]:
     """The problem of going through the members of a sort one by one, and the remedy."""
     what = f"this comprehension or loop over {item}, of which there may be any number"
-    return what, "write any, all, sum or frozenset over one set, in which nothing fails; or --set a number of them"
+    each = "write any, all, sum or `frozenset(x for x in s if ...)` over one set each, as `any(any(...) for x in s)`"
+    return what, f"{each}, of what cannot fail; or --set a number of them"
 
 
 def calls(context: Context, node: ast.Call, builtin: object) -> bool:
@@ -124,6 +125,7 @@ def calls(context: Context, node: ast.Call, builtin: object) -> bool:
 
 def sorted_source(context: Context, node: ast.Call) -> Scalar | NumberSet:
     """The set under `sorted(...)`: of ids, as a mask, or of numbers."""
+    refuse_options(context, node)
     (argument,) = positional(context, node, 1, 1)
     # A generator is gone through as the set that it gives.
     lower_set = context.constructs.set_displays[ast.SetComp]

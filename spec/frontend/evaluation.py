@@ -175,7 +175,13 @@ def scalar_of(context: Context, node: ast.expr, value: Sym, *kinds: type[Type]) 
     if isinstance(value, Scalar) and isinstance(value.type, kinds):
         return value.node
     kinds_text = " or ".join(TYPE_NAMES[k] for k in kinds)
-    raise context.refuse(node, f"`{ast.unparse(node)}` is {describe(value)}", f"{kinds_text} is needed here")
+    text = ast.unparse(node)
+    way = f": write `int({text})`" if IntType in kinds and _is_id(value) else ""
+    raise context.refuse(node, f"`{text}` is {describe(value)}", f"{kinds_text} is needed here{way}")
+
+
+def _is_id(value: Sym) -> bool:
+    return isinstance(value, Scalar) and isinstance(value.type, IdType)
 
 
 def number_of(context: Context, node: ast.expr, value: Sym) -> Node:
@@ -326,13 +332,26 @@ def positional(context: Context, node: ast.Call, low: int, high: int, *keywords:
     unknown = [k.arg for k in node.keywords if k.arg not in keywords]
     if unknown or not low <= len(node.args) <= high:
         count = str(low) if low == high else f"{low} to {high}"
-        raise context.refuse(node, f"`{ast.unparse(node)}`", f"it takes {count} arguments here")
+        remedy = f"it takes {count} argument{'s' * (count != '1')} here"
+        names = ", ".join(f"`{name}`" for name in unknown if name is not None)
+        raise context.refuse(node, f"`{ast.unparse(node)}`", remedy + (f", without {names}" if names else ""))
     return node.args
 
 
 def keyword(node: ast.Call, name: str) -> ast.expr | None:
     """The argument with a keyword, if it is given."""
     return next((k.value for k in node.keywords if k.arg == name), None)
+
+
+def refuse_options(context: Context, node: ast.Call) -> None:
+    """Refuses `sorted(..., reverse=True)` and `sorted(..., key=...)`."""
+    text = ast.unparse(ast.Call(node.func, node.args, []))
+    if keyword(node, "key") is not None:
+        remedy = f"`{text}` has the order of ids or numbers; for another write `min(..., key=...)`"
+        raise context.refuse(node, f"`{ast.unparse(node)}`", remedy)
+    if keyword(node, "reverse") is not None:
+        remedy = f"write `reversed({text})` in a loop, or `tuple(x for x in reversed({text}))`"
+        raise context.refuse(node, f"`{ast.unparse(node)}`", remedy)
 
 
 def by_parameter(

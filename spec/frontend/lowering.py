@@ -31,7 +31,7 @@ from reassure.spec.frontend.declarations import (
     lower_terminal,
     refuse_unwatched,
 )
-from reassure.spec.frontend.evaluation import UNSUPPORTED, lower, lower_present, peek
+from reassure.spec.frontend.evaluation import UNSUPPORTED, lower, lower_present, peek, refuse_options
 from reassure.spec.frontend.functions import attribute, constant, function_call, method_call, name, with_first_argument
 from reassure.spec.frontend.introspection import (
     Definition,
@@ -107,8 +107,11 @@ def call(context: Context, node: ast.Call) -> Sym:
         return construct(context, node, target)
     if isinstance(target, type) and issubclass(target, values.Id):
         return sorts_and_maps.id_of(context, node, target)
+    if target is sorted:
+        refuse_options(context, node)
     name = getattr(target, "__name__", type(target).__name__)
-    remedy = IN_PLACE_OF.get(name, f"call functions of the model, or {OFFERED}")
+    in_place_of = METHODS if hasattr(target, "__objclass__") else IN_PLACE_OF  # `frozenset.union`
+    remedy = in_place_of.get(name, f"call functions of the model, or {OFFERED}")
     raise context.refuse(node, f"a call of `{name}`", remedy)
 
 
@@ -170,7 +173,7 @@ IN_PLACE_OF: dict[str, str] = {
     "list": "write `tuple(...)`, or `frozenset(...)`",
     "set": "write `frozenset(...)`",
     "dict": "write `Map({k: v for k in every(Sort, c)})`",
-    "range": "write a comprehension over it",
+    "range": "write a comprehension over it: `frozenset(i for i in range(n))`",
     "sorted": "write `tuple(sorted(...))`, or a comprehension over it",
     "print": "a model has no output: call functions of the model alone",
 }
@@ -189,6 +192,9 @@ METHODS: dict[str, str] = {
     "extend": "tuples do not change: write `a + b`",
     "remove": "write `s - {x}`, or `tuple(y for y in seq if y != x)`",
     "append": "tuples do not change: write `t + (x,)`",
+    "symmetric_difference": "write `a ^ b`",
+    "discard": "sets do not change: write `s - {x}`",
+    "copy": "values do not change: write the value itself",
 }
 """Methods of Python's sets and tuples, with what to write instead."""
 OF_MAPS: dict[str, str] = {

@@ -11,9 +11,9 @@ from itertools import product
 
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.operators import items_of
+from reassure.spec.frontend.operators import every_of, items_of
 from reassure.spec.frontend.sets_and_sequences import item_index, seq_len
-from reassure.spec.frontend.symbolic_values import MapOf, Scalar, Sym, describe, interval, map_of
+from reassure.spec.frontend.symbolic_values import MapOf, Scalar, Sym, conversion, describe, interval, map_of
 from reassure.spec.language.keys import TupleType, key_parts
 from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SeqType, Type, unbounded
 
@@ -42,9 +42,8 @@ def parts_of_key(context: Context, node: ast.expr, key: Type, value: Sym, what: 
         elif kind == item.type:
             nodes.append(item_index(g, item))
     if items is None or not len(nodes) == len(items) == len(kinds):
-        numbers = [item for kind, item in zip(kinds, items or [], strict=False) if isinstance(kind, IntType)]
-        ids = any(isinstance(item, Scalar) and isinstance(item.type, IdType) for item in numbers)
-        remedy = "index it with one of its keys" + (": `int(id)` is the number of an id" if ids else "")
+        ways = [conversion(item, kind) for kind, item in zip(kinds, items or [], strict=False)]
+        remedy = "index it with one of its keys" + next(filter(None, ways), "")
         raise context.refuse(node, what.format(describe(value)), remedy)
     return tuple(nodes)
 
@@ -115,6 +114,15 @@ def loops_over(key: Type) -> dict[str, str]:
         loops.append(f"for {name} in {all_}")
     text = ", ".join(names)
     return {"loops": " ".join(loops), "key": text, "written": text if len(kinds) == 1 else f"({text})"}
+
+
+def iterable(node: ast.expr, value: Sym) -> str:
+    """A text for a remedy: what to go through in place of a value, at a node, that has no members."""
+    if isinstance(value, MapOf):
+        return f"its keys: `{loops_over(value.key)['loops']}`"
+    if isinstance(value, Scalar) and isinstance(value.type, IntType):
+        return f"`range({ast.unparse(node)})`"
+    return every_of(value) or "a set, a tuple or `every(Sort, c)`"
 
 
 def is_tuple(value: Sym) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.symbolic_values import Mismatch, NumberSet, Scalar, Sym, describe, interval
+from reassure.spec.frontend.symbolic_values import Mismatch, NumberSet, Scalar, Sym, conversion, describe, interval
 from reassure.spec.language.types import IntType
 
 MOST_NUMBERS = 256
@@ -21,7 +21,7 @@ def set_of_numbers(g: Graph, members: list[tuple[Node, Sym]]) -> NumberSet:
     inside: dict[int, list[Node]] = {}
     for condition, value in members:
         if not isinstance(value, Scalar) or not isinstance(value.type, IntType):
-            raise Mismatch(f"an int and {describe(value)} in one set")
+            raise Mismatch(f"an int and {describe(value)} in one set{conversion(value, IntType(0, 0))}")
         within = interval(value.node)
         if within.count > MOST_NUMBERS:
             what = f"a number in a set that may be anything from {within.low} to {within.high}"

@@ -9,6 +9,7 @@ Also here: the order of two values: of numbers, bools, ids, sets, tuples item by
 from __future__ import annotations
 
 import ast
+from enum import Enum
 
 from reassure.spec.frontend import columns, number_sets
 from reassure.spec.frontend.context import Context
@@ -25,6 +26,8 @@ from reassure.spec.frontend.evaluation import (
     lower_scalar,
     not_none_if,
     number_of,
+    peek,
+    positional,
 )
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Graph, Node
@@ -55,9 +58,11 @@ from reassure.spec.frontend.symbolic_values import (
     Sym,
     Tuple,
     comparable,
+    conversion,
     describe,
 )
 from reassure.spec.language.types import BoolType, IdType, IntType, SeqType, SetType, unbounded
+from reassure.spec.language.values import Id
 
 
 def bool_op(context: Context, node: ast.BoolOp) -> Sym:
@@ -88,7 +93,22 @@ def unary_op(context: Context, node: ast.UnaryOp) -> Sym:
         return Scalar(g.not_(lower_condition(context, node.operand)))
     if isinstance(node.op, ast.USub):
         return Scalar(g.arith("sub", g.num(0), lower_scalar(context, node.operand, IntType)))
-    raise context.refuse(node, "this operator", "unary operators are `not` and `-`")
+    raise context.refuse(node, f"`{ast.unparse(node)}`", _in_place_of_sign(node, lower_present(context, node.operand)))
+
+
+def _in_place_of_sign(node: ast.UnaryOp, value: Sym) -> str:
+    """The remedy for `~` and the sign `+`, by the operand's value."""
+    text = ast.unparse(node.operand)
+    if isinstance(node.op, ast.UAdd):
+        return f"write `{text}`"
+    if isinstance(value, NumberSet):
+        return f"write `frozenset(i for i in range(low, high) if i not in {text})`"
+    kind = value.type if isinstance(value, Scalar) else None
+    if isinstance(kind, SetType):
+        return f"write `every({kind.item}, c) - {text}`"
+    if isinstance(kind, IntType):
+        return f"write `-1 - {text}`"
+    return f"write `not {text}`" if isinstance(kind, BoolType) else f"{describe(value)} has no complement"
 
 
 def if_expression(context: Context, node: ast.IfExp) -> Sym:
@@ -132,7 +152,8 @@ def binary_op(context: Context, node: ast.BinOp) -> Sym:
         if combined is not None:
             return Scalar(combined)
     what = f"{describe(a)} {SIGNS.get(type(op), type(op).__name__)} {describe(b)}"
-    raise context.refuse(node, what, "`| & - ^` are for sets of one sort, `+ - * // %` for ints, `+` for tuples")
+    remedy = "`| & - ^` are for sets of one sort, `+ - * // %` for ints, `+` for tuples"
+    raise context.refuse(node, what, remedy + conversion(b, a))
 
 
 def _inside(g: Graph, op: ast.operator, x: Node, y: Node) -> Node:
@@ -335,7 +356,7 @@ def is_less(context: Context, node: ast.AST, a: Sym, b: Sym, strict: bool) -> No
             return g.and_(within, g.not_(g.eq(x, y))) if strict else within
         if isinstance(a.type, SeqType) and isinstance(b.type, SeqType) and a.type.item == b.type.item:
             return _of_sequences(context, node, x, y, a.type, b.type, strict)
-    raise context.refuse(node, f"an order of {describe(a)} and {describe(b)}", ORDERED)
+    raise context.refuse(node, f"an order of {describe(a)} and {describe(b)}", ORDERED + conversion(a, b))
 
 
 def items_of(value: Sym) -> list[Sym] | None:
@@ -397,6 +418,12 @@ def _membership(context: Context, node: ast.Compare, value: Sym, right: ast.expr
         if isinstance(value, Poison) or any(isinstance(m, Poison) for m in members):
             raise Refused
         return g.or_(*(_same(context, value, m) for m in members))
+    function = peek(context, right.func) if isinstance(right, ast.Call) else None
+    if isinstance(right, ast.Call) and isinstance(function, Static) and function.value is range:
+        *lows, high = map(ast.unparse, positional(context, right, 1, 2))
+        low = lows[0] if lows else "0"
+        remedy = f"write `{low} <= {ast.unparse(node.left)} < {high}`"
+        raise context.refuse(node, f"`in {ast.unparse(right)}`", remedy)
     container = lower_operand(context, right)
     if isinstance(value, Poison) or isinstance(container, Poison):
         raise Refused
@@ -429,5 +456,20 @@ def _within(context: Context, node: ast.Compare, value: Sym, container: Sym) -> 
     what = f"{describe(value)} in {describe(container)}"
     if isinstance(container, MapOf):
         remedy = "a map has all keys of its type: of a number write `low <= n <= high`"
-        raise context.refuse(node, what, remedy)
-    raise context.refuse(node, what, "the set's members are of another sort")
+    elif isinstance(container, Static) and (members := every_of(container)):
+        remedy = f"write {members}"
+    elif isinstance(container, Scalar) and not isinstance(container.type, SetType | SeqType):
+        remedy = "`in` is for sets, tuples and ranges: compare with `==`"
+    else:
+        remedy = "the set's members are of another sort"
+        if isinstance(container, NumberSet):
+            remedy += conversion(value, IntType(0, 0))
+        elif isinstance(container, Scalar) and isinstance(container.type, SetType | SeqType):
+            remedy += conversion(value, container.type.item)
+    raise context.refuse(node, what, remedy)
+
+
+def every_of(value: Sym) -> str | None:
+    """What to write for the set of all members, where the class of ids or enum members stands for it."""
+    cls = value.value if isinstance(value, Static) else None
+    return f"`every({cls.__name__}, c)`" if isinstance(cls, type) and issubclass(cls, Enum | Id) else None

@@ -253,6 +253,30 @@ def describe(value: Sym) -> str:
     raise Refused
 
 
+def conversion(have: Sym, need: Sym | Type) -> str:
+    """What to write where an id stands for a number, or a number for an id, as the end of a message; else nothing."""
+    (one, one_has_items), (other, other_has_items) = _id_or_number(have), _id_or_number(need)
+    if one_has_items == other_has_items and isinstance(one, IdType) and isinstance(other, IntType):
+        return ": write `int(id)` for its number"
+    if one_has_items == other_has_items and isinstance(one, IntType) and isinstance(other, IdType):
+        return f": write `{other}(n)` for the id of a number"
+    return ""
+
+
+def _id_or_number(value: Sym | Type) -> tuple[Type | None, bool]:
+    """The type of an id or a number, or of the items of a set or sequence, and whether it is of items."""
+    if isinstance(value, Option) and value.value is not None:
+        return _id_or_number(value.value)
+    if isinstance(value, NumberSet):
+        return IntType(0, 0), True
+    kind = value.type if isinstance(value, Scalar) else value
+    if isinstance(kind, OptionType):
+        kind = kind.inner
+    if isinstance(kind, SetType | SeqType | NumbersType):
+        return kind.item, True
+    return (kind, False) if isinstance(kind, Type) else (None, False)
+
+
 def _describe_object(value: Any) -> str:
     """A Python object: by its name if it has one, for a text that is the same in each run."""
     if isinstance(value, Action | Property):

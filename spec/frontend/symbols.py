@@ -45,6 +45,7 @@ from reassure.spec.frontend.symbolic_values import (
     Tuple,
     Unsettled,
     comparable,
+    conversion,
     describe,
     leaves,
     map_of,
@@ -356,7 +357,7 @@ class Symbols:
             return g.and_(*(g.eq(x, y) for x, y in zip(padded(g, slots_a, n), padded(g, slots_b, n), strict=True)))
         if isinstance(a, Scalar) and isinstance(b, Scalar) and comparable(a.type, b.type):
             return g.eq(a.node, b.node)
-        raise Mismatch(f"{describe(a)} is never equal to {describe(b)}")
+        raise Mismatch(f"{describe(a)} is never equal to {describe(b)}{conversion(a, b)}")
 
     def choose(self, condition: Node, a: Sym, b: Sym) -> Sym:
         """`a if condition else b`."""
@@ -402,7 +403,7 @@ class Symbols:
             return number_sets.combined(g, lambda x, y: g.ite(condition, x, y), a, b)
         if isinstance(a, Scalar) and isinstance(b, Scalar) and comparable(a.type, b.type):
             return Scalar(g.ite(condition, a.node, b.node))
-        raise Mismatch(f"{describe(a)} here and {describe(b)} there")
+        raise Mismatch(f"{describe(a)} here and {describe(b)} there{conversion(a, b)}")
 
     def _choose_bag(self, condition: Node, a: Bag, b: Bag) -> Bag:
         g = self.graph
@@ -455,4 +456,4 @@ class Symbols:
             return value
         if isinstance(value, Scalar) and comparable(value.type, kind):
             return value
-        raise Mismatch(f"{describe(value)} where {kind} is needed")
+        raise Mismatch(f"{describe(value)} where {kind} is needed{conversion(value, kind)}")

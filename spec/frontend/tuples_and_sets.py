@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from enum import Enum
 
 from reassure.spec.frontend import columns, number_sets
 from reassure.spec.frontend.aggregates import ranged_sequence
 from reassure.spec.frontend.comprehensions import calls, select, set_comprehension, sorted_source, subset_of, unroll
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.evaluation import lower_operand, lower_present, positional
+from reassure.spec.frontend.operators import every_of
 from reassure.spec.frontend.sets_and_sequences import packed, seq_set, seq_sorted, set_of
 from reassure.spec.frontend.symbolic_values import (
     POISON,
@@ -19,6 +21,7 @@ from reassure.spec.frontend.symbolic_values import (
     NumberSet,
     Poison,
     Scalar,
+    Static,
     Sym,
     Tuple,
     describe,
@@ -53,7 +56,10 @@ def tuple_of(context: Context, node: ast.Call) -> Sym:
     value = lower_present(context, argument)
     if isinstance(value, Empty | Columns | Tuple) or (isinstance(value, Scalar) and isinstance(value.type, SeqType)):
         return value
-    raise context.refuse(node, f"tuple() of {describe(value)}", "write `tuple(sorted(set))`")
+    of_enum = isinstance(value, Static) and isinstance(value.value, type) and issubclass(value.value, Enum)
+    members = (every_of(value) or "`set`").strip("`")
+    remedy = "write its members out" if of_enum else f"write `tuple(sorted({members}))`"
+    raise context.refuse(node, f"tuple() of {describe(value)}", remedy)
 
 
 def _columns_of(context: Context, node: ast.GeneratorExp) -> Sym | None:
@@ -90,4 +96,6 @@ def frozenset_of(context: Context, node: ast.Call) -> Sym:
         isinstance(value, Scalar) and isinstance(value.type, SetType)
     ):
         return value
-    raise context.refuse(node, f"frozenset() of {describe(value)}", "a set, a tuple or a comprehension")
+    members = every_of(value)
+    remedy = f"write {members}" if members else "a set, a tuple or a comprehension"
+    raise context.refuse(node, f"frozenset() of {describe(value)}", remedy)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reassure.spec.frontend.operators import ORDERED
 from tests.spec.wanted import MODEL, PAGE, WANTED, answer, written
 
 ACCEPTED = ("maptoset", "mapmap", "augassign", "tupleassign", "tuplecmp", "method", "property", "nestedput", "rangecfg")
@@ -148,3 +149,179 @@ def test_a_set_of_what_has_no_place_in_one(members: str, tmp_path: Path) -> None
         f"types do not fit: {kind} in a set, whose members are ids, enum members, bools, numbers or records: "
         "write a set of records with such a field, or a Map to bool"
     )
+
+
+INT = ": write `int(id)` for its number"
+SERVER = ": write `Server(n)` for the id of a number"
+OF_SETS = "`| & - ^` are for sets of one sort, `+ - * // %` for ints, `+` for tuples"
+REVERSED = "write `reversed(sorted(s.q))` in a loop, or `tuple(x for x in reversed(sorted(s.q)))`"
+INSTEAD = [
+    (
+        "t = tuple(sorted(s.q, reverse=True))",
+        "`sorted(s.q, reverse=True)`: " + REVERSED,
+        "t = tuple(x for x in reversed(sorted(s.q)))",
+    ),
+    (
+        "t = sorted(s.q, reverse=True)",
+        "`sorted(s.q, reverse=True)`: " + REVERSED,
+        "for x in reversed(sorted(s.q)):\n    t = x",
+    ),
+    (
+        "t = tuple(sorted(s.q, key=abs))",
+        "`sorted(s.q, key=abs)`: `sorted(s.q)` has the order of ids or numbers; for another write `min(..., key=...)`",
+        "t = min(sorted(s.q), key=lambda x: s.m[x], default=a)",
+    ),
+    ("t = len(s.q, start=1)", "`len(s.q, start=1)`: it takes 1 argument here, without `start`", "t = len(s.q)"),
+    (
+        "t = s.q | {1}",
+        "set of Server | a set of numbers: " + OF_SETS + SERVER,
+        "t = s.q | {Server(1)}",
+    ),
+    (
+        "t = Entry(0, 1)",
+        "Entry.who: an int where Server is needed" + SERVER,
+        "t = Entry(0, Server(1))",
+    ),
+    (
+        "t = s.m[s.n]",
+        "a map from Server at an int: index it with one of its keys" + SERVER,
+        "t = s.m[Server(s.n % 3)]",
+    ),
+    (
+        "t = s.m.put(0, 1)",
+        "an int as a key of a map from Server: index it with one of its keys" + SERVER,
+        "t = s.m.put(Server(0), 1)",
+    ),
+    (
+        "t = 1 in s.q",
+        "an int in set of Server: the set's members are of another sort" + SERVER,
+        "t = Server(1) in s.q",
+    ),
+    (
+        "t = frozenset({1}) == s.q",
+        "types do not fit: a set of numbers is never equal to set of Server" + SERVER,
+        "t = frozenset({Server(1)}) == s.q",
+    ),
+    (
+        "t = (1, 2) < (a, 2)",
+        "an order of an int and Server: " + ORDERED + SERVER,
+        "t = (Server(1), 2) < (a, 2)",
+    ),
+    (
+        "t = replace(s, n=a)",
+        "State.n: Server where int 0..3 is needed" + INT,
+        "t = replace(s, n=int(a))",
+    ),
+    (
+        "t = s.m.put(a, a)",
+        "types do not fit: Server here and an int there" + INT,
+        "t = s.m.put(a, int(a))",
+    ),
+    (
+        "t = sum(x for x in s.q)",
+        "a sum of Server: sum ints: write `int(id)` for its number; count with `sum(1 for ...)`",
+        "t = sum(int(x) for x in s.q)",
+    ),
+    (
+        "t = tuple(x for x in range(a))",
+        "`a` is Server: an int is needed here: write `int(a)`",
+        "t = tuple(x for x in range(int(a)))",
+    ),
+    ("t = -a", "`a` is Server: an int is needed here: write `int(a)`", "t = -int(a)"),
+    (
+        "t = max(s.n, a)",
+        "max() of values of two sorts: of one sort" + INT,
+        "t = max(s.n, int(a))",
+    ),
+    (
+        "t = frozenset({s.n, a})",
+        "types do not fit: an int and Server in one set" + INT,
+        "t = frozenset({s.n, int(a)})",
+    ),
+    (
+        "t = s.done | {a}",
+        "a set of numbers | set of Server: " + OF_SETS + INT,
+        "t = s.done | {int(a)}",
+    ),
+    (
+        "t = Server(0) in s.done",
+        "Server in a set of numbers: the set's members are of another sort" + INT,
+        "t = int(Server(0)) in s.done",
+    ),
+    (
+        "t = a in s.n",
+        "Server in an int: `in` is for sets, tuples and ranges: compare with `==`",
+        "t = int(a) == s.n + 0",
+    ),
+    ("t = frozenset.union(s.q, s.q)", "a call of `union`: write `a | b`", "t = s.q | s.q"),
+    (
+        "t = frozenset.symmetric_difference(s.q, s.q)",
+        "a call of `symmetric_difference`: write `a ^ b`",
+        "t = s.q ^ s.q",
+    ),
+    ("t = ~s.q", "`~s.q`: write `every(Server, c) - s.q`", "t = every(Server, c) - s.q"),
+    (
+        "t = ~s.done",
+        "`~s.done`: write `frozenset(i for i in range(low, high) if i not in s.done)`",
+        "t = frozenset(i for i in range(0, 8) if i not in s.done)",
+    ),
+    ("t = ~s.n", "`~s.n`: write `-1 - s.n`", "t = -1 - s.n"),
+    ("t = ~(s.n > 1)", "`~(s.n > 1)`: write `not s.n > 1`", "t = not s.n > 1"),
+    ("t = +s.n", "`+s.n`: write `s.n`", "t = s.n"),
+    ("t = ~s.e", "`~s.e`: Entry has no complement", "t = s.e"),
+    (
+        "t = sum(1 for x in Colour)",
+        "iteration over the Python object 'Colour': iterate over `every(Colour, c)`",
+        "t = sum(1 for x in every(Colour, c))",
+    ),
+    (
+        "t = sum(1 for x in s.m)",
+        "iteration over a map from Server: iterate over its keys: `for k in every(Server, c)`",
+        "t = sum(1 for k in every(Server, c))",
+    ),
+    ("t = sum(1 for x in s.n)", "iteration over an int: iterate over `range(s.n)`", "t = sum(1 for x in range(s.n))"),
+    (
+        "t = len(Colour)",
+        "len() of the Python object 'Colour': write `len(every(Colour, c))`",
+        "t = len(every(Colour, c))",
+    ),
+    (
+        "t = frozenset(Colour)",
+        "frozenset() of the Python object 'Colour': write `every(Colour, c)`",
+        "t = every(Colour, c)",
+    ),
+    (
+        "t = tuple(Colour)",
+        "tuple() of the Python object 'Colour': write its members out",
+        "t = (Colour.RED, Colour.BLUE)",
+    ),
+    (
+        "t = tuple(Server)",
+        "tuple() of the Python object 'Server': write `tuple(sorted(every(Server, c)))`",
+        "t = tuple(sorted(every(Server, c)))",
+    ),
+    (
+        "t = Colour.RED in Colour",
+        "Colour in the Python object 'Colour': write `every(Colour, c)`",
+        "t = Colour.RED in every(Colour, c)",
+    ),
+    ("t = s.n in range(1, 3)", "`in range(1, 3)`: write `1 <= s.n < 3`", "t = 1 <= s.n < 3"),
+    ("t = s.n in range(3)", "`in range(3)`: write `0 <= s.n < 3`", "t = 0 <= s.n < 3"),
+    ("t = s.n in range(1, 3, 2)", "`range(1, 3, 2)`: it takes 1 to 2 arguments here", "t = 1 <= s.n < 3"),
+    (
+        "t = frozenset(range(s.n))",
+        "a call of `range`: write a comprehension over it: `frozenset(i for i in range(n))`",
+        "t = frozenset(i for i in range(s.n))",
+    ),
+]
+COLOUR = "class Colour(Enum):\n    RED = 0\n    BLUE = 1\n"
+
+
+@pytest.mark.parametrize(("body", "says", "instead"), INSTEAD, ids=[body for body, _, _ in INSTEAD])
+def test_a_refusal_names_what_is_accepted(body: str, says: str, instead: str, tmp_path: Path) -> None:
+    wanted = WANTED["setofints"]._replace(
+        field="done: frozenset[Annotated[int, Range(0, 7)]]", start=", done=frozenset()", extra=COLOUR
+    )
+    assert answer(wanted._replace(body=f"{body}\nreturn s"), tmp_path) == says
+    (folder := tmp_path / "instead").mkdir()
+    assert answer(wanted._replace(body=f"{instead}\nreturn s"), folder) == "accepted"

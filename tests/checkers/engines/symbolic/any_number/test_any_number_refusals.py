@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from reassure.checkers.machine.exit_codes import Exit, Failure
+from reassure.checkers.request.prepare import prepare
+from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
+from reassure.spec.frontend.introspection import SubsetError
 from tests.helpers import model_text
 from tests.helpers.any_number import proof
 
@@ -29,7 +33,32 @@ def test_what_has_no_translation_is_refused_with_its_place(tmp_path: Path) -> No
         proof(path)
     assert refused.value.code is Exit.MODEL
     assert re.search(r"model\.py:\d+:\d+: this comprehension", str(refused.value))
-    assert "this comprehension or loop over Node, of which there may be any number" in str(refused.value)
+    assert (
+        "this comprehension or loop over Node, of which there may be any number: write any, all, sum or "
+        "`frozenset(x for x in s if ...)` over one set each, as `any(any(...) for x in s)`, of what cannot fail; "
+        "or --set a number of them"
+    ) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("refused", "written"),
+    [
+        ("any(a != b for a in s.alive for b in s.alive)", "any(any(a != b for b in s.alive) for a in s.alive)"),
+        ("sum(1 for a in s.alive for b in s.alive) > 1", "sum(sum(1 for b in s.alive) for a in s.alive) > 1"),
+        (
+            "frozenset(a for a in s.alive for b in s.alive if a != b) != NOBODY",
+            "frozenset(a for a in s.alive if any(a != b for b in s.alive)) != NOBODY",
+        ),
+        ("any(a == s.order[0] for a in s.alive)", "any(a in s.order for a in s.alive)"),
+    ],
+)
+def test_what_to_write_instead_is_translated(refused: str, written: str, tmp_path: Path) -> None:
+    for number, condition in enumerate((refused, written)):
+        (folder := tmp_path / str(number)).mkdir()
+        text = REFUSED.replace("any(a != b and s.score[a] == s.score[b] for a in s.alive for b in s.alive)", condition)
+        bound = prepare(model_text.file(text, folder), []).bound
+        with nullcontext() if condition is written else pytest.raises(SubsetError, match="this comprehension or loop"):
+            lower_for_any_number(bound, free_numbers(bound))
 
 
 MAPS = """
