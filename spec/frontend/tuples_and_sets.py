@@ -57,8 +57,8 @@ def tuple_of(context: Context, node: ast.Call) -> Sym:
     if isinstance(value, Empty | Columns | Tuple) or (isinstance(value, Scalar) and isinstance(value.type, SeqType)):
         return value
     of_enum = isinstance(value, Static) and isinstance(value.value, type) and issubclass(value.value, Enum)
-    members = (every_of(value) or "`set`").strip("`")
-    remedy = "write its members out" if of_enum else f"write `tuple(sorted({members}))`"
+    whole = (every_of(value) or "`set`").strip("`")
+    remedy = "write its members out" if of_enum else f"write `tuple(sorted({whole}))`"
     raise context.refuse(node, f"tuple() of {describe(value)}", remedy)
 
 
