@@ -56,7 +56,7 @@ class Answer:
 
     @property
     def unreachable(self) -> bool:
-        """Whether no reachable state or step of the configuration makes it true."""
+        """Whether no reachable state or step of the configuration, within declared bounds, makes it true."""
         return self.exit is Exit.VACUOUS
 
 
@@ -104,7 +104,9 @@ class Question:
         options = replace(self.options, fail_fast=False)
         result = self._result(prove(self.prepared, options, progress, ProofOptions()))
         answer = self._seen(result)
-        proved = result.properties[0].status is PropertyStatus.PROVED
+        status, undeclared = result.properties[0].status, result.stats.undeclared
+        within_bounds = status is PropertyStatus.HOLDS_WITHIN_BOUNDS and not undeclared
+        proved = status is PropertyStatus.PROVED or within_bounds
         return answer if answer is not None else self._answer(result, Exit.VACUOUS if proved else Exit.INCONCLUSIVE)
 
     def search(self, progress: Progress, weigh_guards: bool) -> Answer:
@@ -113,7 +115,7 @@ class Question:
         answer = self._seen(result)
         if answer is not None:
             return answer
-        if not result.complete or result.stats.clipped:
+        if not result.complete or result.stats.undeclared:
             return self._answer(result, Exit.INCONCLUSIVE)
         answer = self._answer(result, Exit.VACUOUS)
         if not weigh_guards:

@@ -78,7 +78,13 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
         said += "" if found.by_proof else f", among {states}"
     elif found.unreachable and found.by_proof:
         lemmas = len(result.proof.lemmas) if result.proof else 0
-        said = f"never true in this configuration: proved, with {counted(lemmas, 'lemma')}"
+        open_bounds = ", ".join(result.proof.bounds_open) if result.proof else ""
+        where = "within bounds" if open_bounds else "in this configuration"
+        said = f"never true {where}: proved, with {counted(lemmas, 'lemma')}"
+        said += f"; a step may leave the declared bounds of {open_bounds}" if open_bounds else ""
+    elif found.unreachable and result.stats.clipped:
+        beyond = counted(result.stats.clipped, "step")
+        said = f"never true within bounds: {states}, all that are reachable without {beyond} beyond a declared bound"
     elif found.unreachable:
         said = f"never true in this configuration: {states}, all that are reachable"
     elif found.exit is Exit.MODEL:

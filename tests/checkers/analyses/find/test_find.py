@@ -71,6 +71,28 @@ def test_beyond_a_bound_it_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "unknown: not found among 32 states; 7 steps clipped at a bound" in out
 
 
+def test_beyond_a_declared_bound_it_is_never_true_within_bounds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `check` says of a cover."""
+    cover = "\n@cover\ndef falls(before: State, after: State) -> bool:\n    return before.n > after.n\n"
+    path = Path(written(tmp_path, GROWING.replace(" and s.n < 2", "") + cover))
+    path.write_text(path.read_text().replace("Range(0, 3)", "Range(0, 3, declared=True)"))
+    record = tmp_path / "r.json"
+    code, out, _ = said(capsys, "find", str(path), "before.n > after.n", f"--json={record}")
+    said_of_it = "never true within bounds: 32 states, all that are reachable without 7 steps beyond a declared bound\n"
+    assert (code, said_of_it in out) == (16, True)
+    assert "no guard forbids it by itself" in out
+    data = json.loads(record.read_text())
+    assert (data["exit_code"], data["stats"]["clipped"], data["stats"]["undeclared"]) == (16, 7, 0)
+    assert "  falls  never reached" in said(capsys, "check", str(path))[1]
+    code, out, _ = said(capsys, "find", str(path), "before.n > after.n", "--prove")
+    said_of_it = "never true within bounds: proved, with 0 lemmas; a step may leave the declared bounds of n\n"
+    assert (code, said_of_it in out) == (16, True)
+    undeclared = written(tmp_path, GROWING.replace(" and s.n < 2", ""))
+    assert said(capsys, "find", undeclared, "before.n > after.n", "--prove")[0] == 5
+
+
 def test_a_budget_that_ends(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "find", "core", "s.isr == NOBODY", "--set=brokers=5", "--budget=1ms")
     assert code == 5
