@@ -449,7 +449,7 @@ class Context:
 
     @contextmanager
     def behind_refused(self, *names: str) -> Iterator[None]:
-        """Within, what stands behind something refused is lowered for its refusals alone. names: have no value there."""
+        """Within, what is behind something refused is lowered for its refusals alone. names: have no value there."""
         frame, before = self.frame, (self.frame.variables, self.frame.not_none, self.path)
         frame.variables, self.path = {**frame.variables, **dict.fromkeys(names, POISON)}, self.graph.false
         try:
