@@ -219,6 +219,8 @@ class Frame:
     variables: dict[str, Sym]
     not_none: frozenset[str] = frozenset()
     """Access paths (`a.b.c`) that are known not to be None here."""
+    narrowed_by: dict[str, Guard] = field(default_factory=dict)
+    """Of access paths with keys, the guard that narrows them: where such a value is read as one that is there."""
     loops: list[Any] = field(default_factory=list)
     """The loops around what is being lowered (`loops.OpenLoop`), the innermost one last."""
     has_refusal: bool = False

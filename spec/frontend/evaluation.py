@@ -62,7 +62,10 @@ def lower(context: Context, node: ast.expr) -> Sym:
         beyond = beyond_words(node, value.type)
         if beyond is not None:
             raise context.refuse(node, *beyond)
-    if isinstance(value, Option) and access_path(node) in context.frame.not_none:
+    if isinstance(value, Option) and (path := access_path(node)) in context.frame.not_none:
+        guard = context.frame.narrowed_by.get(path or "")
+        if guard is not None:
+            context.scope.narrowing.add(guard)
         if value.value is None and context.path is context.graph.false:
             raise Refused  # the None of a first turn, say, behind a test that it is none: Python never gets here
         return value if value.value is None else value.value

@@ -338,8 +338,11 @@ def _require(context: Context, node: ast.expr, test: ast.expr) -> None:
             raise
         context.check("require", node, g.or_(left_out, condition), place, ast.unparse(part))
         paths = not_none_if(context, part, True)
-        if context.scope.guards is not None and any(_is_optional(context, path) for path in paths):
-            context.scope.narrowing.add(_guard(context, node, "require", place, part))
+        if context.scope.guards is not None:
+            guard, keyed = _guard(context, node, "require", place, part), [path for path in paths if "[" in path]
+            if any(_is_optional(context, path) for path in paths.difference(keyed)):
+                context.scope.narrowing.add(guard)
+            context.frame.narrowed_by.update(dict.fromkeys(keyed, guard))
         context.frame.not_none |= paths
 
 

@@ -148,6 +148,30 @@ def test_a_test_of_another_value_does_not_narrow(name: str, tmp_path: Path) -> N
     assert refusal.construct == f"`{value}` may be None here"
 
 
+def test_a_guard_narrows_where_the_value_at_a_key_is_read(tmp_path: Path) -> None:
+    text = """
+@action(who="tester")
+def read(s: State, x: Server, y: Server) -> State:
+    require(s.at[x] is not None)
+    require(s.at[y] is not None)
+    return replace(s, e=s.at[x])
+
+@action(who="tester")
+def read_at_once(s: State, x: Server) -> State:
+    require(s.e == s.at[x] and s.at[x].term > 0)
+    return s
+
+@invariant
+def held(s: State, c: Config) -> bool:
+    return True
+"""
+    prelude = SEQUENCE_PRELUDE.replace("    e: Entry = Entry()\n", MORE)
+    made = model_text.module(text, tmp_path, prelude=prelude)
+    bound = BoundModel(Model.of(made.__name__, state=made.State, config=made.Config))
+    narrowing = [g.text for g in lower_model(bound, switches=True).guards if g.narrows]
+    assert narrowing == ["s.at[x] is not None", "s.e == s.at[x]"]
+
+
 LOGS = """from dataclasses import dataclass
 from typing import Annotated
 from reassure import Id, Map, MaxLen, Model, Range, action, every, fill, initial, invariant, replace, require
