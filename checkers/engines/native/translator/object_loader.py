@@ -34,7 +34,7 @@ class CannotLoad(Exception):
     """The file has something that this loader does not read, or the system allows no executable memory."""
 
 
-class Section(NamedTuple):
+class ObjectSection(NamedTuple):
     """One section's header."""
 
     name: int
@@ -113,16 +113,16 @@ def load(code: bytes, names: Sequence[str]) -> tuple[LoadedObject, dict[str, int
     return loaded, {name: loaded.address_of(name) for name in names}
 
 
-def _sections(code: bytes) -> list[Section]:
+def _sections(code: bytes) -> list[ObjectSection]:
     magic, of_class, order, _, kind, machine, _, _, _, at, _, _, _, _, entry, count, _ = HEADER.unpack_from(code)
     if (magic, of_class, order, kind, machine) != (b"\x7fELF", CLASS_64, LITTLE_ENDIAN, RELOCATABLE, X86_64):
         raise CannotLoad("not an object file of this machine")
     if entry != SECTION.size:
         raise CannotLoad("sections of another form")
-    return [Section(*SECTION.unpack_from(code, at + number * entry)) for number in range(count)]
+    return [ObjectSection(*SECTION.unpack_from(code, at + number * entry)) for number in range(count)]
 
 
-def _places(sections: list[Section]) -> tuple[dict[int, int], int]:
+def _places(sections: list[ObjectSection]) -> tuple[dict[int, int], int]:
     """Where each section of code and constants begins, and how long all are."""
     places, end = dict[int, int](), 0
     for number, section in enumerate(sections):
@@ -137,7 +137,7 @@ def _places(sections: list[Section]) -> tuple[dict[int, int], int]:
     return places, end
 
 
-def _content(code: bytes, section: Section) -> bytes:
+def _content(code: bytes, section: ObjectSection) -> bytes:
     content = code[section.offset : section.offset + section.size]
     if len(content) != section.size:
         raise CannotLoad("the file ends early")

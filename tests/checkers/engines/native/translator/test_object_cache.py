@@ -92,13 +92,14 @@ def test_the_code_of_another_key_is_not_used(cache: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("what", ["version", "processor", "level", "format"])
 def test_code_of_another_machine_or_version_is_not_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run(adder(2), monkeypatch)
-    if what == "version":
-        monkeypatch.setattr(llvm, "_version", lambda: "0.0.1")
-    if what == "format":
-        monkeypatch.setattr(llvm, "FORMAT", llvm.FORMAT + 1)
-    if what == "processor":
-        machine, *others = llvm._processor()
-        monkeypatch.setattr(llvm, "_processor", lambda: (machine, *others, "-avx2"))
+    machine = llvm._processor()
+    other = {
+        "version": ("_version", lambda: "0.0.1"),
+        "format": ("FORMAT", llvm.FORMAT + 1),
+        "processor": ("_processor", lambda: (*machine, "-avx2")),
+    }
+    if what in other:
+        monkeypatch.setattr(llvm, *other[what])
     assert run(adder(2), monkeypatch, level=2 if what == "level" else 1) == (3, True)
 
 
@@ -280,33 +281,35 @@ def test_what_is_loaded_is_given_back() -> None:
     assert mapped() is None
 
 
+class Refusing:
+    """A C library of a system that allows no executable memory."""
+
+    memset = ctypes.CDLL(None).memset
+
+    def mprotect(self, *_: object) -> int:
+        return -1
+
+
 @needs_own_loader
-@pytest.mark.parametrize("where", ["of another machine", "another relocation", "an unknown function", "a thread's own"])
-def test_what_the_own_loader_does_not_read_llvm_loads(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = llvm.object_code(MUCH, 2)
-    if where == "of another machine":
-        monkeypatch.setattr(object_loader, "X86_64", 183)
-    if where == "another relocation":
-        monkeypatch.setattr(object_loader, "ABSOLUTE_64", 2)
-    if where == "an unknown function":
-        monkeypatch.setattr(object_loader, "FROM_C", ())
-    if where == "a thread's own":
-        monkeypatch.setattr(object_loader, "THREAD_LOCAL", object_loader.ALLOCATED)
-    with pytest.raises(CannotLoad):
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("X86_64", 183, "not an object file of this machine"),
+        ("RELATIVE_64", 2, "a relocation of another kind"),
+        ("FROM_C", (), "a relocation of another kind"),
+        ("THREAD_LOCAL", object_loader.ALLOCATED, "a section of another kind"),
+        ("_library", Refusing, "the system allows no executable memory"),
+    ],
+)
+def test_what_the_own_loader_does_not_read_llvm_loads(
+    name: str, value: object, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = llvm.object_code(MUCH, 0)
+    monkeypatch.setattr(object_loader, name, value)
+    with pytest.raises(CannotLoad, match=why):
         load(code, ["f"])
     engine, addresses = llvm._load(code, ["f"])
     assert engine is not None and call(addresses["f"], 1) == 70
-
-
-@needs_own_loader
-def test_a_system_without_executable_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Refusing:
-        def mprotect(self, *_: object) -> int:
-            return -1
-
-    monkeypatch.setattr(object_loader, "_library", lambda: Refusing())
-    with pytest.raises(CannotLoad, match="the system allows no executable memory"):
-        load(llvm.object_code(adder(2), 1), ["f"])
 
 
 @needs_own_loader
