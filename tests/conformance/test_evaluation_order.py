@@ -378,8 +378,8 @@ REFUSED = [
     ("while s.number < 3:\n        pass\n    return s", "a while loop", "`break`"),
     ("for i in range(s.number * 100000):\n        pass\n    return s", "a range of 500000 numbers", "min(s.number * 100000, 10)"),
     ("for n in s.leader:\n        pass\n    return s", "`s.leader` may be None here", "is not None"),
-    ("for n in s.score:\n        pass\n    return s", "iteration over a map from Node", "every(Sort, c)"),
-    ("for i in 3:\n        pass\n    return s", "iteration over an int", "every(Sort, c)"),
+    ("for n in s.score:\n        pass\n    return s", "iteration over a map from Node", "iterate over its keys: `for k in every(Node, c)`"),
+    ("for i in 3:\n        pass\n    return s", "iteration over an int", "iterate over `range(3)`"),
 ]  # fmt: skip
 ODD = """
 @dataclass(frozen=True)
