@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from reassure.spec.language.annotations import resolve
+from reassure.spec.language.annotations import hints_of, resolve
 from reassure.spec.language.types import EnumType, Type
 from reassure.spec.language.vocabulary import Model
-from reassure.spec.semantics.interpreter import hints_of, make_config
+from reassure.spec.semantics.interpreter import make_config
 
 
 @dataclass(frozen=True)

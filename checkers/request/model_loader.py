@@ -20,10 +20,10 @@ from reassure.checkers.machine.atomic_files import did_you_mean
 from reassure.checkers.machine.exit_codes import UsageFailure
 from reassure.checkers.request.digest import digest_of_modules
 from reassure.checkers.request.import_file import FromText, import_file
-from reassure.spec.language.annotations import resolve
+from reassure.spec.language.annotations import hints_of, resolve
 from reassure.spec.language.types import IntType
 from reassure.spec.language.vocabulary import LanguageError, Model, Terminal, declared_in
-from reassure.spec.semantics.interpreter import ConfigError, hints_of
+from reassure.spec.semantics.interpreter import ConfigError
 
 FINDINGS = ("deadlock", "raises")
 """What is reported beside the properties of a model, by these names."""

@@ -48,7 +48,7 @@ from reassure.spec.language.types import (
 def lower(context: Context, node: ast.expr) -> Sym:
     """The value of an expression. Raises `Refused`, the refusal being recorded, if it is outside the language."""
     lower_expression = context.constructs.expressions.get(type(node))
-    if context.frame.of_refused and (type(node) in LITERALS or is_text(node)):
+    if context.frame.of_refused and (type(node) in LITERALS or is_written_text(node)):
         return POISON
     if lower_expression is None:
         construct, remedy = UNSUPPORTED.get(type(node), (type(node).__name__, "this is not in the language"))
@@ -87,14 +87,14 @@ LITERALS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp
 """What makes a value of a type that no field of a model has."""
 
 
-def is_text(node: ast.expr) -> bool:
+def is_written_text(node: ast.expr) -> bool:
     """Whether an expression is a text or a fraction that is written there."""
     return isinstance(node, ast.Constant) and not (node.value is None or isinstance(node.value, int))
 
 
 def beside_refused(context: Context, *nodes: ast.expr) -> None:
     """Raises `Refused` where a text or a fraction is combined with something refused: it is a value of its type."""
-    others = [node for node in nodes if not is_text(node)]
+    others = [node for node in nodes if not is_written_text(node)]
     if len(others) < len(nodes) and any(isinstance(lower_operand(context, node), Poison) for node in others):
         raise Refused
 

@@ -18,7 +18,7 @@ from reassure.spec.frontend.evaluation import (
     as_numbers,
     beside_refused,
     conditions_behind,
-    is_text,
+    is_written_text,
     lower,
     lower_condition,
     lower_operand,
@@ -414,7 +414,7 @@ def _membership(context: Context, node: ast.Compare, value: Sym, right: ast.expr
     g = context.graph
     if isinstance(right, ast.Tuple | ast.Set):
         beside = isinstance(value, Poison)
-        members = [POISON if beside and is_text(e) else lower(context, e) for e in right.elts]
+        members = [POISON if beside and is_written_text(e) else lower(context, e) for e in right.elts]
         if isinstance(value, Poison) or any(isinstance(m, Poison) for m in members):
             raise Refused
         return g.or_(*(_same(context, value, m) for m in members))

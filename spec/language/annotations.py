@@ -1,4 +1,7 @@
-"""From an annotation to the type that it means under a configuration; what means none is refused."""
+"""From an annotation to the type that it means under a configuration; what means none is refused.
+
+Also here: annotations of functions: what is declared takes and returns.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+from reassure.spec.language.declarations import LanguageError
 from reassure.spec.language.keys import MOST_KEYS, TupleType
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.number_sets import NumbersType
@@ -293,7 +297,7 @@ Problems = dict[str, str]
 
 
 @contextmanager
-def gathered(problems: Problems, what: str, place: Callable[[], str]) -> Iterator[None]:
+def gathered_problems(problems: Problems, what: str, place: Callable[[], str]) -> Iterator[None]:
     """Within, what is wrong with a type is added to the problems. what: has it; place: finds where, for the text."""
     try:
         yield
@@ -304,7 +308,7 @@ def gathered(problems: Problems, what: str, place: Callable[[], str]) -> Iterato
         problems.setdefault(str(error) if isinstance(error, NoSize) else text, text)
 
 
-def place_of(cls: type, name: str) -> str:
+def place_of_field(cls: type, name: str) -> str:
     """The file and the line of a field; nothing of a class without text."""
     owner = next(base for base in cls.__mro__ if name in vars(base).get("__annotations__", ()))
     try:
@@ -326,7 +330,7 @@ def record_type(cls: type, config: object) -> RecordType:
     resolved: list[tuple[str, Type]] = []
     problems: Problems = {}
     for f in fields(cls):
-        with gathered(problems, f"{cls.__name__}.{f.name}", partial(place_of, cls, f.name)):
+        with gathered_problems(problems, f"{cls.__name__}.{f.name}", partial(place_of_field, cls, f.name)):
             if not f.compare or not f.init:
                 raise DomainError("every field takes part in a state's identity")
             resolved.append((f.name, resolve(hints[f.name], config)))
@@ -336,6 +340,65 @@ def record_type(cls: type, config: object) -> RecordType:
     if method is not None:
         raise DomainError(f"{cls.__name__} defines {method}: a record is its fields, nothing else")
     return RecordType(cls, tuple(resolved))
+
+
+def must_return(function: Callable[..., Any], wanted: type) -> None:
+    """Raises `LanguageError` if a declared function is annotated to return something else; no annotation will do."""
+    found = hints_of(function).get("return", Any)
+    if found is not Any and not (found is bool if wanted is bool else _related(found, wanted)):
+        raise LanguageError(f"{function.__name__} is annotated `-> {_spelt(found)}`: write `-> {wanted.__name__}`")
+
+
+def must_take(function: Callable[..., Any], state: type) -> None:
+    """Raises `LanguageError` if an action's first parameter is annotated to be something else than the state."""
+    name = next(iter(inspect.signature(function).parameters), "")
+    found = hints_of(function).get(name, Any)
+    if found is not Any and not _related(found, state):
+        what = f"{function.__name__} takes `{name}: {_spelt(found)}`"
+        raise LanguageError(f"{what}; its first parameter is the state: write `{name}: {state.__name__}`")
+
+
+def _related(annotation: Any, cls: type) -> bool:
+    """Whether an annotation is a class, or one that it extends or that extends it."""
+    return annotation is cls or is_base(annotation, cls) or (isinstance(annotation, type) and is_base(cls, annotation))
+
+
+def _spelt(annotation: Any) -> str:
+    if annotation is type(None):
+        return "None"
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+
+
+def hints_of(function: Any) -> dict[str, Any]:
+    """The annotations of a function or class; `LanguageError` if one names nothing."""
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except Exception as error:
+        raise LanguageError(f"{function.__name__}: an annotation cannot be read: {error}") from None
+
+
+def is_base(annotation: Any, cls: type) -> bool:
+    """Whether an annotation is a class that another one extends."""
+    return isinstance(annotation, type) and annotation in cls.__mro__[1:] and annotation is not object
+
+
+@contextmanager
+def with_its_place(declared: Any) -> Iterator[None]:
+    """Adds the file and the line of a function or class to what is wrong with its declaration."""
+    try:
+        yield
+    except FieldErrors:  # each has its place
+        raise
+    except (LanguageError, DomainError) as error:
+        raise type(error)(f"{error}{declared_at(declared)}") from None
+
+
+def declared_at(declared: Any) -> str:
+    """The file and the line of a function or class; nothing if it was made while running, or is written in no file."""
+    try:
+        return f" ({Path(inspect.getsourcefile(declared) or '').name}:{inspect.getsourcelines(declared)[1]})"
+    except (OSError, TypeError):
+        return ""
 
 
 __all__ = [

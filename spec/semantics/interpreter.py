@@ -14,9 +14,22 @@ from dataclasses import fields, is_dataclass, replace
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
-from reassure.spec.language.annotations import FieldErrors, Problems, gathered, place_of, record_type, resolve
+from reassure.spec.language.annotations import (
+    FieldErrors,
+    Problems,
+    declared_at,
+    gathered_problems,
+    hints_of,
+    is_base,
+    must_return,
+    must_take,
+    place_of_field,
+    record_type,
+    resolve,
+    with_its_place,
+)
 from reassure.spec.language.declarations import fields_without_default
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import DomainError, Misfit, RecordType, Type
@@ -85,7 +98,7 @@ class BoundModel:
         self.model = model
         self.config = make_config(model, {}) if config is None else config
         problems: Problems = {}
-        with _gathered(problems), _placed(model.state):
+        with _gathered(problems), with_its_place(model.state):
             self.type: RecordType = self.type_of_state()
         self._initials: list[tuple[Initial, _Callee]] = []
         self._actions: list[tuple[Action, _Callee]] = []
@@ -139,17 +152,17 @@ class BoundModel:
         return replace(callee, function=action) if action.guards else callee
 
     def _claim(self, claim: Property) -> _Claim:
-        with _placed(claim.function):
-            _must_return(claim.function, bool)
+        with with_its_place(claim.function):
+            must_return(claim.function, bool)
             return _Claim(self, claim)
 
     def _callee(
         self, name: str, function: Callable[..., Any], skip: int, members: dict[str, Any] | None = None
     ) -> _Callee:
-        with _placed(function):
-            _must_return(function, self.model.state)
+        with with_its_place(function):
+            must_return(function, self.model.state)
             if skip:
-                _must_take(function, self.model.state)
+                must_take(function, self.model.state)
             return self._sorted_out(name, function, skip, members or {})
 
     def _sorted_out(self, name: str, function: Callable[..., Any], skip: int, members: dict[str, Any]) -> _Callee:
@@ -164,10 +177,10 @@ class BoundModel:
         for parameter in names[skip:]:
             if parameter not in hints:
                 raise LanguageError(f"{name}: parameter {parameter} needs an annotation")
-            if hints[parameter] is self.model.config or _is_base(hints[parameter], self.model.config):
+            if hints[parameter] is self.model.config or is_base(hints[parameter], self.model.config):
                 fixed[parameter] = self.config
                 continue
-            with gathered(problems, f"{name}, parameter {parameter}", lambda: _place(function)):
+            with gathered_problems(problems, f"{name}, parameter {parameter}", lambda: declared_at(function)):
                 free.append((parameter, self.type_of(hints[parameter])))
             if parameter in members:
                 drawn[parameter] = self._state_function(members[parameter])
@@ -192,13 +205,13 @@ class BoundModel:
 
     def _is_config(self, annotation: Any) -> bool:
         """Whether a parameter that is annotated so may be given the configuration."""
-        return annotation in (None, Any, self.model.config) or _is_base(annotation, self.model.config)
+        return annotation in (None, Any, self.model.config) or is_base(annotation, self.model.config)
 
     def _view(self, function: Callable[..., Any], annotation: Any) -> Callable[[Any], Any] | None:
         """The view that a function over `annotation` wants; None if that is the state itself."""
         found = getattr(self, "_views", {}).get(annotation)
         if found is None and is_dataclass(annotation) and annotation is not self.model.state:
-            if not _is_base(annotation, self.model.state):
+            if not is_base(annotation, self.model.state):
                 over = getattr(annotation, "__name__", annotation)
                 raise LanguageError(f"{function.__name__} is over {over}, which {self.model.name} has no view of")
         return found
@@ -374,7 +387,7 @@ class _Claim:
                 continue
             if hints.get(name) is Action:
                 self.wants_action = name
-            elif hints.get(name) is bound.model.config or _is_base(hints.get(name), bound.model.config):
+            elif hints.get(name) is bound.model.config or is_base(hints.get(name), bound.model.config):
                 self.fixed[name] = bound.config
             else:
                 self.from_params.append(name)
@@ -401,17 +414,6 @@ class _Claim:
 
 
 @contextmanager
-def _placed(declared: Any) -> Iterator[None]:
-    """Adds the file and the line of a function or class to what is wrong with its declaration."""
-    try:
-        yield
-    except FieldErrors:  # each has its place
-        raise
-    except (LanguageError, DomainError) as error:
-        raise type(error)(f"{error}{_place(declared)}") from None
-
-
-@contextmanager
 def _gathered(problems: Problems) -> Iterator[None]:
     """Within, problems of types are added to those so far, and another mistake behind such ones too."""
     try:
@@ -422,51 +424,6 @@ def _gathered(problems: Problems) -> Iterator[None]:
         if not problems:
             raise
         problems.setdefault(str(error), str(error))
-
-
-def _place(declared: Any) -> str:
-    """The file and the line of a function or class; nothing if it was made while running, or is written in no file."""
-    try:
-        return f" ({Path(inspect.getsourcefile(declared) or '').name}:{inspect.getsourcelines(declared)[1]})"
-    except (OSError, TypeError):
-        return ""
-
-
-def _must_return(function: Callable[..., Any], wanted: type) -> None:
-    """Raises `LanguageError` if a declared function is annotated to return something else; no annotation will do."""
-    found = hints_of(function).get("return", Any)
-    if found is not Any and not (found is bool if wanted is bool else _related(found, wanted)):
-        raise LanguageError(f"{function.__name__} is annotated `-> {_spelt(found)}`: write `-> {wanted.__name__}`")
-
-
-def _must_take(function: Callable[..., Any], state: type) -> None:
-    """Raises `LanguageError` if an action's first parameter is annotated to be something else than the state."""
-    name = next(iter(inspect.signature(function).parameters), "")
-    found = hints_of(function).get(name, Any)
-    if found is not Any and not _related(found, state):
-        what = f"{function.__name__} takes `{name}: {_spelt(found)}`"
-        raise LanguageError(f"{what}; its first parameter is the state: write `{name}: {state.__name__}`")
-
-
-def _related(annotation: Any, cls: type) -> bool:
-    """Whether an annotation is a class, or one that it extends or that extends it."""
-    return (
-        annotation is cls or _is_base(annotation, cls) or (isinstance(annotation, type) and _is_base(cls, annotation))
-    )
-
-
-def _spelt(annotation: Any) -> str:
-    if annotation is type(None):
-        return "None"
-    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
-
-
-def hints_of(function: Any) -> dict[str, Any]:
-    """The annotations of a function or class; `LanguageError` if one names nothing."""
-    try:
-        return get_type_hints(function, include_extras=True)
-    except Exception as error:
-        raise LanguageError(f"{function.__name__}: an annotation cannot be read: {error}") from None
 
 
 def _remembering(view: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -505,10 +462,6 @@ def _bases(cls: type) -> tuple[type, ...]:
     return tuple(b for b in cls.__mro__[1:] if b is not object)
 
 
-def _is_base(annotation: Any, cls: type) -> bool:
-    return isinstance(annotation, type) and annotation in _bases(cls)
-
-
 def make_config(model: Model, settings: dict[str, Any]) -> Any:
     """The model's configuration with the given fields changed; `ConfigError` names what is wrong."""
     cls = model.config
@@ -528,7 +481,7 @@ def make_config(model: Model, settings: dict[str, Any]) -> Any:
     kinds: dict[str, Type] = {}
     problems: Problems = {}
     for name in known:
-        with gathered(problems, f"{cls.__name__}.{name}", functools.partial(place_of, cls, name)):
+        with gathered_problems(problems, f"{cls.__name__}.{name}", functools.partial(place_of_field, cls, name)):
             kinds[name] = resolve(hints[name], config)
     if problems:
         raise FieldErrors(problems)

@@ -21,8 +21,9 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.model_loader import load
 from reassure.spec.kafka.partition import NOBODY, Broker
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, minor, rules_of
+from reassure.spec.language.annotations import hints_of
 from reassure.spec.language.values import Map
-from reassure.spec.semantics.interpreter import BoundModel, Clipped, hints_of
+from reassure.spec.semantics.interpreter import BoundModel, Clipped
 
 ELECTIONS = ("elect_from_elr", "elect_unclean")
 """Actions that Kafka takes within the unfencing of a broker; a model may take them on their own, later."""

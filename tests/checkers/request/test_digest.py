@@ -154,6 +154,7 @@ def test_a_loader_without_text_does_not_count(monkeypatch: pytest.MonkeyPatch) -
 def test_a_text_of_the_language_that_changes_no_meaning_keeps_its_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row of the table is of a text that is there now, and all of them are taken away with it."""
     changed = [f"reassure.spec.language.{name}" for name in ("annotations", "types", "declarations", "vocabulary")]
+    changed.append("reassure.spec.semantics.interpreter")
     kept = dict(SAME_MEANING)
     assert [_ModuleDigests().of(name) for name in changed] == list(kept.values())
     monkeypatch.setattr("reassure.checkers.request.digest.SAME_MEANING", {})
