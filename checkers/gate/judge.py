@@ -215,6 +215,9 @@ def _judge_pins(check: Check, record: RunRecord) -> list[Problem]:
             problems.append(Problem(Exit.DRIFT, f"{name} is not known, pinned {pinned:,}", name, True))
         elif figures[name] != pinned:
             problems.append(Problem(Exit.DRIFT, f"{name} {figures[name]:,}, pinned {pinned:,}", name, True))
+    for name in check.about.seldom if check.pin else ():
+        if name not in check.pin and figures.get(name):  # it is left out where it is 0
+            problems.append(Problem(Exit.DRIFT, f"{name} {figures[name]:,}, pinned 0 (it is not listed)", name, True))
     return problems
 
 

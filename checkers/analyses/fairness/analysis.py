@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import chain, combinations, islice
 
 import numpy as np
 
@@ -78,7 +79,7 @@ class Suggestion:
 
     enough: tuple[Assumption, ...] | None
     beyond: str = ""
-    """What it means that some fair runs leave a bound then; without `enough`: that all do where it holds."""
+    """What it means that some fair runs leave a bound then; without `enough`: that all do with what suffices."""
 
 
 @dataclass(frozen=True)
@@ -149,16 +150,22 @@ def all_fair(names: Iterable[str], strength: str) -> dict[str, Assumption]:
 def suggested(liveness: Liveness, prop: Property, region: Region, stats: SearchStatistics) -> Suggestion:
     """Weak fairness of each action, else strong fairness, less what a property does without. stats: of the search.
 
-    Actions that leave no bound are tried alone first: fairness of others may exclude runs by leading out of a bound. So
-    what holds only as steps leave a bound is not suggested.
+    Actions that leave no bound are tried alone first, then with one of the others, then with two, and so on: fairness
+    of an action that leaves a bound may exclude runs by leading out of it. So what holds of no run within the bounds,
+    or only as steps leave a bound, is not suggested. Less fairness is that of more runs: what is found and not hollow
+    stays so.
     """
     every, useless = [a.name for a in liveness.bound.model.actions], ""
     leaving = liveness.leaving_a_bound if stats.clipped else set()
-    within = [name for name in every if name not in leaving]
-    for names in [within, every] if within != every else [every]:
+    for names in _candidates(every, leaving):
         for strength in ("weak", "strong"):
             enough = all_fair(names, strength)
             if liveness.has_fair_loop(region, enough):
+                continue
+            if says := _hollow(liveness, prop, enough, stats):
+                useless = says
+                continue
+            if not _suffices(liveness, prop, region, enough, stats):
                 continue
             for name in names:
                 for instead in (None, Assumption(name, "weak")):
@@ -168,10 +175,21 @@ def suggested(liveness: Liveness, prop: Property, region: Region, stats: SearchS
                         break
             premise = liveness.premise_states(prop, enough) if leaving & enough.keys() else None
             says = "" if premise is None else fair_runs_beyond(prop.kind, premise, stats.clipped_at)
-            if premise is None or (premise.beyond < premise.count and not premise.rests_on_a_bound):
-                return Suggestion(tuple(enough[name] for name in every if name in enough), says)
-            useless = says
+            return Suggestion(tuple(enough[name] for name in every if name in enough), says)
     return Suggestion(None, useless)
+
+
+MOST_TRIED = 64
+"""Sets of actions that a suggestion is looked for among, at most."""
+
+
+def _candidates(every: list[str], leaving: set[str]) -> Iterator[list[str]]:
+    """The actions that leave no bound, and with them some that do: the fewest first, then all."""
+    out = [name for name in every if name in leaving]
+    some = chain.from_iterable(combinations(out, count) for count in range(len(out)))
+    for chosen in islice(some, MOST_TRIED - 1):
+        yield [name for name in every if name not in leaving or name in chosen]
+    yield every
 
 
 def _suffices(
@@ -181,6 +199,14 @@ def _suffices(
     if liveness.has_fair_loop(region, assumptions):
         return False
     return not stats.clipped or not liveness.rests_on_a_bound(prop, assumptions)
+
+
+def _hollow(liveness: Liveness, prop: Property, assumptions: Assumptions, stats: SearchStatistics) -> str:
+    """That no fair run within the bounds satisfies the premise of a property, in words; "" if some does."""
+    premise = liveness.premise_states(prop, assumptions) if stats.clipped else None
+    if premise is None or premise.beyond < premise.count:
+        return ""
+    return fair_runs_beyond(prop.kind, premise, stats.clipped_at)
 
 
 def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, progress: Progress) -> FairnessAnalysis:

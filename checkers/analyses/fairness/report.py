@@ -52,7 +52,7 @@ def _suggestion(found: Suggestion) -> str:
         beyond = f" ({found.beyond})" if found.beyond else ""
         return f"it would hold with {', '.join(map(str, found.enough))}{beyond}"
     if found.beyond:
-        return f"fairness of its actions is of no use: {found.beyond}"
+        return f"the fairness that was tried is of no use: {found.beyond}"
     return "strong fairness of every action, each as a whole, is not enough"
 
 
@@ -104,6 +104,8 @@ def _rows(p: PropertyNeeds, clipped: int, identity: RunIdentity, bound: BoundMod
     if p.enough is not None:
         enough = ", ".join(str(a) for a in p.enough) or "no fairness at all"
         yield Row(f"sufficient together: {enough}", group=group)
+    elif p.holds and p.premise is not None and p.premise.rests_on_a_bound:
+        yield Row("sufficient together: only while steps beyond the bounds count as enabled", group=group)
     if p.suggestion is not None:
         yield Row(_suggestion(p.suggestion), group=group)
 

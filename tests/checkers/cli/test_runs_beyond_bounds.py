@@ -86,9 +86,12 @@ def test_a_gate_pins_it(engine: str, tmp_path: Path, capsys: pytest.CaptureFixtu
         code, out, _ = said(capsys, "gate", str(gate), "-j", "1", *words)
         return code, out
 
-    assert judged(1, "pass", "pin = { without_fair_run = 6 }\n")[0] == 0
-    code, out = judged(1, "pass", "pin = { without_fair_run = 0 }\n")
-    assert (code, "without_fair_run 6, pinned 0" in out) == (17, True)
+    assert judged(1, "pass", "pin = { without_fair_run = 6, resting_on_bounds = 3 }\n")[0] == 0
+    code, out = judged(1, "pass", "pin = { without_fair_run = 0, resting_on_bounds = 3 }\n")
+    assert (code, "without_fair_run 6, pinned 0\n" in out) == (17, True)
+    code, out = judged(1, "pass", "pin = { distinct = 5 }\n")
+    assert (code, out.count("pinned 0 (it is not listed)\n")) == (17, 2)
+    assert judged(1, "pass", "")[0] == 0
     assert judged(3, "pass", "pin = { without_fair_run = 0 }\n")[0] == 0
     assert judged(9, "vacuous", "")[0] == 0
     code, out = judged(9, "pass", "")
