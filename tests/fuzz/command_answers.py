@@ -122,7 +122,7 @@ def find(f: Frame) -> Found:
                 continue  # a step that is added reaches it
         if "outside the language" in ran.err or "can be renamed" in ran.err or "renamings" in ran.err:
             continue
-        code = Exit.INCONCLUSIVE if graph.clipped else Exit.VACUOUS
+        code = Exit.INCONCLUSIVE if graph.undeclared else Exit.VACUOUS
         if hit is not None and (raised is None or hit <= raised):
             code = Exit.OK
         elif raised is not None:
