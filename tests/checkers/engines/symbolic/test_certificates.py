@@ -307,9 +307,12 @@ def test_a_key_that_is_listed_twice(written: Path, tmp_path: Path, capsys: pytes
 
 
 def test_the_model_is_named_as_it_is(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whatever name the file has for it."""
-    code, out, _ = said(capsys, "verify", changed(written, tmp_path, model="kraft"), "--model=core")
-    assert (code, " of core:\n" in out, "kraft" in out) == (0, True, False)
+    """Who reads the file alone must not see another name, or another file's."""
+    code, _, err = said(capsys, "verify", changed(written, tmp_path, model="kraft"), "--model=core")
+    assert (code, err.endswith("does not tell its model as it is: core\n")) == (64, True)
+    code, _, err = said(capsys, "verify", changed(written, tmp_path, model_file="kraft.py"), "--model=core")
+    assert (code, err.endswith("does not tell its model's file as it is: core\n")) == (64, True)
+    assert said(capsys, "verify", str(written), "--model=core")[0] == 0
 
 
 @pytest.mark.parametrize(
