@@ -35,7 +35,7 @@ html_page ids implied implies in_order in_words insert judge keep length_of line
 moved name named note nothing numbers one_file packed page parsed place places plain prepare properties_of query
 reachable read reasons record region_of replaced report resolved set_comprehension set_display set_of settings
 settings_of shape_of shipped source stale stored story summary table tell tidy_dead to_itf together unanswered
-unpacked value_of violates whole write written
+unpacked value_of violates whole written
 """
 """Public functions that several rooms call alike; the list may only shrink."""
 

@@ -1,5 +1,9 @@
 """Folders and files that only this user can have written: code and answers are taken from no others.
 
+Also here: what is kept on disk from one process to the next, one file for each key; a file that is damaged, half
+written or another's is never used. Another's is also a file that others can write, and every file of a folder that they
+can write.
+
 Also here: temporary folders that bear the number of their process: those of processes that were killed are removed.
 """
 
@@ -8,13 +12,14 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import functools
+import hashlib
 import os
 import shutil
 import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -108,6 +113,73 @@ def _wait_for(descriptor: int, patience: float) -> None:
             if time.monotonic() >= end:
                 return
             time.sleep(POLL)
+
+
+LOCK_DIGITS = 2
+"""Of a key: what keys of one lock have in common."""
+
+
+class KeptFiles:
+    """Contents that are kept under keys.
+
+    A file holds a magic word, the SHA-256 of its key and its content together, and the content. It is written under
+    another name and renamed, so that processes that share the folder see all of a file or nothing of it.
+    """
+
+    def __init__(self, folder: Callable[[], Path], magic: bytes, suffix: str, most: int) -> None:
+        """folder: where they lie, as of now. suffix: of their names. most: files kept; the longest unused go first."""
+        self.folder, self.magic, self.suffix, self.most = folder, magic, suffix, most
+
+    def read(self, key: str) -> bytes | None:
+        """The content stored under a key; None if there is none that can be trusted."""
+        stored = read_own(self.folder() / (key + self.suffix)) if own_folder(self.folder()) else None
+        if stored is None:
+            return None
+        start = len(self.magic) + 32
+        content = stored[start:]
+        return content if stored[:start] == self.magic + _seal(key, content) else None
+
+    def write(self, key: str, content: bytes) -> None:
+        """Stores content under a key. A folder that cannot be written is not an error: it is made again then."""
+        base = self.folder()
+        if not own_folder(base):
+            return
+        with contextlib.suppress(OSError):
+            handle, name = tempfile.mkstemp(dir=base, prefix=".writing-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(self.magic + _seal(key, content) + content)
+                os.replace(name, base / (key + self.suffix))
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(name)
+                raise
+            self._tidy(base)
+
+    @contextlib.contextmanager
+    def one_writer(self, key: str) -> Iterator[None]:
+        """Lets one process at a time make the content of a key: the others wait, and then find it.
+
+        A folder that cannot be used is not an error: then they all make it. Locks are shared by a few keys, so that
+        there are never many files of them.
+        """
+        lock = self.folder() / f".lock-{key[:LOCK_DIGITS]}"
+        with locked(lock) if own_folder(self.folder()) else contextlib.nullcontext():
+            yield
+
+    def _tidy(self, base: Path) -> None:
+        """Removes the files longest unused beyond `most`; another process may remove them first."""
+        files = []
+        for path in base.glob("*" + self.suffix):
+            with contextlib.suppress(OSError):
+                files.append((path.stat().st_mtime, path))
+        for _, path in sorted(files, reverse=True)[self.most :]:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _seal(key: str, content: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + b"\0" + content).digest()
 
 
 def prefix() -> str:

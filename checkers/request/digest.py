@@ -12,13 +12,15 @@ import dataclasses
 import functools
 import hashlib
 import importlib.util
+import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import cast
+from typing import NamedTuple, cast
 
+from reassure.checkers.machine.own_files import KeptFiles, cache_folder
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.vocabulary import Model
 
@@ -85,12 +87,34 @@ def digest_of_files(folders: Iterable[Path], files: Iterable[Path] = ()) -> str:
     return _sha256(" ".join(sorted(_sha256(" ".join(map(_word, of_one))) for of_one in parts)))
 
 
+class _Import(NamedTuple):
+    """An `import` or `from ... import`, as it stands in a text."""
+
+    text: str
+    level: int | None
+    """Of a `from`: how many dots it has; None of an `import`."""
+    module: str
+    """Of a `from`: what follows the dots."""
+    names: list[tuple[str, str]]
+    """Each imported name, and the name that it gets."""
+
+    @classmethod
+    def of(cls, node: ast.Import | ast.ImportFrom) -> _Import:
+        """A syntax tree of one."""
+        names = [(alias.name, alias.asname or alias.name) for alias in node.names]
+        if isinstance(node, ast.Import):
+            return cls(ast.unparse(node), None, "", names)
+        return cls(ast.unparse(node), node.level, node.module or "", names)
+
+
 def words_of(nodes: Sequence[ast.AST]) -> str:
     """Syntax trees, such as those of statements, as text without docstrings, comments and formatting."""
     return " ".join(_word(part) for node in nodes if not _is_text_only(node) for part in _tree(node, [], []))
 
 
-def _word(part: str | ast.Import | ast.ImportFrom) -> str:
+def _word(part: str | _Import | ast.Import | ast.ImportFrom) -> str:
+    if isinstance(part, _Import):
+        return part.text
     return part if isinstance(part, str) else ast.unparse(part)
 
 
@@ -117,23 +141,23 @@ class _ModuleDigests:
 
     def _words(self, text: str, module: str) -> Iterator[str]:
         for part in _parts(text):
-            if isinstance(part, ast.ImportFrom):
-                yield from self._imported_names(part, module)
-            elif isinstance(part, ast.Import):
-                for alias in part.names:
-                    yield f"(import {self.of(alias.name)} {alias.asname or alias.name})"
-            else:
+            if isinstance(part, str):
                 yield part
-
-    def _imported_names(self, node: ast.ImportFrom, module: str) -> Iterator[str]:
-        dotted = "." * node.level + (node.module or "")
-        base = importlib.util.resolve_name(dotted, _package(module)) if node.level else dotted
-        for alias in node.names:
-            inner = f"{base}.{alias.name}"
-            if isinstance(getattr(sys.modules.get(base), alias.name, None), ModuleType) and inner in sys.modules:
-                yield f"(import {self.of(inner)} {alias.asname or alias.name})"
+            elif part.level is not None:
+                yield from self._imported_names(part, part.level, module)
             else:
-                yield f"(from {self.of(base)} {alias.name} {alias.asname or alias.name})"
+                for name, given in part.names:
+                    yield f"(import {self.of(name)} {given})"
+
+    def _imported_names(self, part: _Import, level: int, module: str) -> Iterator[str]:
+        dotted = "." * level + part.module
+        base = importlib.util.resolve_name(dotted, _package(module)) if level else dotted
+        for name, given in part.names:
+            inner = f"{base}.{name}"
+            if isinstance(getattr(sys.modules.get(base), name, None), ModuleType) and inner in sys.modules:
+                yield f"(import {self.of(inner)} {given})"
+            else:
+                yield f"(from {self.of(base)} {name} {given})"
 
 
 def place_in_text(text: str, code: CodeType) -> str | None:
@@ -159,7 +183,7 @@ def _is_within(code: CodeType, body: ast.expr) -> bool:
 class _Parsed:
     """The syntax tree of a module as words, and its imports where they stand: what those mean is another text's."""
 
-    parts: tuple[str | ast.Import | ast.ImportFrom, ...]
+    parts: tuple[str | _Import, ...]
     definitions: dict[tuple[str, int], list[tuple[int, _Definition]]]
     """By name and first line: its functions and lambdas, the inner ones first, each with its number."""
 
@@ -169,15 +193,43 @@ class _Parsed:
         return _sha256(" ".join(part for part in self.parts if isinstance(part, str)))
 
 
-def _parts(text: str) -> tuple[str | ast.Import | ast.ImportFrom, ...]:
+KEPT = KeptFiles(lambda: cache_folder("texts"), b"reassure text 1\n", ".words", 600)
+LONG = 2_000
+"""Characters of a text from which on its words are kept on disk: to parse the language's own takes longer than to check
+a small model."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _parts(text: str) -> tuple[str | _Import, ...]:
     """The words and imports of a text."""
-    return _parsed(text).parts
+    maker = _own_text() if len(text) >= LONG else None
+    if maker is None:
+        return _parsed(text).parts
+    key = hashlib.sha256(repr((maker, sys.version, text)).encode()).hexdigest()
+    kept = KEPT.read(key)
+    if kept is not None:
+        return tuple(
+            part if isinstance(part, str) else _Import(part[0], part[1], part[2], [(n, g) for n, g in part[3]])
+            for part in json.loads(kept)
+        )
+    parts = _parsed(text).parts
+    KEPT.write(key, json.dumps(parts).encode())
+    return parts
+
+
+@functools.cache
+def _own_text() -> str | None:
+    """The text of this module, which makes the words; None where it is not in a file."""
+    try:
+        return Path(__file__).read_text(encoding="utf-8")
+    except OSError:
+        return None
 
 
 @functools.lru_cache(maxsize=1024)
 def _parsed(text: str) -> _Parsed:
     """Kept for each text: a process that loads many models reads most of their modules again and again."""
-    parts: list[str | ast.Import | ast.ImportFrom] = []
+    parts: list[str | _Import] = []
     words: list[str] = []
     definitions: list[_Definition] = []
     for word in _tree(ast.parse(text), [], definitions):
@@ -186,7 +238,7 @@ def _parsed(text: str) -> _Parsed:
             continue
         if words:
             parts.append(" ".join(words))
-        parts.append(word)
+        parts.append(_Import.of(word))
         words = []
     numbered: dict[tuple[str, int], list[tuple[int, _Definition]]] = {}
     for number, node in reversed(list(enumerate(definitions))):

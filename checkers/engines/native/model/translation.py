@@ -61,7 +61,7 @@ def look_up(prepared: Prepared, options: SearchOptions) -> Kept | None:
     config = sorted(prepared.config.items())
     of_model = (bound.model.name, prepared.sha256, prepared.values_sha256, config, claims, deadlock)
     key = "t" + hashlib.sha256(repr((program, sys.version, of_model)).encode()).hexdigest()[:39]
-    stored = llvm.read(key)
+    stored = llvm.KEPT.read(key)
     return Kept(key, None if stored is None else json.loads(zlib.decompress(stored)))
 
 
@@ -173,4 +173,4 @@ class Translation:
             "judge": self.judge,
             "packed": packed,
         }
-        llvm.write(self._kept.key, zlib.compress(json.dumps(facts).encode(), 1))
+        llvm.KEPT.write(self._kept.key, zlib.compress(json.dumps(facts).encode(), 1))

@@ -120,11 +120,11 @@ def test_a_write_that_fails_leaves_nothing(cache: Path, monkeypatch: pytest.Monk
 
 
 def test_the_files_longest_unused_are_removed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llvm, "KEEP", 3)
+    monkeypatch.setattr(llvm.KEPT, "most", 3)
     for number in range(5):
-        llvm.write(f"key{number}", b"content")
-        os.utime(cache / f"key{number}{llvm.SUFFIX}", (number, number))
-    llvm.write("newest", b"content")
+        llvm.KEPT.write(f"key{number}", b"content")
+        os.utime(cache / f"key{number}{llvm.KEPT.suffix}", (number, number))
+    llvm.KEPT.write("newest", b"content")
     assert {p.stem for p in files(cache)} == {"key3", "key4", "newest"}
 
 
@@ -162,11 +162,11 @@ def test_processes_that_want_the_same_code_compile_it_once(monkeypatch: pytest.M
 
     monkeypatch.setattr(llvm, "object_code", refuse)
     thread = threading.Thread(target=second)
-    with llvm.one_writer(identity):
+    with llvm.KEPT.one_writer(identity):
         thread.start()
         thread.join(0.3)
         assert found == []
-        llvm.write(identity, code)
+        llvm.KEPT.write(identity, code)
     thread.join(20)
     assert found == [6]
 
@@ -174,8 +174,8 @@ def test_processes_that_want_the_same_code_compile_it_once(monkeypatch: pytest.M
 def test_a_lock_that_cannot_be_had_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "file" / "below"))
-    with llvm.one_writer("key"):
-        assert llvm.read("key") is None
+    with llvm.KEPT.one_writer("key"):
+        assert llvm.KEPT.read("key") is None
 
 
 def test_code_that_others_can_write_is_compiled_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
