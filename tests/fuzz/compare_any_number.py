@@ -68,7 +68,8 @@ def _meant(system: System, bound: BoundModel) -> Iterator[Difference]:
     """In the configuration nearest to that of the model."""
     lemmas = [Lemma(f.name, f.condition) for f in system.lowered.state_formulas]
     for searched in islice(search_near(system, lemmas, 1.0, 1 << 30, lambda what: None), 1 if lemmas else 0):
-        values = {name: int(value) for name, value in (pair.split("=") for pair in searched.settings.split(", "))}
+        settings = filter(None, searched.settings.split(", "))  # none where every number keeps its value
+        values = {name: int(value) for name, value in (pair.split("=") for pair in settings)}
         found = _at(bound, values, [lemma.text for lemma in lemmas])
         if found is None or not (searched.complete and found.complete):
             continue
