@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import llvmlite
@@ -276,9 +277,10 @@ def test_what_is_loaded_is_given_back() -> None:
         return found
 
     assert mapped() == "r-xp"
+    memory = weakref.ref(holder._memory)
     del holder
     gc.collect()
-    assert mapped() is None
+    assert memory() is None
 
 
 class Refusing:
