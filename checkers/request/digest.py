@@ -195,14 +195,13 @@ class _Parsed:
 
 KEPT = KeptFiles(lambda: cache_folder("texts"), b"reassure text 1\n", ".words", 600)
 LONG = 2_000
-"""Characters of a text from which on its words are kept on disk: to parse the language's own takes longer than to check
-a small model."""
+"""Characters of a text from which on its words are kept on disk: a digest has those of the language's own modules."""
 
 
 @functools.lru_cache(maxsize=1024)
 def _parts(text: str) -> tuple[str | _Import, ...]:
     """The words and imports of a text."""
-    maker = _own_text() if len(text) >= LONG else None
+    maker = _maker() if len(text) >= LONG else None
     if maker is None:
         return _parsed(text).parts
     key = hashlib.sha256(repr((maker, sys.version, text)).encode()).hexdigest()
@@ -218,10 +217,10 @@ def _parts(text: str) -> tuple[str | _Import, ...]:
 
 
 @functools.cache
-def _own_text() -> str | None:
-    """The text of this module, which makes the words; None where it is not in a file."""
+def _maker() -> str | None:
+    """The SHA-256 of the text of this module, which makes the words; None where it is not in a file."""
     try:
-        return Path(__file__).read_text(encoding="utf-8")
+        return _sha256(Path(__file__).read_text(encoding="utf-8"))
     except OSError:
         return None
 

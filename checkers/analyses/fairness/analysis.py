@@ -162,10 +162,11 @@ def suggested(liveness: Liveness, prop: Property, region: Region, stats: SearchS
             enough = all_fair(names, strength)
             if liveness.has_fair_loop(region, enough):
                 continue
-            if says := _hollow(liveness, prop, enough, stats):
-                useless = says
+            premise = liveness.premise_states(prop, enough) if stats.clipped else None
+            if premise is not None and premise.beyond == premise.count:
+                useless = fair_runs_beyond(prop.kind, premise, stats.clipped_at)
                 continue
-            if not _suffices(liveness, prop, region, enough, stats):
+            if premise is not None and premise.rests_on_a_bound:
                 continue
             for name in names:
                 for instead in (None, Assumption(name, "weak")):
@@ -199,14 +200,6 @@ def _suffices(
     if liveness.has_fair_loop(region, assumptions):
         return False
     return not stats.clipped or not liveness.rests_on_a_bound(prop, assumptions)
-
-
-def _hollow(liveness: Liveness, prop: Property, assumptions: Assumptions, stats: SearchStatistics) -> str:
-    """That no fair run within the bounds satisfies the premise of a property, in words; "" if some does."""
-    premise = liveness.premise_states(prop, assumptions) if stats.clipped else None
-    if premise is None or premise.beyond < premise.count:
-        return ""
-    return fair_runs_beyond(prop.kind, premise, stats.clipped_at)
 
 
 def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, progress: Progress) -> FairnessAnalysis:

@@ -107,9 +107,10 @@ def _checked(args: argparse.Namespace, console: Console, limits: _Limits) -> Exi
     if json.dumps(proof.config, sort_keys=True) != json.dumps(prepared.config, sort_keys=True):
         raise UsageFailure(f"{args.certificate} does not tell its configuration as it is: {prepared.config}")
     if proof.model != bound.model.name:
-        raise UsageFailure(f"{args.certificate} does not tell its model as it is: {bound.model.name}")
+        raise UsageFailure(f"{args.certificate} is of {proof.model}, and this model is {bound.model.name}")
     if proof.model_file is not None and Path(proof.model_file).name != Path(model).name:
-        raise UsageFailure(f"{args.certificate} does not tell its model's file as it is: {Path(model).name}")
+        says = f"{args.certificate} is of a model in {proof.model_file}, and this one is in {Path(model).name}"
+        raise UsageFailure(f"{says}: `reassure prove` writes it anew")
     free = [] if of_any_number is None else of_any_number.free
     if missing := _not_as_asked(bound, proof.properties, free, args):
         for line in missing:

@@ -26,6 +26,7 @@ def without_archives(path: list[str]) -> list[str]:
 if __name__ == "__main__":
     sys.path[:] = without_archives(sys.path)
     os.environ.update(SINGLE_THREADED)
+    import llvmlite.binding  # noqa: F401 (for what a worker compiles, or cannot load by itself)
     from pyspark.daemon import manager
 
     import reassure.checkers.engines.spark.tasks  # noqa: F401 (for the workers)

@@ -220,6 +220,6 @@ def test_words_that_are_damaged_or_of_another_text_are_not_used(kept: Path) -> N
 
 def test_a_text_that_is_not_in_a_file_keeps_nothing(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The key is of the text of the module that makes the words."""
-    monkeypatch.setattr(text_digest, "_own_text", lambda: None)
+    monkeypatch.setattr(text_digest, "_maker", lambda: None)
     assert text_digest._parts(LONG_TEXT) == text_digest._parsed(LONG_TEXT).parts
     assert not (kept / "texts").exists()

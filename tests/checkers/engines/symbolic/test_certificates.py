@@ -309,9 +309,12 @@ def test_a_key_that_is_listed_twice(written: Path, tmp_path: Path, capsys: pytes
 def test_the_model_is_named_as_it_is(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Who reads the file alone must not see another name, or another file's."""
     code, _, err = said(capsys, "verify", changed(written, tmp_path, model="kraft"), "--model=core")
-    assert (code, err.endswith("does not tell its model as it is: core\n")) == (64, True)
+    assert (code, err.endswith("is of kraft, and this model is core\n")) == (64, True)
     code, _, err = said(capsys, "verify", changed(written, tmp_path, model_file="kraft.py"), "--model=core")
-    assert (code, err.endswith("does not tell its model's file as it is: core\n")) == (64, True)
+    assert (code, "is of a model in kraft.py, and this one is in core: `reassure prove` writes it anew\n" in err) == (
+        64,
+        True,
+    )
     assert said(capsys, "verify", str(written), "--model=core")[0] == 0
 
 
