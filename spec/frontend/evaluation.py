@@ -100,7 +100,7 @@ def beside_refused(context: Context, *nodes: ast.expr) -> None:
 
 
 def access_path(node: ast.expr) -> str | None:
-    """The access path `a.b.c` or `a.b[x]`, if the expression is one; `x` is a number, an access path or several."""
+    """The access path `a.b.c` or `a.b[x]`, if it is one; `x` is a number, an id `S(0)`, an access path or several."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
@@ -108,9 +108,16 @@ def access_path(node: ast.expr) -> str | None:
         return None if base is None else f"{base}.{node.attr}"
     if isinstance(node, ast.Subscript):
         keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        fixed = all(isinstance(key, ast.Constant) or access_path(key) for key in keys)
+        fixed = all(isinstance(key, ast.Constant) or _is_written_id(key) or access_path(key) for key in keys)
         return f"{access_path(node.value)}[{ast.unparse(node.slice)}]" if fixed and access_path(node.value) else None
     return None
+
+
+def _is_written_id(node: ast.expr) -> bool:
+    """Whether an expression is `S(0)`, which is the same wherever `S` is; of a function of the model too."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
+        return False
+    return len(node.args) == 1 and isinstance(node.args[0], ast.Constant)
 
 
 def of_other_names(paths: frozenset[str], names: Collection[str]) -> frozenset[str]:

@@ -38,6 +38,7 @@ from reassure.spec.frontend.map_keys import (
     total_map,
     written_key,
 )
+from reassure.spec.frontend.operations import may_hold_together
 from reassure.spec.frontend.sets_and_sequences import seq_len, sequence_of
 from reassure.spec.frontend.symbolic_values import (
     Columns,
@@ -372,7 +373,7 @@ def _not_negative(context: Context, node: ast.expr, place: Node, length: Node, w
     g = context.graph
     if context.scope.guards is not None:  # each may be switched off: from the end, as in Python
         return g.ite(g.lt(place, g.num(0)), g.arith("add", length, place), place)
-    if context.bounds(place)[0] < 0:
+    if context.bounds(place)[0] < 0 and may_hold_together((context.path, context.assured, g.lt(place, g.num(0)))):
         text = ast.unparse(node)
         remedy = f"test `{text} >= 0` before, write `max({text}, 0)`, or count from the front, or with a constant"
         raise context.refuse(node, what, remedy)

@@ -98,6 +98,37 @@ def test_what_may_fail_over_a_set_is_refused(name: str, tmp_path: Path) -> None:
     assert refusal.construct == "what may fail in a comprehension or loop over a set, whose order would show"
 
 
+LAST = "s.logs[x][len(s.logs[x]) - 1].term > 0"
+AT_LAST = {
+    # name: what a claim returns, or its statements
+    "behind a number": f"all({LAST} for x in s.w.to if 0 < s.n <= len(s.logs[x]))",
+    "of what is sorted": f"all({LAST} for x in sorted(s.w.to) if 0 < s.n <= len(s.logs[x]))",
+    "from zero": f"any({LAST} for x in s.w.to if 0 <= s.n < len(s.logs[x]))",
+    "of sequences": "any(s.order[len(s.order) - 1] == x for x in s.w.to if 0 < s.n <= len(s.order))",
+    "behind a return": f"for x in s.w.to:\n        if s.n < 1 or len(s.logs[x]) < s.n:\n            continue\n        if {LAST}:\n            return True\n    return False",
+    "but for it": "all(len(s.logs[x][: len(s.logs[x]) - 1]) < 2 for x in s.w.to if s.n > 0 and len(s.logs[x]) >= s.n)",
+}
+NOT_AT_LAST = {
+    "from zero, up to it": f"all({LAST} for x in s.w.to if 0 <= s.n <= len(s.logs[x]))",
+    "below it": f"all({LAST} for x in s.w.to if -1 <= s.n < len(s.logs[x]))",
+    "another log": f"all({LAST} for x in s.w.to for y in s.w.to if 0 < s.n <= len(s.logs[y]))",
+    "an or": f"all({LAST} for x in s.w.to if 0 < s.n or s.n <= len(s.logs[x]))",
+    "one more": "all(s.logs[x][len(s.logs[x]) - 2].term > 0 for x in s.w.to if 0 < s.n <= len(s.logs[x]))",
+    "behind it": f"all({LAST} and 0 < s.n <= len(s.logs[x]) for x in sorted(s.w.to))",
+}
+
+
+@pytest.mark.parametrize("name", AT_LAST)
+def test_a_length_that_another_number_keeps_from_being_zero(name: str, tmp_path: Path) -> None:
+    assert check(claim(AT_LAST[name], tmp_path)) == []
+
+
+@pytest.mark.parametrize("name", NOT_AT_LAST)
+def test_a_length_that_may_be_zero(name: str, tmp_path: Path) -> None:
+    (refusal,) = check(claim(NOT_AT_LAST[name], tmp_path))
+    assert refusal.construct == "an index that may be negative"
+
+
 MORE = """    e: Entry = Entry()
     at: Map[Server, Entry | None] = Map({Server(0): None, Server(1): None, Server(2): None})
 """
@@ -137,6 +168,10 @@ NARROWED = {
     "a key that is calculated": (
         "s.n < 0 or s.n > 1 or s.at[Server(s.n)] is None or s.at[Server(s.n)].term > 0",
         "s.at[Server(s.n)]",
+    ),
+    "another id": (
+        "any(s.at[Server(0)].term > 0 for x in s.w.to if s.at[Server(1)] is not None)",
+        "s.at[Server(0)]",
     ),
 }
 
@@ -214,6 +249,28 @@ def committed_is_there(s: State, c: Config) -> bool:
     return all(s.log[a][s.commit - 1].term <= 1 and s.commit <= len(s.log[a]) if 0 < s.commit <= len(s.log[a]) else s.commit == 0 for a in every(Server, c))
 
 @invariant
+def last_of_committed(s: State, c: Config) -> bool:
+    return all(s.log[a][len(s.log[a]) - 1] == s.last[a] for a in every(Server, c) if 0 < s.commit <= len(s.log[a]))
+
+@invariant
+def last_of_committed_is_old(s: State, c: Config) -> bool:
+    return not any(s.log[a][len(s.log[a]) - 1].term > 0 for a in every(Server, c) if 0 < s.commit <= len(s.log[a]))
+
+@invariant
+def last_of_the_first(s: State, c: Config) -> bool:
+    return all(s.last[Server(0)].term == 0 for a in every(Server, c) if s.last[Server(0)] is not None)
+
+@invariant
+def last_of_the_first_is_there(s: State, c: Config) -> bool:
+    return any(len(s.log[Server(0)]) > 0 for a in every(Server, c)) if s.last[Server(0)] is not None and s.last[Server(0)].term < 2 else s.log[Server(0)] == ()
+
+@action(who="leader")
+def look(s: State, a: Server) -> State:
+    require(0 < s.commit <= len(s.log[a]))
+    require(s.log[a][len(s.log[a]) - 1].term == 0)
+    return s
+
+@invariant
 def terms_rise(s: State, c: Config) -> bool:
     return all(s.log[a][i].term <= s.log[a][i + 1].term for a in every(Server, c) for i in range(len(s.log[a]) - 1))
 
@@ -245,11 +302,20 @@ def test_claims_over_sets_of_servers_with_logs(tmp_path: Path) -> None:
     for engine in ("native", "reference"):
         result, _ = checked(path, [], engine)
         found[engine] = repr(everything(result))
-        assert (result.returned.stats.distinct, result.returned.stats.generated) == (70, 125)
+        assert (result.returned.stats.distinct, result.returned.stats.generated) == (70, 151)
         violated = {p.name: len(p.trace.steps) - 1 for p in result.properties if p.trace is not None}
-        assert violated == {"last_is_none": 1, "same_committed": 3, "last_is_new": 6, "deadlock": 6}
+        assert violated == {
+            "last_of_the_first": 1,
+            "last_is_none": 1,
+            "last_of_committed_is_old": 3,
+            "same_committed": 3,
+            "last_is_new": 6,
+            "deadlock": 6,
+        }
         assert {p.name for p in result.properties} - set(violated) == {
             "last_is_last",
+            "last_of_committed",
+            "last_of_the_first_is_there",
             "committed_is_there",
             "terms_rise",
         }
