@@ -143,6 +143,9 @@ def lower_present(context: Context, node: ast.expr) -> Sym:
     value = lower(context, node)
     if isinstance(value, Option):
         text = ast.unparse(node)
+        if isinstance(node, ast.Constant):
+            remedy = "a field or parameter `T | None` may have it; compare with it by `x is None`"
+            raise context.refuse(node, "`None` where a value is needed", remedy)
         raise context.refuse(node, f"`{text}` may be None here", f"test `{text} is not None` first, or `some({text})`")
     return value
 
@@ -186,12 +189,11 @@ def scalar_of(context: Context, node: ast.expr, value: Sym, *kinds: type[Type]) 
         return value.node
     kinds_text = " or ".join(TYPE_NAMES[k] for k in kinds)
     text = ast.unparse(node)
-    way = f": write `int({text})`" if IntType in kinds and _is_id(value) else ""
+    kind = value.type if isinstance(value, Scalar) else None
+    way = f": write `int({text})`" if IntType in kinds and isinstance(kind, IdType) else ""
+    if IntType in kinds and isinstance(kind, EnumType):
+        way = f": an enum member has no number: write `0 if {text} == {next(kind.values())} else 1`"
     raise context.refuse(node, f"`{text}` is {describe(value)}", f"{kinds_text} is needed here{way}")
-
-
-def _is_id(value: Sym) -> bool:
-    return isinstance(value, Scalar) and isinstance(value.type, IdType)
 
 
 def number_of(context: Context, node: ast.expr, value: Sym) -> Node:
@@ -273,6 +275,7 @@ UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
     ast.Await: ("await", "a model is plain functions"),
     ast.Yield: ("yield", "return one value; choices are parameters"),
     ast.YieldFrom: ("yield from", "return one value; choices are parameters"),
+    ast.Slice: ("a slice in a key", "write one key, as `m[k]`"),
     ast.Starred: ("`*`", "write the arguments out"),
 }
 """Expressions outside the language, with what to write instead."""

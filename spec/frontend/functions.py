@@ -174,8 +174,12 @@ def attribute(context: Context, node: ast.Attribute) -> Sym:
         if isinstance(base.value, Action):
             name = ast.unparse(node.value)
             raise context.refuse(node, f"`.{node.attr}` of an action", f"compare it with actions: `{name} == elect`")
-    what = f"`.{node.attr}` of {describe(base)}"
-    raise context.refuse(node, what, "only records, configuration and modules have fields")
+    remedy, text = "only records, configuration and modules have fields", ast.unparse(node.value)
+    if isinstance(base, Scalar) and isinstance(base.type, EnumType):
+        remedy = f"compare it with a member: `{text} == {next(base.type.values())}`"
+    elif isinstance(base, Scalar) and isinstance(base.type, IdType):
+        remedy = f"an id has no fields: `int({text})` is its number"
+    raise context.refuse(node, f"`.{node.attr}` of {describe(base)}", remedy)
 
 
 def _free(context: Context, any_number: AnyNumber, node: ast.Attribute) -> Sym | None:

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 import sys
 from collections.abc import Callable, Container, Mapping
 from dataclasses import is_dataclass
+from enum import EnumMeta
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -112,6 +114,8 @@ def call(context: Context, node: ast.Call) -> Sym:
     name = getattr(target, "__name__", type(target).__name__)
     in_place_of = METHODS if hasattr(target, "__objclass__") else IN_PLACE_OF  # `frozenset.union`
     remedy = in_place_of.get(name, f"call functions of the model, or {OFFERED}")
+    if isinstance(target, EnumMeta) and len(target):
+        remedy = f"write a member: `{next(iter(target))}`"
     raise context.refuse(node, f"a call of `{name}`", remedy)
 
 
@@ -175,6 +179,11 @@ IN_PLACE_OF: dict[str, str] = {
     "dict": "write `Map({k: v for k in every(Sort, c)})`",
     "range": "write a comprehension over it: `frozenset(i for i in range(n))`",
     "sorted": "write `tuple(sorted(...))`, or a comprehension over it",
+    "isinstance": "each value has one type: test a field of it, or write `x is not None`",
+    "type": "each value has one type: test a field of it",
+    "str": "a model has no text: a name is an id or an enum member",
+    "repr": "a model has no text: a name is an id or an enum member",
+    "hash": "compare the values themselves with `==`",
     "print": "a model has no output: call functions of the model alone",
 }
 """Functions of Python, with what to write instead."""
@@ -353,9 +362,35 @@ def all_refused(
         refusals += [refusal for refusal in found.refusals if refusal not in (*refusals, OF_TYPES)]
     except (LanguageError, DomainError, OSError):  # of a declaration: what it means is not known
         pass
-    return list(problems.values()), sorted(refusals, key=lambda r: (r.file, r.line, r.column))
+    refusals.sort(key=lambda r: (r.file, r.line, r.column))
+    return [_with_remedy(text) for text in problems.values()], refusals
 
 
+def _with_remedy(text: str) -> str:
+    """What is wrong with a type, and what to write instead, where the text does not say so. It ends with its place."""
+    found = re.search(r"(?:^|: )(?:(\w+) is not a finite type|empty range \S+)(?= \(|$)", text)
+    if found is None:
+        return text
+    remedy = IN_PLACE_OF_TYPES.get(found[1], "write a frozen dataclass: `@dataclass(frozen=True)` above the class")
+    return f"{text[: found.end()]}: {remedy}{text[found.end() :]}"
+
+
+IN_PLACE_OF_TYPES: dict[str | None, str] = {
+    None: "the least number comes first, as in `Range(0, 3)`",
+    "tuple": "a sequence is Annotated[tuple[T, ...], MaxLen(n)]",
+    "frozenset": "a set is frozenset[T], where T is an Id sort, an Enum or a Range",
+    "set": "a set is frozenset[T], where T is an Id sort, an Enum or a Range",
+    "Map": "a map is Map[K, T], where K is an Id sort, an Enum, bool, a Range or a tuple of these",
+    "bytes": "names are an Enum or an Id sort; a sequence of numbers is Annotated[tuple[T, ...], MaxLen(n)]",
+    "bytearray": "a sequence of numbers is Annotated[tuple[T, ...], MaxLen(n)]",
+    "object": "write the type of its values: a record, an Enum, an Id sort, bool or Annotated[int, Range(low, high)]",
+    "Any": "write the type of its values: a record, an Enum, an Id sort, bool or Annotated[int, Range(low, high)]",
+    "complex": "a number is Annotated[int, Range(low, high)]",
+    "NoneType": "write `T | None` with the type of its other values",
+    "range": "a sequence is Annotated[tuple[T, ...], MaxLen(n)]",
+    "type": "names are an Enum or an Id sort",
+}
+"""By the name of a type that is not finite, or None for an empty range: what to write."""
 OF_TYPES = Refusal("", 0, 0, "types", "refused elsewhere")
 """Stands for the refusals of types, of which nothing more is said in statements."""
 

@@ -33,8 +33,11 @@ from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.sets_and_sequences import (
     empty_like,
+    in_place_of_operator,
     insert,
+    is_like,
     item_index,
+    items_of_kind,
     keep,
     occupied,
     seq_len,
@@ -61,7 +64,7 @@ from reassure.spec.frontend.symbolic_values import (
     conversion,
     describe,
 )
-from reassure.spec.language.types import BoolType, IdType, IntType, SeqType, SetType, unbounded
+from reassure.spec.language.types import BoolType, IdType, IntType, RecordType, SeqType, SetType, unbounded
 from reassure.spec.language.values import Id
 
 
@@ -153,7 +156,7 @@ def binary_op(context: Context, node: ast.BinOp) -> Sym:
             return Scalar(combined)
     what = f"{describe(a)} {SIGNS.get(type(op), type(op).__name__)} {describe(b)}"
     remedy = "`| & - ^` are for sets of one sort, `+ - * // %` for ints, `+` for tuples"
-    raise context.refuse(node, what, remedy + conversion(b, a))
+    raise context.refuse(node, what, in_place_of_operator(node, a, b) or remedy + conversion(b, a))
 
 
 def _inside(g: Graph, op: ast.operator, x: Node, y: Node) -> Node:
@@ -191,13 +194,15 @@ def _record_sets(context: Context, node: ast.BinOp, a: Sym, b: Sym) -> Sym:
     """`a op b` where one of them is a set of records."""
     op = node.op
     if type(op) not in OF_SETS:
-        raise context.refuse(node, "this operator on sets of records", "use `|`, `-` or `&`")
+        remedy = in_place_of_operator(node, a, b) or "use `|`, `-` or `&`"
+        raise context.refuse(node, "this operator on sets of records", remedy)
     if isinstance(a, Empty):
         return b if isinstance(op, ast.BitOr | ast.BitXor) else a
     if isinstance(b, Empty):
         return b if isinstance(op, ast.BitAnd) else a
     if not isinstance(a, Bag | Loose) or not isinstance(b, Bag | Loose):
-        raise context.refuse(node, f"{describe(a)} and {describe(b)}", "sets of the same kind of member")
+        remedy = in_place_of_operator(node, a, b) or "sets of the same kind of member"
+        raise context.refuse(node, f"{describe(a)} and {describe(b)}", remedy)
     if isinstance(op, ast.BitOr):
         return _union(context, a, b)
     if isinstance(op, ast.Sub | ast.BitAnd):
@@ -442,8 +447,14 @@ def _within(context: Context, node: ast.Compare, value: Sym, container: Sym) -> 
         return g.truth(isinstance(value, Static) and value.value in container.value)
     if isinstance(container, Empty):
         return g.false
-    if isinstance(value, Record):
+    if isinstance(value, Record) and not isinstance(container, Scalar):
         return context.symbols.among(value, container)
+    item = items_of_kind(container)[1]
+    if isinstance(value, Scalar) and isinstance(item, Record | RecordType):
+        fields = item.fields.items() if isinstance(item, Record) else item.fields
+        names = [name for name, part in fields if is_like(value, part)] or ["..."]
+        remedy = f"write `any(x.{names[0]} == {ast.unparse(node.left)} for x in {ast.unparse(node.comparators[-1])})`"
+        raise context.refuse(node, f"{describe(value)} in {describe(container)}", remedy)
     if isinstance(container, Columns):
         return columns.contains(g, context.symbols.equal, container, value)
     if isinstance(value, Scalar) and isinstance(container, Scalar):
@@ -460,6 +471,9 @@ def _within(context: Context, node: ast.Compare, value: Sym, container: Sym) -> 
         remedy = f"write {members}"
     elif isinstance(container, Scalar) and not isinstance(container.type, SetType | SeqType):
         remedy = "`in` is for sets, tuples and ranges: compare with `==`"
+    elif isinstance(value, Record):
+        names = [name for name, part in value.fields.items() if is_like(part, item)] or list(value.fields)
+        remedy = f"its members are of another sort than the record: write a field of it: `.{'`, `.'.join(names)}`"
     else:
         remedy = "the set's members are of another sort"
         if isinstance(container, NumberSet):

@@ -5,6 +5,7 @@ Also here: sets of records as slots: the records in them, one more, some of them
 
 from __future__ import annotations
 
+import ast
 from itertools import count
 
 from reassure.spec.frontend import number_sets
@@ -25,6 +26,7 @@ from reassure.spec.frontend.symbolic_values import (
     Static,
     Sym,
     Tuple,
+    comparable,
     describe,
     of_type,
     zero,
@@ -165,6 +167,43 @@ def empty_like(g: Graph, other: Sym, sequence: bool) -> Sym:
     if isinstance(other, Scalar) and isinstance(other.type, SeqType if sequence else SetType):
         return Scalar(zero(g, other.type))
     raise Mismatch(f"an empty {'tuple' if sequence else 'set'} and {describe(other)}")
+
+
+def items_of_kind(value: Sym) -> tuple[str, Sym | Type | None]:
+    """Whether a value is a "set" or a "sequence", or "" if neither; and an item of it, or its type, if it is known."""
+    if isinstance(value, Columns | Tuple):
+        places = value.places if isinstance(value, Columns) else ()
+        return "sequence", places[0][1] if places else None
+    if isinstance(value, Bag | NumberSet):
+        return "set", value.item if isinstance(value, Bag) else IntType(0, 0)
+    if isinstance(value, Scalar) and isinstance(value.type, SetType | SeqType):
+        return "set" if isinstance(value.type, SetType) else "sequence", value.type.item
+    return "", None
+
+
+def is_like(value: Sym, item: Sym | Type | None) -> bool:
+    """Whether a value is seen to be of the same kind: a scalar of one sort, or a record of one class."""
+    kind = item.type if isinstance(item, Scalar) else item
+    if isinstance(value, Record):
+        return isinstance(kind, Record | RecordType) and value.cls is kind.cls
+    return isinstance(value, Scalar) and isinstance(kind, Type) and comparable(value.type, kind)
+
+
+def in_place_of_operator(node: ast.BinOp, a: Sym, b: Sym) -> str:
+    """What to write where an item stands for a set or sequence of it, or `+` for the union of sets; else nothing."""
+    left, op, right = node.left, node.op, node.right
+    (kind, item), (other, other_item) = items_of_kind(a), items_of_kind(b)
+    if isinstance(op, ast.Add) and kind == "sequence" and is_like(b, item):
+        right = ast.Tuple([right], ast.Load())
+    elif isinstance(op, ast.Add) and other == "sequence" and is_like(a, other_item):
+        left = ast.Tuple([left], ast.Load())
+    elif isinstance(op, ast.Add | ast.BitOr | ast.Sub) and kind == "set" and (item == other_item or is_like(b, item)):
+        op = op if isinstance(op, ast.Sub) else ast.BitOr()
+        right = right if other else ast.Set([right])
+    else:
+        return ""
+    instead = ast.unparse(ast.BinOp(left, op, right))
+    return f"write `{instead}`" if instead != ast.unparse(node) else ""
 
 
 def is_empty(g: Graph, value: Sym) -> Node:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 from dataclasses import MISSING
+from enum import EnumMeta
 
 from reassure.spec.frontend import columns
 from reassure.spec.frontend.comprehensions import naming, of_any_number, unroll
@@ -34,12 +35,13 @@ from reassure.spec.frontend.map_keys import (
     check_key,
     is_tuple,
     lookup,
+    loops_over,
     parts_of_key,
     total_map,
     written_key,
 )
 from reassure.spec.frontend.operations import may_hold_together
-from reassure.spec.frontend.sets_and_sequences import seq_len, sequence_of
+from reassure.spec.frontend.sets_and_sequences import items_of_kind, seq_len, sequence_of
 from reassure.spec.frontend.symbolic_values import (
     Columns,
     Empty,
@@ -106,31 +108,33 @@ def every_call(context: Context, node: ast.Call) -> Sym:
     """`every(Broker, c)`."""
     arguments = positional(context, node, 1, 2, "config")
     config = arguments[1] if len(arguments) == 2 else keyword(node, "config")
-    return Scalar(context.graph.full(_sort(context, node, arguments[0], config, "every(Broker, c)")))
+    return Scalar(context.graph.full(_sort(context, node, arguments[0], config, "every({}, c)")))
 
 
 def fill_call(context: Context, node: ast.Call) -> Sym:
     """`fill(Broker, c, value)`."""
     sort, config, value = positional(context, node, 3, 3)
-    key = _sort(context, node, sort, config, "fill(Broker, c, value)")
+    key = _sort(context, node, sort, config, "fill({}, c, value)")
     return map_of(key, (lower(context, value),) * (1 if unbounded(key) else key.count))
 
 
-def _sort(context: Context, node: ast.Call, sort: ast.expr, config: ast.expr | None, remedy: str) -> Type:
-    """The sort that `every` or `fill` is of; an id sort is as large as the configuration says."""
+def _sort(context: Context, node: ast.Call, sort: ast.expr, config: ast.expr | None, call: str) -> Type:
+    """The sort that `every` or `fill` is of; an id sort is as large as the configuration says. call: as is written."""
+    of_sort = f"write `{call.format('Sort')}` with an Id sort, an Enum or bool"
     named = lower_present(context, sort)
     if isinstance(named, Poison):
         raise Refused
     if not isinstance(named, Static):
-        raise context.refuse(node, f"`{ast.unparse(sort)}` is not a sort", remedy)
+        raise context.refuse(node, f"`{ast.unparse(sort)}` is not a sort", of_sort)
     argument = None if config is None else lower(context, config)
     if isinstance(argument, Poison):
         raise Refused
     kind = resolve(named.value, context.symbols.sizes)
     if not isinstance(kind, IdType | EnumType | BoolType):
         if isinstance(kind, IntType):
-            remedy = f"of numbers, write `range({kind.low}, {kind.high + 1})`, as in `Map({{k: v for k in range(5)}})`"
-        raise context.refuse(node, f"`{ast.unparse(sort)}` is not a sort", remedy)
+            of_sort = f"of numbers, write `range({kind.low}, {kind.high + 1})`, as in `Map({{k: v for k in range(5)}})`"
+        raise context.refuse(node, f"`{ast.unparse(sort)}` is not a sort", of_sort)
+    remedy = f"write `{call.format(kind)}`, where `c` is the configuration"
     is_none = isinstance(argument, Option) and argument.value is None
     if (argument is None or is_none) and isinstance(kind, IdType) and not isinstance(kind.sort.size, int):
         raise context.refuse(node, f"{kind} without the configuration", remedy)
@@ -155,7 +159,8 @@ def map_call(context: Context, node: ast.Call) -> Sym:
     else:
         if not isinstance(argument, ast.Dict) and isinstance(lower(context, argument), Poison):
             raise Refused
-        raise context.refuse(node, "Map() of this", "write `Map({k: v for k in every(Sort, c)})`")
+        remedy = "write `Map({k: v for k in every(Sort, c)})`, of numbers `for k in range(5)`, of tuples `(a, b): v`"
+        raise context.refuse(node, "Map() of this", f"{remedy} with a loop for each part")
     entries: dict[tuple[tuple[Type, int], ...], Sym] = {}
     of_tuples = set[bool]()
     for condition, element in items:
@@ -271,6 +276,10 @@ def subscript(context: Context, node: ast.Subscript) -> Sym:
     if isinstance(base, Poison):
         return base
     if isinstance(base, MapOf):
+        if isinstance(node.slice, ast.Slice):
+            loops = loops_over(base.key)
+            values = f"{ast.unparse(node.value)}[{loops['key']}] {loops['loops']} if ..."
+            raise context.refuse(node, f"a slice of {describe(base)}", f"a map has no places: write `{values}`")
         key = lower_present(context, node.slice)
         parts = parts_of_key(context, node, base.key, key, f"a map from {base.key} at {{}}")
         check_key(context, node, base.key, parts)
@@ -288,7 +297,16 @@ def subscript(context: Context, node: ast.Subscript) -> Sym:
         return _part_of_columns(context, node, base)
     if isinstance(base, Columns) or (isinstance(base, Empty) and base.sequence):
         return _part_of_nothing(context, node)
-    raise context.refuse(node, f"an index into {describe(base)}", "only maps and tuples are indexed")
+    remedy = "only maps and tuples are indexed"
+    if isinstance(base, Static) and isinstance(base.value, EnumMeta) and len(base.value):
+        written = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        names = [name for name in base.value.__members__ if name == written] or list(base.value.__members__)
+        remedy = f"write a member: `{base.value.__name__}.{names[0]}`"
+    elif items_of_kind(base)[0] == "set":
+        remedy = "a set has no places: write `x in s`, or `for x in s`"
+    elif isinstance(base, Record):
+        remedy = f"write a field of it: `.{'`, `.'.join(base.fields)}`"
+    raise context.refuse(node, f"an index into {describe(base)}", remedy)
 
 
 def _item_of_tuple(context: Context, node: ast.Subscript, base: Tuple) -> Sym:

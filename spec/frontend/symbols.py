@@ -19,6 +19,8 @@ from reassure.spec.frontend.sets_and_sequences import (
     empty_like,
     insert,
     is_empty,
+    is_like,
+    items_of_kind,
     occupied,
     padded,
     seq_len,
@@ -62,6 +64,7 @@ from reassure.spec.language.types import (
     RECORD_BITS,
     SEQUENCE_BITS,
     BagType,
+    BoolType,
     ColumnsType,
     DomainError,
     EnumType,
@@ -338,7 +341,7 @@ class Symbols:
             return g.or_(both, g.and_(g.not_(a.present), g.not_(b.present)))
         if isinstance(a, Record) and isinstance(b, Record):
             if a.cls is not b.cls:
-                raise Mismatch(f"{a.cls.__name__} is never equal to {b.cls.__name__}")
+                raise Mismatch(f"{a.cls.__name__} is never equal to {b.cls.__name__}: compare their fields")
             return g.and_(*(self.equal(v, b.fields[n]) for n, v in a.fields.items()))
         if isinstance(a, Tuple) and isinstance(b, Tuple):
             if len(a.items) != len(b.items):
@@ -357,7 +360,9 @@ class Symbols:
             return g.and_(*(g.eq(x, y) for x, y in zip(padded(g, slots_a, n), padded(g, slots_b, n), strict=True)))
         if isinstance(a, Scalar) and isinstance(b, Scalar) and comparable(a.type, b.type):
             return g.eq(a.node, b.node)
-        raise Mismatch(f"{describe(a)} is never equal to {describe(b)}{conversion(a, b)}")
+        raise Mismatch(
+            f"{describe(a)} is never equal to {describe(b)}{conversion(a, b) or _in_place_of_equality(a, b)}"
+        )
 
     def choose(self, condition: Node, a: Sym, b: Sym) -> Sym:
         """`a if condition else b`."""
@@ -457,3 +462,31 @@ class Symbols:
         if isinstance(value, Scalar) and comparable(value.type, kind):
             return value
         raise Mismatch(f"{describe(value)} where {kind} is needed{conversion(value, kind)}")
+
+
+def _in_place_of_equality(a: Sym, b: Sym) -> str:
+    """What to write where two values of two kinds are compared, as the end of a message; else nothing."""
+    collections = [value for value in (a, b) if items_of_kind(value)[0]]
+    if len(collections) == 2:
+        of_two_kinds = items_of_kind(a)[0] != items_of_kind(b)[0]
+        return ": write `frozenset(xs)` for the set of a sequence" if of_two_kinds else ""
+    if isinstance(a, Static) or isinstance(b, Static):
+        return ""
+    for value, other in ((a, b), (b, a)):
+        kinds = [side.type if isinstance(side, Scalar) else None for side in (value, other)]
+        if isinstance(value, Record) and isinstance(other, Tuple):
+            return f": compare with a record: `{value.cls.__name__}(...)`"
+        if collections == [value] and not (isinstance(value, Tuple) and isinstance(other, Record)):
+            return ": write `x in xs` for one of its members"
+        if isinstance(value, MapOf):
+            return ": compare its value at a key: `m[k]`"
+        if isinstance(value, Record) and not collections:
+            names = [name for name, part in value.fields.items() if is_like(part, other)] or value.fields
+            return f": compare a field of it: {', '.join(f'`.{name}`' for name in names)}"
+        if isinstance(kinds[0], EnumType) and kinds[1] is not None and not collections:
+            return f": compare with a member: `{next(kinds[0].values())}`"
+        if isinstance(kinds[0], BoolType) and isinstance(kinds[1], IntType):
+            return ": a bool is a condition: write it without `==`, or `not` before it"
+        if isinstance(kinds[0], IdType) and isinstance(kinds[1], IdType):
+            return ": compare their numbers: `int(a) == int(b)`"
+    return ""

@@ -346,8 +346,8 @@ REFUSED = [
     ("require(any(s.number < n for n in s.alive))\n    return s", "an id and a number: `s.number < n`", "int(id)"),
     ("require(any(n + 1 == s.number for n in s.alive) or Node(1) >= -1)\n    return s", "an id and a number: `Node(1) >= -1`", "Sort(1)"),
     ("require(any(n * s.inner.on > 1 for n in s.alive))\n    return s", "Node * bool", "for ints"),
-    ("return replace(s, alive=every(Node))", "Node without the configuration", "every(Broker, c)"),
-    ("return replace(s, alive=every(Node, s))", "this as the configuration", "every(Broker, c)"),
+    ("return replace(s, alive=every(Node))", "Node without the configuration", "every(Node, c)"),
+    ("return replace(s, alive=every(Node, s))", "this as the configuration", "every(Node, c)"),
     ("return replace(s, number=sum(1 for i in range(1000000)))", "a range of 1000000 numbers", "4096"),
     ("x = s.alive\n    x |= s.sent\n    return s", "set", ""),
     # Loops: what shows the order of a set, and what is no loop of the language.

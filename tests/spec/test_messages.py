@@ -8,6 +8,7 @@ import pytest
 
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.prepare import prepare
+from tests.spec.wanted import WANTED, answer
 
 PRELUDE = """
 from dataclasses import dataclass
@@ -160,3 +161,61 @@ MODEL = Model.of(__name__, state=State, config=Config).adding(*[takes(a) for a i
     bound, lowered = prepared.bound, prepared.lowered
     assert [p.name for p in bound.covers] == ["takes_elect", "takes_reset"]
     assert set(lowered.claims) >= {"takes_elect", "takes_reset"}
+
+
+TYPES = [
+    # the type of a field, what is said of it, and a type that the remedy means, with a value of it
+    (
+        "bytes",
+        "bytes is not a finite type: "
+        "names are an Enum or an Id sort; a sequence of numbers is Annotated[tuple[T, ...], MaxLen(n)]",
+        "Annotated[tuple[Annotated[int, Range(0, 255)], ...], MaxLen(2)]",
+        "(7,)",
+    ),
+    (
+        "tuple",
+        "tuple is not a finite type: a sequence is Annotated[tuple[T, ...], MaxLen(n)]",
+        "Annotated[tuple[Server, ...], MaxLen(2)]",
+        "()",
+    ),
+    (
+        "frozenset",
+        "frozenset is not a finite type: a set is frozenset[T], where T is an Id sort, an Enum or a Range",
+        "frozenset[Server]",
+        "frozenset()",
+    ),
+    (
+        "Map",
+        "Map is not a finite type: "
+        "a map is Map[K, T], where K is an Id sort, an Enum, bool, a Range or a tuple of these",
+        "Map[Server, Annotated[int, Range(0, 3)]]",
+        "fill(Server, c, 0)",
+    ),
+    (
+        "object",
+        "object is not a finite type: "
+        "write the type of its values: a record, an Enum, an Id sort, bool or Annotated[int, Range(low, high)]",
+        "Entry",
+        "Entry(0, Server(0))",
+    ),
+    (
+        "Map[Server, Plain]",
+        "Plain is not a finite type: write a frozen dataclass: `@dataclass(frozen=True)` above the class",
+        "Map[Server, Entry]",
+        "fill(Server, c, Entry(0, Server(0)))",
+    ),
+    (
+        "Annotated[int, Range(3, 0)]",
+        "empty range 3..0: the least number comes first, as in `Range(0, 3)`",
+        "Annotated[int, Range(0, 3)]",
+        "0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "says", "instead", "value"), TYPES, ids=[kind for kind, *_ in TYPES])
+def test_a_type_that_is_refused_names_another(kind: str, says: str, instead: str, value: str, tmp_path: Path) -> None:
+    wanted = WANTED["setofints"]._replace(field=f"p: {kind}", start=", p=0", method="\nclass Plain: ...\n")
+    assert answer(wanted, tmp_path) == f"State.p: {says}"
+    (folder := tmp_path / "instead").mkdir()
+    assert answer(wanted._replace(field=f"p: {instead}", start=f", p={value}"), folder) == "accepted"

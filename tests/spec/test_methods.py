@@ -57,7 +57,11 @@ REFUSED = [
         "a method `.bit_length` of Server",
         "",
     ),
-    ("require(s.role.value == s.role.value)\n    return s", "`.value` of Role", "have fields"),
+    (
+        "require(s.role.value == s.role.value)\n    return s",
+        "`.value` of Role",
+        "`s.role == Role.FOLLOWER`",
+    ),
 ]
 
 

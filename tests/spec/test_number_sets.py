@@ -152,7 +152,7 @@ REFUSED = [
     ("require(s.on in s.waiting)\n    return s", "bool in a set of numbers", "another sort"),
     ("return replace(s, waiting=s.waiting | s.up)", "a set of numbers | set of Server", "of one sort"),
     ("return replace(s, waiting=s.waiting | {s.on})", "a set of numbers | set of bool", "of one sort"),
-    ("return replace(s, waiting=s.waiting + {1})", "a set of numbers + a set of numbers", "of one sort"),
+    ("return replace(s, waiting=s.waiting + {1})", "a set of numbers + a set of numbers", "write `s.waiting | {1}`"),
     ("return replace(s, waiting=frozenset({1, Server(1)}))", "an int and Server in one set", ""),
     ("return replace(s, waiting=frozenset({s.on, 1}))", "an int and bool in one set", ""),
     ("return replace(s, up=s.waiting)", "a set of numbers where set of Server is needed", ""),

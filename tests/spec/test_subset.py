@@ -55,7 +55,7 @@ REFUSED = [
     ("return replace(s, sent=s.sent + frozenset())", "a set of Message + an empty set", "sets of one sort"),
     ("return replace(s, sent=frozenset() * s.sent)", "an empty set * a set of Message", "sets of one sort"),
     ("return replace(s, sent=s.sent | ())", "a set of Message | an empty tuple", "sets of one sort"),
-    ("return replace(s, sent=s.sent + s.sent)", "this operator on sets of records", "use `|`"),
+    ("return replace(s, sent=s.sent + s.sent)", "this operator on sets of records", "write `s.sent | s.sent`"),
     ("return replace(s, leader=min(s.score))", "min() of a map from Node", "set of ids"),
     ("require(s.number is 3)\n    return s", "`is`", "=="),
     ("require(s.colour < Colour.GREEN)\n    return s", "an order of Colour and Colour", "ids of one sort"),

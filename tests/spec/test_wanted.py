@@ -155,6 +155,136 @@ INT = ": write `int(id)` for its number"
 SERVER = ": write `Server(n)` for the id of a number"
 OF_SETS = "`| & - ^` are for sets of one sort, `+ - * // %` for ints, `+` for tuples"
 REVERSED = "write `reversed(sorted(s.q))` in a loop, or `tuple(x for x in reversed(sorted(s.q)))`"
+AMONG_RECORDS = [
+    (
+        "t = s.m[a:b]",
+        "a slice of a map from Server: a map has no places: write `s.m[k] for k in every(Server, c) if ...`",
+        "t = tuple(s.m[k] for k in sorted(every(Server, c)) if k < b)",
+    ),
+    (
+        "t = s.r == 1",
+        "types do not fit: Colour is never equal to an int: compare with a member: `Colour.RED`",
+        "t = s.r == Colour.RED",
+    ),
+    (
+        "t = s.e == a",
+        "types do not fit: Entry is never equal to Server: compare a field of it: `.who`",
+        "t = s.e.who == a",
+    ),
+    (
+        "t = s.e == (1, a)",
+        "types do not fit: Entry is never equal to a tuple (an int, Server): compare with a record: `Entry(...)`",
+        "t = s.e == Entry(1, a)",
+    ),
+    (
+        "t = s.log == s.e",
+        "types do not fit: a sequence of Entry is never equal to Entry: write `x in xs` for one of its members",
+        "t = s.e in s.log",
+    ),
+    (
+        "t = s.m == 1",
+        "types do not fit: a map from Server is never equal to an int: compare its value at a key: `m[k]`",
+        "t = s.m[a] == 1",
+    ),
+    (
+        "t = (s.n > 1) == 1",
+        "types do not fit: bool is never equal to an int: "
+        "a bool is a condition: write it without `==`, or `not` before it",
+        "t = not s.n > 1",
+    ),
+    (
+        "t = a == Index(0)",
+        "types do not fit: Server is never equal to Index: compare their numbers: `int(a) == int(b)`",
+        "t = int(a) == int(Index(0))",
+    ),
+    (
+        "t = s.ids == s.q",
+        "types do not fit: sequence of Server, at most 3 is never equal to set of Server: "
+        "write `frozenset(xs)` for the set of a sequence",
+        "t = frozenset(s.ids) == s.q",
+    ),
+    (
+        "t = a in s.log",
+        "Server in a sequence of Entry: write `any(x.who == a for x in s.log)`",
+        "t = any(x.who == a for x in s.log)",
+    ),
+    (
+        "t = s.n in s.sent",
+        "an int in a set of Entry: write `any(x.term == s.n for x in s.sent)`",
+        "t = any(x.term == s.n for x in s.sent)",
+    ),
+    (
+        "t = s.e in s.q",
+        "Entry in set of Server: its members are of another sort than the record: write a field of it: `.who`",
+        "t = s.e.who in s.q",
+    ),
+    (
+        "t = s.log[0] == s.n",
+        "types do not fit: Entry is never equal to an int: compare a field of it: `.term`",
+        "t = s.log[0].term == s.n",
+    ),
+    (
+        "t = int(s.r)",
+        "`s.r` is Colour: an int is needed here: an enum member has no number: write `0 if s.r == Colour.RED else 1`",
+        "t = 0 if s.r == Colour.RED else 1",
+    ),
+    (
+        "t = Colour['BLUE']",
+        "an index into the Python object 'Colour': write a member: `Colour.BLUE`",
+        "t = Colour.BLUE",
+    ),
+    ("t = Colour(1)", "a call of `Colour`: write a member: `Colour.RED`", "t = Colour.RED"),
+    (
+        "t = s.r.value",
+        "`.value` of Colour: compare it with a member: `s.r == Colour.RED`",
+        "t = s.r == Colour.RED",
+    ),
+    ("t = a.index", "`.index` of Server: an id has no fields: `int(a)` is its number", "t = int(a)"),
+    (
+        "t = isinstance(s.o, Entry)",
+        "a call of `isinstance`: each value has one type: test a field of it, or write `x is not None`",
+        "t = s.o is not None",
+    ),
+    ("t = s.log + s.e", "a sequence of Entry + Entry: write `s.log + (s.e,)`", "t = s.log + (s.e,)"),
+    ("t = a + s.ids", "Server + sequence of Server, at most 3: write `(a,) + s.ids`", "t = (a,) + s.ids"),
+    ("t = s.q + a", "set of Server + Server: write `s.q | {a}`", "t = s.q | {a}"),
+    ("t = s.q - a", "set of Server - Server: write `s.q - {a}`", "t = s.q - {a}"),
+    ("t = s.done | s.n", "a set of numbers | an int: write `s.done | {s.n}`", "t = s.done | {s.n}"),
+    ("t = s.sent - s.e", "a set of Entry and Entry: write `s.sent - {s.e}`", "t = s.sent - {s.e}"),
+    ("t = s.q + s.q", "set of Server + set of Server: write `s.q | s.q`", "t = s.q | s.q"),
+    (
+        "t = s.q[0]",
+        "an index into set of Server: a set has no places: write `x in s`, or `for x in s`",
+        "t = Server(0) in s.q",
+    ),
+    ("t = s.e[0]", "an index into Entry: write a field of it: `.term`, `.who`", "t = s.e.term"),
+    (
+        "t = every(Entry, c)",
+        "`Entry` is not a sort: write `every(Sort, c)` with an Id sort, an Enum or bool",
+        "t = every(Server, c)",
+    ),
+    (
+        "t = fill(s.q, c, 1)",
+        "`s.q` is not a sort: write `fill(Sort, c, value)` with an Id sort, an Enum or bool",
+        "t = fill(Server, c, 1)",
+    ),
+    (
+        "t = every(Peer)",
+        "Peer without the configuration: write `every(Peer, c)`, where `c` is the configuration",
+        "t = every(Peer, c)",
+    ),
+    (
+        "t = replace(s, mi=Map({}))",
+        "Map() of this: write `Map({k: v for k in every(Sort, c)})`, of numbers `for k in range(5)`, "
+        "of tuples `(a, b): v` with a loop for each part",
+        "t = replace(s, mi=Map({k: True for k in range(4)}))",
+    ),
+    (
+        "t = None + 1",
+        "`None` where a value is needed: a field or parameter `T | None` may have it; compare with it by `x is None`",
+        "t = s.o is None",
+    ),
+]
 INSTEAD = [
     (
         "t = tuple(sorted(s.q, reverse=True))",
@@ -308,20 +438,28 @@ INSTEAD = [
     ("t = s.n in range(1, 3)", "`in range(1, 3)`: write `1 <= s.n < 3`", "t = 1 <= s.n < 3"),
     ("t = s.n in range(3)", "`in range(3)`: write `0 <= s.n < 3`", "t = 0 <= s.n < 3"),
     ("t = s.n in range(1, 3, 2)", "`range(1, 3, 2)`: it takes 1 to 2 arguments here", "t = 1 <= s.n < 3"),
+    *AMONG_RECORDS,
     (
         "t = frozenset(range(s.n))",
         "a call of `range`: write a comprehension over it: `frozenset(i for i in range(n))`",
         "t = frozenset(i for i in range(s.n))",
     ),
 ]
-COLOUR = "class Colour(Enum):\n    RED = 0\n    BLUE = 1\n"
+COLOUR = '\nclass Colour(Enum):\n    RED = 0\n    BLUE = 1\n\nclass Peer(Id, size="n"): ...\n'
+OF_INSTEAD = """done: frozenset[Annotated[int, Range(0, 7)]]
+    log: Annotated[tuple[Entry, ...], MaxLen(3)]
+    ids: Annotated[tuple[Server, ...], MaxLen(3)]
+    sent: Annotated[frozenset[Entry], MaxSize(2)]
+    mi: Map[Annotated[int, Range(0, 3)], bool]
+    o: Entry | None
+    r: Colour"""
+START_OF_INSTEAD = ", done=frozenset(), log=(), ids=(), sent=frozenset(), mi=Map({k: False for k in range(4)})"
+START_OF_INSTEAD += ", o=None, r=Colour.RED"
 
 
 @pytest.mark.parametrize(("body", "says", "instead"), INSTEAD, ids=[body for body, _, _ in INSTEAD])
 def test_a_refusal_names_what_is_accepted(body: str, says: str, instead: str, tmp_path: Path) -> None:
-    wanted = WANTED["setofints"]._replace(
-        field="done: frozenset[Annotated[int, Range(0, 7)]]", start=", done=frozenset()", extra=COLOUR
-    )
+    wanted = WANTED["setofints"]._replace(field=OF_INSTEAD, start=START_OF_INSTEAD, method=COLOUR)
     assert answer(wanted._replace(body=f"{body}\nreturn s"), tmp_path) == says
     (folder := tmp_path / "instead").mkdir()
     assert answer(wanted._replace(body=f"{instead}\nreturn s"), folder) == "accepted"
