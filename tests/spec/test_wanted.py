@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reassure.spec.frontend.operators import ORDERED
-from tests.spec.wanted import MODEL, PAGE, WANTED, answer, written
+from tests.spec.wanted import MODEL, PAGE, STAYS_OUT, WANTED, answer, written
 
 ACCEPTED = ("maptoset", "mapmap", "augassign", "tupleassign", "tuplecmp", "method", "property", "nestedput", "rangecfg")
 ACCEPTED += ("chooseset", "chooserec", "const", "seqofints", "seqofrec", "forloop", "earlyexit")
@@ -25,6 +25,17 @@ def test_the_page_has_the_table() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert written(page) == page
     assert len(WANTED) == 45
+
+
+@pytest.mark.parametrize("shown", [one.shown for one in STAYS_OUT])
+def test_what_stays_out_is_refused(shown: str, tmp_path: Path) -> None:
+    (refused,) = (one.refused for one in STAYS_OUT if one.shown == shown)
+    for number, text in enumerate(refused):
+        (folder := tmp_path / str(number)).mkdir()
+        wanted = WANTED["recursion"]._replace(body=f"{text}\nreturn s")
+        if text.startswith("p: "):
+            wanted = WANTED["union"]._replace(field=text)
+        assert ": " in answer(wanted, folder)
 
 
 def test_refusals_of_types_and_of_statements_come_at_once(tmp_path: Path) -> None:

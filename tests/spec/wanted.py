@@ -1,6 +1,7 @@
 """Forty-five constructs that somebody wanted who wrote Raft's membership change: what the language says of each.
 
-`python -m tests.spec.wanted` writes the table into the page of refusals; a test compares the page.
+Also here: what stays out of the language, with its reason. `python -m tests.spec.wanted` writes the table and the list
+into the page of refusals; a test compares the page.
 """
 
 # ruff: noqa: E501 - a row of the table is one line
@@ -15,6 +16,7 @@ from reassure.checkers.cli.commands.lint import lint
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "refusals.md"
 START, END = "<!-- wanted: python -m tests.spec.wanted -->\n", "<!-- end of wanted -->\n"
+START_OF_LIST, END_OF_LIST = "<!-- stays out: python -m tests.spec.wanted -->\n", "<!-- end of stays out -->\n"
 
 
 class Wanted(NamedTuple):
@@ -190,6 +192,97 @@ WANTED = {
 }
 
 
+class StaysOut(NamedTuple):
+    """What is not in the language. refused: statements of an action, or a field `p: ...`, each of which is refused."""
+
+    shown: str
+    reason: str
+    refused: tuple[str, ...]
+
+
+STAYS_OUT = [
+    StaysOut(
+        "a change of a value in place (`s.n = 1`, `m[k] = v`, `xs.append(x)`)",
+        "a search keeps every state and compares it with later ones, so that a state must not change",
+        ("s.n = 1", "s.m[a] = 1", "s.q.add(a)", "del s.m[a]"),
+    ),
+    StaysOut(
+        "lists, dicts and mutable sets",
+        "they can change in place; `tuple`, `Map` and `frozenset` cannot",
+        ("t = [a]", "t = {a: 1}", "t = {a}", "t = [x for x in s.q]", "p: list[Server]", "p: dict[Server, bool]"),
+    ),
+    StaysOut(
+        "`while`", "the fast engines need the number of turns before a step runs", ("while s.n > 1:\n    return s",)
+    ),
+    StaysOut(
+        "a function that calls itself",
+        "the fast engines need the depth of calls before a step runs",
+        ("return replace(s, n=f(2))",),
+    ),
+    StaysOut(
+        "floats (`float`, `/`, `1.5`)",
+        "TLC has no floats, and rounding would tell states apart that are meant to be equal",
+        ("p: float", "t = s.n / 2", "t = 1.5", "t = float(s.n)"),
+    ),
+    StaysOut(
+        "texts that are not enum members (`str`, f-strings)",
+        "a state space is finite, and there is no longest text",
+        ("p: str", 't = "a"', 't = f"{a}"', "t = str(a)"),
+    ),
+    StaysOut(
+        "`int` without `Range` and `tuple` without `MaxLen` as fields",
+        "a state space is finite",
+        ("p: int", "p: tuple[Server, ...]"),
+    ),
+    StaysOut(
+        "a field of two types, but for `T | None`", "a field has one layout in the engines", ("p: Entry | Server",)
+    ),
+    StaysOut(
+        "a set of sets",
+        "a set is stored as a bit for each member that it may have",
+        ("p: frozenset[frozenset[Server]]",),
+    ),
+    StaysOut(
+        "a value that is not a bool as a condition (`if s.q`)",
+        "a reader cannot tell whether zero, an empty set or `None` is meant",
+        ("if s.q:\n    return s", "t = not s.n", "t = s.n and s.n"),
+    ),
+    StaysOut(
+        "`//` and `%` by a number that is not constant",
+        "zero raises in Python, and the engines round differently below zero",
+        ("t = s.n // s.n", "t = 3 % s.n"),
+    ),
+    StaysOut("`match`", "it would be a second form of `if` and `elif`", ("match s.n:\n    case _:\n        return s",)),
+    StaysOut(
+        "`zip`", "it drops the rest of the longer sequence without notice", ("t = tuple(x for x in zip(s.q, s.q))",)
+    ),
+    StaysOut(
+        "`:=`", "the assignment happens only where Python evaluates that part of the expression", ("t = (k := s.n)",)
+    ),
+    StaysOut(
+        "`def`, `class`, `import` and `lambda` in a function (but for `key=lambda x: ...`)",
+        "the loader looks up functions in modules, before a step runs",
+        ("def f():\n    return 1", "class A:\n    x = 1", "import os", "t = lambda: 1"),
+    ),
+    StaysOut(
+        "`try`, `with` and `raise`",
+        "an exception is an error of the model, which every engine reports",
+        ("try:\n    t = 1\nfinally:\n    t = 2", "with s as t:\n    return s", "raise ValueError"),
+    ),
+    StaysOut("`assert`", "`python -O` skips it, so that a model would mean two things", ("assert s.n < 3",)),
+    StaysOut(
+        "`global`, input, output and random numbers",
+        "a step depends on the state, the configuration and its parameters alone",
+        ("global X", "t = print(s)", "t = open(s)", "t = input()"),
+    ),
+    StaysOut(
+        "`async`, `await` and `yield`",
+        "a step is one function call without pauses",
+        ("t = yield", "async def g():\n    return 1"),
+    ),
+]
+
+
 def answer(wanted: Wanted, folder: Path) -> str:
     """What `lint` says of a model with the construct: "accepted", or each refusal, without its place."""
     parts = wanted._asdict() | {
@@ -214,10 +307,17 @@ def table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def list_of_reasons() -> str:
+    """The list of the page: what stays out, with its reason."""
+    return "".join(f"- {one.shown}: {one.reason}.\n" for one in STAYS_OUT)
+
+
 def written(page: str) -> str:
-    """The page with the table of now."""
-    before, rest = page.split(START)
-    return before + START + "\n" + table() + "\n" + END + rest.split(END)[1]
+    """The page with the table and the list of now."""
+    for start, text, end in ((START, table(), END), (START_OF_LIST, list_of_reasons(), END_OF_LIST)):
+        before, rest = page.split(start)
+        page = before + start + "\n" + text + "\n" + end + rest.split(end)[1]
+    return page
 
 
 if __name__ == "__main__":
