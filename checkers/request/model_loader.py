@@ -20,7 +20,7 @@ from reassure.checkers.machine.atomic_files import did_you_mean
 from reassure.checkers.machine.exit_codes import UsageFailure
 from reassure.checkers.request.digest import digest_of_modules
 from reassure.checkers.request.import_file import FromText, import_file
-from reassure.spec.language.annotations import hints_of, resolve
+from reassure.spec.language.annotations import each_hint, resolve
 from reassure.spec.language.types import IntType
 from reassure.spec.language.vocabulary import LanguageError, Model, Terminal, declared_in
 from reassure.spec.semantics.interpreter import ConfigError
@@ -129,7 +129,7 @@ def function(name: str) -> tuple[Callable[[], Any], str]:
 
 def settings(model: Model, pairs: list[str]) -> dict[str, Any]:
     """`KEY=VALUE` options as typed configuration values; `ConfigError` names what is wrong."""
-    hints = hints_of(model.config)
+    hints = each_hint(model.config)
     values: dict[str, Any] = {}
     for pair in pairs:
         key, sign, text = pair.partition("=")

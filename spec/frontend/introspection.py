@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-import typing
 from collections.abc import Callable, Container, Mapping
 from dataclasses import field
 from functools import lru_cache
@@ -18,6 +17,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from reassure.spec.language.annotations import each_hint
 from reassure.spec.language.light_dataclasses import dataclass
 
 REMEMBERED = 4096
@@ -35,7 +35,7 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
 @lru_cache(REMEMBERED)
 def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
     """The annotations of a function or class, with what is noted in them."""
-    return typing.get_type_hints(function, include_extras=True)
+    return each_hint(function)
 
 
 @lru_cache(256)

@@ -65,7 +65,7 @@ from reassure.spec.frontend.symbolic_values import (
     scalar_leaves,
 )
 from reassure.spec.language import values
-from reassure.spec.language.annotations import AnyNumber, FieldErrors, resolve
+from reassure.spec.language.annotations import AnyNumber, FieldErrors, fields_of_itself, resolve
 from reassure.spec.language.types import DomainError, RecordType, Type
 from reassure.spec.language.vocabulary import (
     Action,
@@ -398,6 +398,9 @@ OF_TYPES = Refusal("", 0, 0, "types", "refused elsewhere")
 class _Outline(BoundModel):
     """A model some of whose types are refused: others are as they are."""
 
+    def _callee(self, name: str, function: Callable[..., Any], skip: int, members: Any = None) -> Any:
+        return self._sorted_out(name, function, skip, members or {})  # whatever it takes and returns
+
     def type_of_state(self) -> RecordType:
         kind = self.type_of(self.model.state)
         assert isinstance(kind, RecordType)
@@ -406,13 +409,13 @@ class _Outline(BoundModel):
     def type_of(self, annotation: Any) -> Type:
         try:
             return resolve(annotation, self.config)
-        except FieldErrors:
+        except DomainError:
             if not is_dataclass(annotation) or not isinstance(annotation, type):
+                return RefusedType()
+            if fields_of_itself(annotation):
                 return RefusedType()
             kinds = ((f.name, self.type_of(hints_of(annotation)[f.name])) for f in dataclasses.fields(annotation))
             return RecordType(annotation, tuple(kinds))
-        except DomainError:
-            return RefusedType()
 
 
 def statements_refused(model: Model) -> list[Refusal]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -175,6 +176,10 @@ def resolve(annotation: Any, config: object) -> Type:
         return MapType(_resolve_key(args[0], config), resolve(args[1], config))
     if isinstance(annotation, type) and is_dataclass(annotation):
         return record_type(annotation, config)
+    if isinstance(annotation, Unreadable):
+        raise DomainError(f"an annotation cannot be read: {annotation.why}")
+    if annotation is inspect.Parameter.empty:
+        raise DomainError("it needs an annotation")
     plain = origin or annotation
     name = str(annotation) if origin or not isinstance(plain, type) else plain.__name__
     remedy = f": {REMEDIES[plain]}" if plain in REMEDIES else ""
@@ -284,8 +289,8 @@ def own_method(cls: type) -> str | None:
     return None
 
 
-class FieldErrors(DomainError):
-    """Fields of records, and parameters, that have no finite type: a text for each, with its place."""
+class FieldErrors(DomainError, LanguageError):
+    """Fields and parameters that have no finite type, or other mistakes: a text for each, with its place."""
 
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
@@ -323,16 +328,15 @@ def record_type(cls: type, config: object) -> RecordType:
     """The type of a frozen dataclass; `DomainError` if it is not frozen or a field is not finite."""
     if not is_dataclass(cls) or not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         raise DomainError(f"{cls.__name__} must be a frozen dataclass: @dataclass(frozen=True)")
-    try:
-        hints = typing.get_type_hints(cls, include_extras=True)
-    except Exception as error:
-        raise DomainError(f"{cls.__name__}: an annotation cannot be read: {error}") from None
+    hints = each_hint(cls)
     resolved: list[tuple[str, Type]] = []
     problems: Problems = {}
     for f in fields(cls):
         with gathered_problems(problems, f"{cls.__name__}.{f.name}", partial(place_of_field, cls, f.name)):
             if not f.compare or not f.init:
                 raise DomainError("every field takes part in a state's identity")
+            if f.name in fields_of_itself(cls):
+                raise DomainError(f"{cls.__name__} holds itself, without end: write an Id for the place of another one")
             resolved.append((f.name, resolve(hints[f.name], config)))
     if problems:
         raise FieldErrors(problems)
@@ -344,7 +348,7 @@ def record_type(cls: type, config: object) -> RecordType:
 
 def must_return(function: Callable[..., Any], wanted: type) -> None:
     """Raises `LanguageError` if a declared function is annotated to return something else; no annotation will do."""
-    found = hints_of(function).get("return", Any)
+    found = _readable(function, each_hint(function).get("return", Any))
     if found is not Any and not (found is bool if wanted is bool else _related(found, wanted)):
         raise LanguageError(f"{function.__name__} is annotated `-> {_spelt(found)}`: write `-> {wanted.__name__}`")
 
@@ -352,7 +356,7 @@ def must_return(function: Callable[..., Any], wanted: type) -> None:
 def must_take(function: Callable[..., Any], state: type) -> None:
     """Raises `LanguageError` if an action's first parameter is annotated to be something else than the state."""
     name = next(iter(inspect.signature(function).parameters), "")
-    found = hints_of(function).get(name, Any)
+    found = _readable(function, each_hint(function).get(name, Any))
     if found is not Any and not _related(found, state):
         what = f"{function.__name__} takes `{name}: {_spelt(found)}`"
         raise LanguageError(f"{what}; its first parameter is the state: write `{name}: {state.__name__}`")
@@ -369,12 +373,64 @@ def _spelt(annotation: Any) -> str:
     return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
 
-def hints_of(function: Any) -> dict[str, Any]:
+def hints_of(function: Any) -> Hints:
     """The annotations of a function or class; `LanguageError` if one names nothing."""
     try:
         return typing.get_type_hints(function, include_extras=True)
     except Exception as error:
         raise LanguageError(f"{function.__name__}: an annotation cannot be read: {error}") from None
+
+
+Hints = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Stands for an annotation that names nothing. why: Python's reason."""
+
+    why: str
+
+
+def each_hint(declared: Any) -> Hints:
+    """The annotations of a function or class; one that names nothing is `Unreadable`, which is no type."""
+    try:
+        return typing.get_type_hints(declared, include_extras=True)
+    except Exception:  # of one of them
+        pass
+    hints: Hints = {}
+    for owner in reversed(declared.__mro__) if isinstance(declared, type) else [declared]:
+        names = vars(sys.modules[owner.__module__])
+        for name, annotation in vars(owner).get("__annotations__", getattr(owner, "__annotations__", {})).items():
+            alone = types.SimpleNamespace(__annotations__={name: annotation})
+            try:
+                hints |= typing.get_type_hints(alone, names, include_extras=True)
+            except Exception as error:
+                hints[name] = Unreadable(str(error))
+    return hints
+
+
+def _readable(function: Callable[..., Any], annotation: Any) -> Any:
+    """An annotation of a function; `LanguageError` if it names nothing."""
+    if isinstance(annotation, Unreadable):
+        raise LanguageError(f"{function.__name__}: an annotation cannot be read: {annotation.why}")
+    return annotation
+
+
+@lru_cache(256)
+def fields_of_itself(record: type) -> frozenset[str]:
+    """The fields through which a record holds one of its own class, which is never the last."""
+    return frozenset(name for name, annotation in each_hint(record).items() if record in _records_in(annotation))
+
+
+def _records_in(annotation: Any, seen: frozenset[type] = frozenset()) -> frozenset[type]:
+    """The records that a value of this annotation may hold, at any depth."""
+    for part in typing.get_args(annotation):
+        seen |= _records_in(part, seen)
+    if isinstance(annotation, type) and is_dataclass(annotation) and annotation not in seen:
+        seen |= {annotation}
+        for part in each_hint(annotation).values():
+            seen |= _records_in(part, seen)
+    return seen
 
 
 def is_base(annotation: Any, cls: type) -> bool:

@@ -20,6 +20,7 @@ from reassure.spec.language.annotations import (
     FieldErrors,
     Problems,
     declared_at,
+    each_hint,
     gathered_problems,
     hints_of,
     is_base,
@@ -166,7 +167,7 @@ class BoundModel:
             return self._sorted_out(name, function, skip, members or {})
 
     def _sorted_out(self, name: str, function: Callable[..., Any], skip: int, members: dict[str, Any]) -> _Callee:
-        hints = hints_of(function)
+        hints = each_hint(function)
         names = list(inspect.signature(function).parameters)
         if len(names) < skip:
             raise LanguageError(f"{name}: its first parameter is the state")
@@ -175,13 +176,12 @@ class BoundModel:
         drawn = {}
         problems: Problems = {}
         for parameter in names[skip:]:
-            if parameter not in hints:
-                raise LanguageError(f"{name}: parameter {parameter} needs an annotation")
-            if hints[parameter] is self.model.config or is_base(hints[parameter], self.model.config):
+            hint = hints.get(parameter, inspect.Parameter.empty)
+            if hint is self.model.config or is_base(hint, self.model.config):
                 fixed[parameter] = self.config
                 continue
             with gathered_problems(problems, f"{name}, parameter {parameter}", lambda: declared_at(function)):
-                free.append((parameter, self.type_of(hints[parameter])))
+                free.append((parameter, self.type_of(hint)))
             if parameter in members:
                 drawn[parameter] = self._state_function(members[parameter])
         if problems:
@@ -415,14 +415,12 @@ class _Claim:
 
 @contextmanager
 def _gathered(problems: Problems) -> Iterator[None]:
-    """Within, problems of types are added to those so far, and another mistake behind such ones too."""
+    """Within, problems of types are added to those so far, and another mistake too."""
     try:
         yield
     except FieldErrors as errors:
         problems |= errors.problems | problems
     except (LanguageError, DomainError) as error:
-        if not problems:
-            raise
         problems.setdefault(str(error), str(error))
 
 
@@ -477,7 +475,7 @@ def make_config(model: Model, settings: dict[str, Any]) -> Any:
         config = cls(**settings)
     except Exception as error:
         raise ConfigError(f"{model.name}: {error}") from None
-    hints = hints_of(cls)
+    hints = each_hint(cls)
     kinds: dict[str, Type] = {}
     problems: Problems = {}
     for name in known:

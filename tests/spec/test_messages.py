@@ -68,7 +68,7 @@ STEP = "@step_property\ndef p(before: State, after: State, action: Action) -> bo
         ),
         (
             '@action(who="x")\ndef y(s: State, n) -> State:\n    return s',
-            "y: parameter n needs an annotation (mine.py:L1)",
+            "y, parameter n: it needs an annotation (mine.py:L1)",
         ),
         (
             '@action(who="x")\ndef y(s: State, n: int) -> State:\n    return s',

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reassure.checkers.cli.commands.lint import lint
 from reassure.spec.frontend.operators import ORDERED
 from tests.spec.wanted import MODEL, PAGE, STAYS_OUT, WANTED, answer, written
 
@@ -122,6 +123,47 @@ def more(s: State, e: Wrong, k: int, p: Peer) -> State:
         "Wrong.n: an int needs bounds: Annotated[int, Range(low, high)]",
         "more, parameter k: an int needs bounds: Annotated[int, Range(low, high)]",
         LIST,
+    ]
+
+
+UNREADABLE = """p: Annotated[frozenset[Entry], MaxSize(0)]
+    log: Annotated[tuple[Entry, ...], MaxLen(0)]
+    r: "Nope"
+    x: Loop
+    y: str"""
+LOOP = "\n@dataclass(frozen=True)\nclass Loop:\n    n: 'Loop | None'\n    to: Server\n"
+UNKNOWN = """
+@action(who="x")
+def more(s: State, e, k: "Nope") -> State:
+    return [s]
+@action(who="x")
+def other(s: State) -> int:
+    return [s]
+"""
+
+
+def test_what_no_type_can_be_found_for_hides_nothing_else(tmp_path: Path) -> None:
+    start = ", p=0, log=(), r=0, x=Loop(None, Server(0)), y=0"
+    wanted = WANTED["setofints"]._replace(field=UNREADABLE, start=start, method=LOOP, extra=UNKNOWN, body="return [s]")
+    answer(wanted, tmp_path)
+    _, places = lint(str(path := tmp_path / "wanted_model.py"))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert [(lines[place.line - 1].strip(), place.text) for place in places] == [
+        (
+            "p: Annotated[frozenset[Entry], MaxSize(0)]",
+            "State.p: MaxSize(0) leaves no room for a member; it is at least 1",
+        ),
+        (
+            "log: Annotated[tuple[Entry, ...], MaxLen(0)]",
+            "State.log: MaxLen(0) leaves no room for an item; it is at least 1",
+        ),
+        ('r: "Nope"', "State.r: an annotation cannot be read: name 'Nope' is not defined"),
+        ("n: 'Loop | None'", "Loop.n: Loop holds itself, without end: write an Id for the place of another one"),
+        ("y: str", "State.y: str is not a finite type: names are an Enum or an Id sort"),
+        ('@action(who="x")', "more, parameter e: it needs an annotation"),
+        ('@action(who="x")', "more, parameter k: an annotation cannot be read: name 'Nope' is not defined"),
+        ('@action(who="x")', "other is annotated `-> int`: write `-> State`"),
+        *[("return [s]", LIST)] * 3,
     ]
 
 

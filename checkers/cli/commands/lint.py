@@ -24,7 +24,7 @@ OPTIONS = (
     Option("FILE", "files of models", nargs="+"),
     replace(JSON, help="write the places as JSON; - is standard output (default: not written)"),
 )
-PLACE = re.compile(r" ?\((?:([^\s()]+\.py)(?:, line |:))?(?:line )?(\d+)\)")
+PLACE = re.compile(r" ?\((?:([^\s()]+\.py)(?:, line |:)|line )(\d+)\)")
 """How other messages say where: `(lease.py:28)`, `(lease.py, line 28)` or `(line 28)`."""
 
 

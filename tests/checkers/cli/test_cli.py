@@ -86,7 +86,11 @@ MISTAKES = [
         150,
         "st: its `when` raised",
     ),
-    (("node: Node", "node: 'Nod'"), 150, "crash: an annotation cannot be read: name 'Nod' is not defined"),
+    (
+        ("node: Node", "node: 'Nod'"),
+        150,
+        "crash, parameter node: an annotation cannot be read: name 'Nod' is not defined",
+    ),
     (("node: Node", "node: Node, k: Annotated[int, Range(1, 10**9)]"), 150, "values, to be tried in every state"),
     (("def crash", "async def crash"), 150, "async: a model is plain functions"),
     (("frozenset[Node]", "list[Node]"), 150, "is not a finite type: a sequence is Annotated["),
