@@ -27,6 +27,7 @@ from reassure.spec.frontend.symbolic_values import (
     Option,
     Poison,
     Scalar,
+    Static,
     Sym,
     describe,
 )
@@ -76,6 +77,16 @@ def lower_field(context: Context, cls: type, name: str, node: ast.expr) -> Sym:
     """The value that a field is given; of a field whose type is refused, what is refused whatever its type is."""
     of_refused = bool(context.scope.types_refused) and context.symbols.field_type(cls, name) is None
     frame = context.frame
+    frame.of_refused += of_refused
+    try:
+        return lower(context, node)
+    finally:
+        frame.of_refused -= of_refused
+
+
+def lower_beside(context: Context, other: ast.expr, node: ast.expr) -> Sym:
+    """The value of an expression; of one beside something refused, what is refused whatever its type is."""
+    frame, of_refused = context.frame, isinstance(peek(context, other), Poison)
     frame.of_refused += of_refused
     try:
         return lower(context, node)
@@ -296,7 +307,12 @@ def not_none_if(context: Context, test: ast.expr, outcome: bool) -> frozenset[st
         return paths
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return _by_comparison(context, test, outcome)
-    return NOTHING
+    # Refused as conditions: what is behind them is lowered as behind `is not None`.
+    if isinstance(test, ast.Call) and len(test.args) == 2:
+        called = peek(context, test.func)
+        test = test.args[0] if isinstance(called, Static) and called.value is isinstance else test
+    path = access_path(test)
+    return frozenset({path}) if outcome and path else NOTHING
 
 
 @contextmanager

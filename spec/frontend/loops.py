@@ -29,7 +29,18 @@ from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import Check
 from reassure.spec.frontend.operations import may_hold_together
-from reassure.spec.frontend.symbolic_values import Bag, Empty, Loose, Mismatch, NumberSet, Scalar, Sym, Unsettled
+from reassure.spec.frontend.symbolic_values import (
+    Bag,
+    Empty,
+    Loose,
+    Mismatch,
+    NumberSet,
+    Poison,
+    Record,
+    Scalar,
+    Sym,
+    Unsettled,
+)
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import IntType, SetType
 
@@ -77,6 +88,18 @@ def for_loop(context: Context, node: ast.For, returns: list[Any], block: Block) 
                 look_behind(context, node.body, block)
         raise
     members = [member for member in members if member[0] is not context.graph.false]
+    refused_before, frame.has_refusal = frame.has_refusal, False
+    try:
+        return _turns(context, node, members, in_order, returns, block)
+    finally:
+        frame.has_refusal |= refused_before
+
+
+def _turns(
+    context: Context, node: ast.For, members: list[Item], in_order: bool, returns: list[Any], block: Block
+) -> bool:
+    """The turns of a loop and its `else`; whether every path has ended after them."""
+    frame = context.frame
     found: Judged | None = None
     if not in_order:
         found = judged(node, frame.variables)
@@ -97,11 +120,11 @@ def for_loop(context: Context, node: ast.For, returns: list[Any], block: Block) 
     return _go_on(context, node, before, ways, [r.path for r in returns[first:]])
 
 
-def look_behind(context: Context, body: list[ast.stmt], block: Block) -> None:
-    """Lowers a block behind a condition or an iterable that is refused, for its refusals."""
+def look_behind(context: Context, body: list[ast.stmt], block: Block) -> bool:
+    """Lowers a block behind something refused, for its refusals; whether every path has ended after it."""
     context.frame.loops.append(OpenLoop())
     try:
-        block(context, body, [])
+        return block(context, body, [])
     finally:
         context.frame.loops.pop()
 
@@ -406,7 +429,11 @@ UNUSED: Sym = Empty(False)
 
 
 def _same(context: Context, a: Sym, b: Sym) -> bool:
-    """Whether two values are the same in every state, as far as is seen."""
+    """Whether two values are the same in every state, as far as is seen; what is refused is as good as the same."""
+    if isinstance(a, Poison) or isinstance(b, Poison):
+        return True
+    if isinstance(a, Record) and isinstance(b, Record) and a.cls is b.cls:
+        return all(_same(context, value, b.fields[name]) for name, value in a.fields.items())
     try:
         return a is b or context.symbols.equal(a, b) is context.graph.true
     except Mismatch:

@@ -412,9 +412,9 @@ class _Outline(BoundModel):
         except DomainError:
             if not is_dataclass(annotation) or not isinstance(annotation, type):
                 return RefusedType()
-            if fields_of_itself(annotation):
-                return RefusedType()
-            kinds = ((f.name, self.type_of(hints_of(annotation)[f.name])) for f in dataclasses.fields(annotation))
+            hints, endless = hints_of(annotation), fields_of_itself(annotation)
+            names = (f.name for f in dataclasses.fields(annotation))
+            kinds = ((name, RefusedType() if name in endless else self.type_of(hints[name])) for name in names)
             return RecordType(annotation, tuple(kinds))
 
 

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from contextlib import suppress
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from reassure.spec.frontend.context import Context, Frame
+from reassure.spec.frontend.context import Context, Frame, implied
 from reassure.spec.frontend.evaluation import (
     conditions_behind,
     keyword,
     lower,
+    lower_beside,
     lower_condition,
     not_none_if,
     of_other_names,
@@ -112,6 +114,8 @@ def _block(context: Context, body: list[ast.stmt], returns: list[Returned]) -> b
             for variable in assigned(statement):
                 context.frame.variables[variable] = POISON
             context.frame.has_refusal = True
+            if isinstance(statement, ast.Raise):
+                return True
             if isinstance(statement, ast.Return):
                 returns.append(Returned(context.path, POISON))
                 return True
@@ -131,9 +135,6 @@ def assigned(statement: ast.AST) -> list[str]:
     parts = list(ast.walk(statement))
     names = [n.id for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     names += [n.name for n in parts if isinstance(n, ast.MatchAs | ast.MatchStar | ast.ExceptHandler) and n.name]
-    if isinstance(statement, ast.Assign):  # `d[k] = v` changes d
-        holders = [t.value for t in statement.targets if isinstance(t, ast.Attribute | ast.Subscript)]
-        names += [holder.id for holder in holders if isinstance(holder, ast.Name)]
     if isinstance(statement, ast.Import | ast.ImportFrom):
         names += [alias.asname or alias.name.split(".")[0] for alias in statement.names]
     return names + ([statement.name] if isinstance(statement, ast.FunctionDef | ast.ClassDef) else [])
@@ -182,6 +183,9 @@ def _assignment(context: Context, node: ast.Assign | ast.AnnAssign, returns: lis
     if len(targets) != 1 or not isinstance(target, ast.Name):
         if isinstance(target, ast.Attribute | ast.Subscript):
             way = "m = m.put(key, value)" if isinstance(target, ast.Subscript) else "s = replace(s, field=value)"
+            with suppress(Refused):
+                if not isinstance(lower_beside(context, target, node.value), Option):  # from here on it is there
+                    context.frame.not_none |= {ast.unparse(target)}
             raise context.refuse(node, f"changing `{ast.unparse(target)}`", f"values do not change: write `{way}`")
         raise context.refuse(node, "unpacking", "assign one name; return a record instead of a tuple")
     # What is known not to be None has been unwrapped: so is the variable.
@@ -210,10 +214,13 @@ def _if(context: Context, node: ast.If, returns: list[Returned]) -> bool:
         test = lower_condition(context, node.test)
     except Refused:
         if not context.unreached:
+            ended = []
             for outcome, body in (True, node.body), (False, node.orelse):
                 with context.behind_refused(*assigned(node.test)):
                     frame.not_none |= not_none_if(context, node.test, outcome)
-                    look_behind(context, body, _block)
+                    ended.append(look_behind(context, body, _block))
+            if ended[0] != ended[1]:
+                frame.not_none |= not_none_if(context, node.test, ended[1])
         raise
     if_true, if_false = not_none_if(context, node.test, True), not_none_if(context, node.test, False)
     variables, not_none = frame.variables, frame.not_none
@@ -246,6 +253,16 @@ def _if(context: Context, node: ast.If, returns: list[Returned]) -> bool:
     return False
 
 
+def _assert(context: Context, node: ast.Assert, returns: list[Returned]) -> bool:
+    """It is refused; what follows is lowered as behind `require`."""
+    refused = context.refuse(node, *UNSUPPORTED[ast.Assert])
+    with suppress(Refused):
+        holds = implied(context.graph, context.path, lower_condition(context, node.test))
+        context.assured = context.graph.and_(context.assured, holds)
+    context.frame.not_none |= not_none_if(context, node.test, True)
+    raise refused
+
+
 def _for(context: Context, node: ast.For, returns: list[Returned]) -> bool:
     return for_loop(context, node, returns, _block)
 
@@ -261,6 +278,7 @@ STATEMENTS: dict[type[ast.stmt], Callable[[Context, Any, list[Returned]], bool]]
     ast.AnnAssign: _assignment,
     ast.AugAssign: _augmented_assignment,
     ast.Expr: _expression,
+    ast.Assert: _assert,
 }
 UNSUPPORTED: dict[type[ast.AST], tuple[str, str]] = {
     ast.While: ("a while loop", "a step is finite: write `for i in range(limit):` with `break`, or several actions"),

@@ -516,3 +516,73 @@ def test_a_refusal_names_what_is_accepted(body: str, says: str, instead: str, tm
     assert answer(wanted._replace(body=f"{body}\nreturn s"), tmp_path) == says
     (folder := tmp_path / "instead").mkdir()
     assert answer(wanted._replace(body=f"{instead}\nreturn s"), folder) == "accepted"
+
+
+BESIDE = WANTED["setofints"]._replace(
+    field="logs: Map[Server, Annotated[tuple[Entry, ...], MaxLen(2)]]\n    o: Entry | None",
+    start=", logs=fill(Server, c, ()), o=None",
+)
+FIRST = [
+    ("w = [a]", "", LIST),
+    ("require(s.q)", "", "`s.q` is set of Server, not a bool: compare with an empty set: `x != frozenset()`"),
+    ("s.n = 2", "", "changing `s.n`: values do not change: write `s = replace(s, field=value)`"),
+    ("w = 1", "x: int", "State.x: an int needs bounds: Annotated[int, Range(low, high)]"),
+]
+SECOND = [
+    (
+        "for y in s.q:\n    if s.logs[y][0].term > 1:\n        break",
+        "what may fail in a comprehension or loop over a set, whose order would show: test before it that it cannot "
+        "fail, or iterate over `sorted(...)`",
+    ),
+    (
+        "k = 0\nfor y in s.q:\n    k = s.m[y]\nz = k",
+        "`k` after a loop over a set, whose last turn gave it a value: iterate over `sorted(...)` or a tuple",
+    ),
+    (
+        "for y in s.q:\n    if s.m[y] > 0:\n        return replace(s, e=replace(s.e, who=y))",
+        "a loop over a set that returns one value in one turn and another in another: a set has no order: return one "
+        "value, or iterate over `sorted(...)` or a tuple",
+    ),
+    ("z = next(y for y in s.q)", "a set has no order: iterate over `sorted(...)` or a tuple"),
+    ("z = s.o.term", "`s.o` may be None here: test `s.o is not None` first, or `some(s.o)`"),
+]
+
+
+@pytest.mark.parametrize(("body", "says"), SECOND, ids=[body for body, _ in SECOND])
+@pytest.mark.parametrize(("first", "field", "of_first"), FIRST, ids=[body for body, _, _ in FIRST])
+def test_what_is_behind_something_refused(
+    first: str, field: str, of_first: str, body: str, says: str, tmp_path: Path
+) -> None:
+    wanted = BESIDE._replace(body=f"{first}\n{body}\nreturn s")
+    if field:
+        wanted = wanted._replace(field=f"{wanted.field}\n    {field}", start=f"{wanted.start}, x=0")
+    told = answer(wanted, tmp_path)
+    assert told.startswith(f"{of_first}; ")
+    assert told.endswith(says)
+    assert told.count("; ") == 1 + says.count("; ")
+
+
+CALL_OF = "call functions of the model, or any, all, sum, len, min, max, next, sorted, tuple, frozenset, abs, int, "
+TRUTH = "`s.o` is not a bool: write `s.o is not None`"
+ALONE = [
+    ("if s.o:\n    w = s.o.term", TRUTH),
+    ("if not s.o:\n    return s\nw = s.o.term", TRUTH),
+    ("require(s.o and s.o.term > 1)", TRUTH),
+    ("assert s.o is not None\nw = s.o.term", ASSERT := "assert: use `require(...)` in an action, or an invariant"),
+    ("assert s.n > 0\nw = s.logs[a][s.n - 1] if len(s.logs[a]) >= s.n else s.e", ASSERT),
+    ("assert [a]", f"{ASSERT}; {LIST}"),
+    (
+        "if s.o is None:\n    raise ValueError(1)\nw = s.o.term",
+        "raise: `require(...)` disables an action; a property returns False",
+    ),
+    ("if isinstance(s.o, Entry):\n    w = s.o.term", f"a call of `isinstance`: {CALL_OF}replace, every, fill, Map"),
+    ("s.o = s.e\nw = s.o.term", "changing `s.o`: values do not change: write `s = replace(s, field=value)`"),
+]
+
+
+@pytest.mark.parametrize(("body", "says"), ALONE, ids=[body for body, _ in ALONE])
+def test_what_is_right_once_the_first_is_repaired_is_not_refused(body: str, says: str, tmp_path: Path) -> None:
+    assert answer(BESIDE._replace(body=f"{body}\nreturn s"), tmp_path) == says
+    own = "def isinstance(x: Entry | None, y: Server) -> bool:\n    return True\n"
+    told = answer(BESIDE._replace(body="require(isinstance(s.o, a))\nw = s.o.term\nreturn s", extra=own), tmp_path)
+    assert told == "`s.o` may be None here: test `s.o is not None` first, or `some(s.o)`"
