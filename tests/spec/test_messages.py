@@ -10,6 +10,7 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.prepare import prepare
 from tests.spec.wanted import WANTED, answer
 
+LIST = "a list: use a tuple or frozenset"
 PRELUDE = """
 from dataclasses import dataclass
 from typing import Annotated
@@ -219,3 +220,109 @@ def test_a_type_that_is_refused_names_another(kind: str, says: str, instead: str
     assert answer(wanted, tmp_path) == f"State.p: {says}"
     (folder := tmp_path / "instead").mkdir()
     assert answer(wanted._replace(field=f"p: {instead}", start=f", p={value}"), folder) == "accepted"
+
+
+FOLLOWS = """ys = [a]
+t1 = tuple(ys)
+t2 = tuple(y for y in ys)
+t3 = sum(ys[0] for y in s.q) + sum(ys[0] for y in sorted(s.q))
+t4 = max(ys[0] for y in s.q) + min(s.m[a], ys)
+t5 = max(s.q, key=lambda y: ys)
+t6 = next(ys[0] for y in sorted(s.q))
+t7 = (s.m[ys], s.m.put(ys, 1), s.m.put(a, ys), Map({ys: 1}))
+t8 = (frozenset({ys}), frozenset({s.e, ys}), fill(ys, c, 1), every(Server, ys), (1, s.e)[ys])
+t9 = (bad(s), tuple(bad(s)), sum(bad(s)), len(bad(s)), ys == bad(s), ys < 1, ys in s.q, a in ys, ys.x, ys.x())
+for y in ys:
+    z = y
+match ys:
+    case k:
+        pass
+return replace(s, n=t3 + k, q=frozenset(ys))"""
+
+
+def test_what_follows_from_something_refused_is_not_refused_again(tmp_path: Path) -> None:
+    bad = "def bad(s: State) -> State:\n    return [1]\n"
+    wanted = WANTED["setofints"]._replace(field="", start="", body=FOLLOWS, extra=bad)
+    assert answer(wanted, tmp_path).split("; ") == [LIST, LIST, "match: use if and elif"]
+
+
+@pytest.mark.parametrize("members", ["frozenset({x}) for x in s.q", "{s.q, every(Server, c)}", "x for x in (s.m,)"])
+def test_a_set_of_what_has_no_place_in_one(members: str, tmp_path: Path) -> None:
+    wanted = WANTED["setofints"]._replace(field="", start="", body=f"x = frozenset({members})\nreturn s")
+    kind = "a map from Server" if "s.m" in members else "set of Server"
+    assert answer(wanted, tmp_path) == (
+        f"types do not fit: {kind} in a set, whose members are ids, enum members, bools, numbers or records: "
+        "write a set of records with such a field, or a Map to bool"
+    )
+
+
+BESIDE = WANTED["setofints"]._replace(
+    field="logs: Map[Server, Annotated[tuple[Entry, ...], MaxLen(2)]]\n    o: Entry | None",
+    start=", logs=fill(Server, c, ()), o=None",
+)
+FIRST = [
+    ("w = [a]", "", LIST),
+    ("require(s.q)", "", "`s.q` is set of Server, not a bool: compare with an empty set: `x != frozenset()`"),
+    ("s.n = 2", "", "changing `s.n`: values do not change: write `s = replace(s, field=value)`"),
+    ("w = 1", "x: int", "State.x: an int needs bounds: Annotated[int, Range(low, high)]"),
+]
+SECOND = [
+    (
+        "for y in s.q:\n    if s.logs[y][0].term > 1:\n        break",
+        "what may fail in a comprehension or loop over a set, whose order would show: test before it that it cannot "
+        "fail, or iterate over `sorted(...)`",
+    ),
+    (
+        "k = 0\nfor y in s.q:\n    k = s.m[y]\nz = k",
+        "`k` after a loop over a set, whose last turn gave it a value: iterate over `sorted(...)` or a tuple",
+    ),
+    (
+        "for y in s.q:\n    if s.m[y] > 0:\n        return replace(s, e=replace(s.e, who=y))",
+        "a loop over a set that returns one value in one turn and another in another: a set has no order: return one "
+        "value, or iterate over `sorted(...)` or a tuple",
+    ),
+    ("z = next(y for y in s.q)", "a set has no order: iterate over `sorted(...)` or a tuple"),
+    ("z = s.o.term", "`s.o` may be None here: test `s.o is not None` first, or `some(s.o)`"),
+]
+
+
+@pytest.mark.parametrize(("body", "says"), SECOND, ids=[body for body, _ in SECOND])
+@pytest.mark.parametrize(("first", "field", "of_first"), FIRST, ids=[body for body, _, _ in FIRST])
+def test_what_is_behind_something_refused(
+    first: str, field: str, of_first: str, body: str, says: str, tmp_path: Path
+) -> None:
+    wanted = BESIDE._replace(body=f"{first}\n{body}\nreturn s")
+    if field:
+        wanted = wanted._replace(field=f"{wanted.field}\n    {field}", start=f"{wanted.start}, x=0")
+    told = answer(wanted, tmp_path)
+    assert told.startswith(f"{of_first}; ")
+    assert told.endswith(says)
+    assert told.count("; ") == 1 + says.count("; ")
+
+
+TRUTH = "`s.o` is not a bool: write `s.o is not None`"
+ALONE = [
+    ("if s.o:\n    w = s.o.term", TRUTH),
+    ("if not s.o:\n    return s\nw = s.o.term", TRUTH),
+    ("require(s.o and s.o.term > 1)", TRUTH),
+    ("assert s.o is not None\nw = s.o.term", ASSERT := "assert: use `require(...)` in an action, or an invariant"),
+    ("assert s.n > 0\nw = s.logs[a][s.n - 1] if len(s.logs[a]) >= s.n else s.e", ASSERT),
+    ("assert [a]", f"{ASSERT}; {LIST}"),
+    (
+        "if s.o is None:\n    raise ValueError(1)\nw = s.o.term",
+        "raise: `require(...)` disables an action; a property returns False",
+    ),
+    (
+        "if isinstance(s.o, Entry):\n    w = s.o.term",
+        "a call of `isinstance`: each value has one type: test a field of it, or write `x is not None`",
+    ),
+    ("s.o = s.e\nw = s.o.term", "changing `s.o`: values do not change: write `s = replace(s, field=value)`"),
+]
+
+
+@pytest.mark.parametrize(("body", "says"), ALONE, ids=[body for body, _ in ALONE])
+def test_what_is_right_once_the_first_is_repaired_is_not_refused(body: str, says: str, tmp_path: Path) -> None:
+    assert answer(BESIDE._replace(body=f"{body}\nreturn s"), tmp_path) == says
+    own = "def isinstance(x: Entry | None, y: Server) -> bool:\n    return True\n"
+    told = answer(BESIDE._replace(body="require(isinstance(s.o, a))\nw = s.o.term\nreturn s", extra=own), tmp_path)
+    assert told == "`s.o` may be None here: test `s.o is not None` first, or `some(s.o)`"
