@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from reassure.checkers.console.overview import MODULES
@@ -46,13 +47,25 @@ def itself(record: Record) -> dict[str, Record]:
 
 
 @dataclass(frozen=True)
+class Reads:
+    """What a command reads, whatever its options.
+
+    models: by name. functions: of modules of `models`, each `package.module:name`. files: or folders.
+    """
+
+    models: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
 class GateKind:
     """A command as a kind of check.
 
     pins: the whole numbers of its record that may be pinned. figures: finds them. left_out: options that a check
     cannot have. models: the keys that name a model. decides: whether a property or cover without an answer is a
     failure beside an expected violation. by_digest: whether the texts of its model and files say all that its answer
-    depends on. runs: the runs that a record is of, by what they differ in.
+    depends on, and `reads` what it reads beside them. runs: the runs that a record is of, by what they differ in.
     """
 
     pins: tuple[str, ...] = ()
@@ -63,6 +76,7 @@ class GateKind:
     models: tuple[str, ...] = ("model",)
     decides: bool = False
     by_digest: bool = True
+    reads: Callable[[], Reads] = Reads
     runs: Callable[[Record], Mapping[str, Record]] = itself
     seldom: frozenset[str] = frozenset()
     """Pins that are written into a file only where they are not 0."""

@@ -16,6 +16,7 @@ import importlib.metadata
 import inspect
 import io
 import json
+import os
 import shutil
 import sys
 import time
@@ -26,6 +27,7 @@ from typing import Any
 
 import reassure
 from reassure.checkers.console.code_hosts import SourcePlace
+from reassure.checkers.console.commands import Reads
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import may_execute, read_trace
 from reassure.checkers.console.parser import parse
@@ -38,7 +40,7 @@ from reassure.checkers.machine.stop import BY_USER, Interrupted, Stop, StopReaso
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.digest import digest_and_modules
 from reassure.checkers.request.import_file import changed_since_import, forget_files
-from reassure.checkers.request.model_loader import UnknownModel, load
+from reassure.checkers.request.model_loader import UnknownModel, function, load, module_of_function
 from reassure.checkers.request.options import SimulationOptions, seconds
 from reassure.checkers.request.outside_values import values_of
 from reassure.checkers.request.prepare import plain
@@ -77,12 +79,13 @@ def answer_key(check: Check, ran: str | None = None, known: Known | None = None)
     try:
         models = [_of_model(name, {} if known is None else known) for name in check.models]
         files = [_of_file(path) for path in check.files()]
-    except (UnknownModel, LanguageError, OSError):
+        beside = _of_reads(check.about.reads())
+    except (UnknownModel, LanguageError, Failure, OSError):
         return None
     keys = [key for key in models if key is not None]
-    if len(keys) < len(models) or (ran is not None and ran not in [key.sha256 for key in keys]):
+    if beside is None or len(keys) < len(models) or (ran is not None and ran not in [key.sha256 for key in keys]):
         return None
-    text = json.dumps([SCHEMA, check.words(), [astuple(key) for key in keys], files, _program()])
+    text = json.dumps([SCHEMA, check.words(), [astuple(key) for key in keys], files, beside, _program()])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -94,6 +97,18 @@ def _of_model(name: str, known: Known) -> ModelKey | None:
         unsaid = changed_since_import(modules) is not None or values.read_when_called
         known[name] = None if unsaid else ModelKey(sha256, values.sha256)
     return known[name]
+
+
+def _of_reads(reads: Reads) -> list[str] | None:
+    """The digests of what a command reads: of all texts, of all values, and of files; None as of `answer_key`."""
+    if reads == Reads():
+        return []
+    models, functions = [load(name) for name in reads.models], [function(name) for name in reads.functions]
+    sha256, modules = digest_and_modules(*models, more=map(module_of_function, reads.functions))
+    values = values_of(*models, *functions)
+    if changed_since_import(modules) is not None or values.read_when_called:
+        return None
+    return [sha256, values.sha256, *map(_of_file, reads.files)]
 
 
 @cache
@@ -298,13 +313,15 @@ def story(path: Path, model: str, name: str) -> Story:
 def _keep_traces(outcome: CheckOutcome, temporary: Path, folder: Path | None) -> None:
     """Copies the traces of a failed check to a folder where they stay; nothing names a file that is removed."""
 
+    inside = f"{temporary}{os.sep}"
+
     def kept(value: Any) -> Any:
         """A value of the record, with the files that stay."""
         if isinstance(value, dict):
             return {key: kept(one) for key, one in value.items()}
         if isinstance(value, list):
             return [kept(one) for one in value]
-        if not isinstance(value, str) or not Path(value).is_relative_to(temporary):
+        if not isinstance(value, str) or not value.startswith(inside):
             return value
         if folder is None:
             return None

@@ -6,7 +6,7 @@ import argparse
 import sys
 from dataclasses import replace
 
-from reassure.checkers.console.commands import GateKind, Record
+from reassure.checkers.console.commands import GateKind, Reads, Record
 from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.checkers.console.parser import note
 from reassure.checkers.ledger import ledger, pages, verdicts
@@ -44,12 +44,29 @@ def _figures(record: Record) -> dict[str, int]:
     return {"claims": len(rows), "readings": sum(len(row["readings"]) for row in rows)} if rows else {}
 
 
+def _reads() -> Reads:
+    """All claims with their subjects, the ledger and the traces."""
+    runs = properties_by_run(_every_claim())
+    return Reads(
+        tuple(sorted({run.subject for run in runs if run.method != "enumerate"})),
+        tuple(sorted({run.subject for run in runs if run.method == "enumerate"})),
+        (*claims.files(), ledger.PATHS.ledger, ledger.PATHS.traces),
+    )
+
+
+def _every_claim() -> list[claims.Claim]:
+    try:
+        return claims.read()
+    except claims.ClaimError as error:
+        raise Failure(Exit.USAGE, str(error)) from None
+
+
 KIND = GateKind(
     pins=("claims", "readings"),
     figures=_figures,
     left_out=frozenset({"id", "table", "format", "refresh"}),
     models=(),
-    by_digest=False,
+    reads=_reads,
 )
 
 
@@ -57,10 +74,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Prints the claims that are asked for; searches only with `--refresh`."""
     if args.format != "text" and args.json == STANDARD_OUTPUT:
         raise Failure(Exit.USAGE, f"--format {args.format} and --json - both write to standard output")
-    try:
-        every = claims.read()
-    except claims.ClaimError as error:
-        raise Failure(Exit.USAGE, str(error)) from None
+    every = _every_claim()
     chosen_ids = [verdicts.TABLE] if args.table else [*args.id, *args.claim]
     if unknown := set(chosen_ids) - {c.id for c in every}:
         has = ", ".join(c.id for c in every) or "none"

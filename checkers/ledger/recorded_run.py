@@ -92,7 +92,7 @@ def _record(result: CheckResult, values: str, searched: bool) -> Record:
 
 
 def _enumerate(spec: RunSpec, sha256: str) -> Record:
-    call, _ = function(spec.subject)
+    call = function(spec.subject)
     try:
         outcome = call()
     except Exception as error:

@@ -9,9 +9,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from reassure.checkers.request.digest import digest
-from reassure.checkers.request.model_loader import UnknownModel, config_values, function, home, load, settings
-from reassure.checkers.request.outside_values import values_digest, values_of, values_of_function
+from reassure.checkers.request.digest import digest, digest_of_modules
+from reassure.checkers.request.model_loader import (
+    UnknownModel,
+    config_values,
+    function,
+    home,
+    load,
+    module_of_function,
+    settings,
+)
+from reassure.checkers.request.outside_values import values_digest, values_of
 from reassure.checkers.request.shared_options import pairs
 from reassure.spec.claims import Claim, Reading
 from reassure.spec.language.types import DomainError
@@ -60,7 +68,7 @@ class Subject:
 
 def function_values(name: str) -> str:
     """The digest of the values that a function of `models` reaches; `LanguageError` if it may read more."""
-    reached = values_of_function(function(name)[0])
+    reached = values_of(function(name))
     if reached.read_when_called:
         names = ", ".join(reached.read_when_called)
         raise LanguageError(f"{name} uses {names} when it is called: read it once, where its module is imported")
@@ -78,6 +86,8 @@ class Subjects:
     def __init__(self) -> None:
         self.known: dict[tuple[str, str], Subject] = {}
         self.models: dict[str, Model] = {}
+        self._texts: dict[str, str] = {}
+        """The digests of modules, by name."""
         self._values: dict[RunSpec | tuple[str, str], str] = {}
 
     def of(self, wanted: RunSpec) -> Subject:
@@ -92,7 +102,11 @@ class Subjects:
             dotted = wanted.subject.partition(":")[0]
             if not (home() / f"{dotted.replace('.', '/')}.py").is_file():
                 return Subject(absent=f"no module {dotted} yet")
-            return Subject(function(wanted.subject)[1])
+            function(wanted.subject)  # it is there
+            name = module_of_function(wanted.subject)
+            if name not in self._texts:
+                self._texts[name] = digest_of_modules([name])
+            return Subject(self._texts[name])
         try:
             model = self.models[wanted.subject] = load(wanted.subject)
         except UnknownModel:

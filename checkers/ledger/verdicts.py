@@ -229,7 +229,11 @@ def entries(chosen: list[Claim], ledger: Ledger) -> list[Entry]:
     if wrong:
         raise Failure(Exit.USAGE, "\n".join(wrong))
     files = _Files.of(ledger)
-    return [Entry(c, [_answer(r, c, ledger, files, subjects) for r in c.readings]) for c in chosen]
+    found = []
+    for claim in chosen:
+        sha256 = claim.digest()
+        found.append(Entry(claim, [_answer(r, claim, sha256, ledger, files, subjects) for r in claim.readings]))
+    return found
 
 
 @cache
@@ -255,8 +259,10 @@ class _Files:
         return _Files(paths(sealed), paths(path for path in every if path not in sealed))
 
 
-def _answer(reading: Reading, claim: Claim, ledger: Ledger, files: _Files, subjects: Subjects) -> ReadingAnswer:
-    """The ledger's answer to a reading of a claim."""
+def _answer(
+    reading: Reading, claim: Claim, sha256: str, ledger: Ledger, files: _Files, subjects: Subjects
+) -> ReadingAnswer:
+    """The ledger's answer to a reading of a claim. sha256: the claim's digest."""
     run = RunSpec.of(reading)
     now = subjects.of(run)
     record = ledger.records.get(run.key)
@@ -286,7 +292,7 @@ def _answer(reading: Reading, claim: Claim, ledger: Ledger, files: _Files, subje
         answer.staleness = Staleness.TRACE_CHANGED if changed else Staleness.TRACE_MISSING
     elif claim.id not in ledger.claims:
         answer.staleness = Staleness.CLAIM_NOT_LISTED
-    elif ledger.claims[claim.id] != claim.digest():
+    elif ledger.claims[claim.id] != sha256:
         answer.staleness = Staleness.CLAIM_CHANGED
     return answer
 

@@ -54,10 +54,10 @@ def digest(model: Model) -> str:
     return digest_of_modules(_modules(model))
 
 
-def digest_and_modules(model: Model) -> tuple[str, list[str]]:
-    """As `digest`, and the names of the modules whose text is in it."""
+def digest_and_modules(*models: Model, more: Iterable[str] = ()) -> tuple[str, list[str]]:
+    """As `digest`, of models and more modules together, and the names of the modules whose text is in it."""
     digests = _ModuleDigests()
-    return digests.of_all(_modules(model)), list(digests.by_module)
+    return digests.of_all({*more, *(name for model in models for name in _modules(model))}), list(digests.by_module)
 
 
 def module_files(model: Model) -> list[Path]:
@@ -83,7 +83,7 @@ def digest_of_modules(names: Iterable[str]) -> str:
 def digest_of_files(folders: Iterable[Path], files: Iterable[Path] = ()) -> str:
     """SHA-256, in hexadecimal, of the text of files and of all modules below folders, whatever their names."""
     paths = {path for folder in folders for path in folder.rglob("*.py")} | set(files)
-    parts = (_parts(path.read_text(encoding="utf-8")) for path in paths)
+    parts = (_parsed(path.read_text(encoding="utf-8")).parts for path in paths)
     return _sha256(" ".join(sorted(_sha256(" ".join(map(_word, of_one))) for of_one in parts)))
 
 
@@ -140,7 +140,7 @@ class _ModuleDigests:
         return self.by_module[name]
 
     def _words(self, text: str, module: str) -> Iterator[str]:
-        for part in _parts(text):
+        for part in _parsed(text).parts:
             if isinstance(part, str):
                 yield part
             elif part.level is not None:
@@ -166,17 +166,37 @@ def place_in_text(text: str, code: CodeType) -> str | None:
     That is a digest of the text without its imports, and the number of the definition in it. None if it is not there.
     """
     module = _parsed(text)
-    for number, node in module.definitions.get((code.co_name, code.co_firstlineno), ()):
-        if not isinstance(node, ast.Lambda) or _is_within(code, node.body):
-            return f"{module.sha256} {number}"
+    for definition in module.definitions.get((code.co_name, code.co_firstlineno), ()):
+        if definition.body is None or _is_within(code, definition.body):
+            return f"{module.sha256} {definition.number}"
     return None
 
 
-def _is_within(code: CodeType, body: ast.expr) -> bool:
+def _is_within(code: CodeType, body: tuple[int, int, int, int]) -> bool:
     """Whether all instructions of a lambda come from within a body."""
-    start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
     places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
-    return all(start <= place <= end for place in places)
+    return all(body[:2] <= place <= body[2:] for place in places)
+
+
+class _Definition(NamedTuple):
+    """A function or a lambda of a text."""
+
+    name: str
+    line: int
+    """The first one, as the code object has it."""
+    number: int
+    """Among the definitions of the text."""
+    body: tuple[int, int, int, int] | None
+    """Of a lambda: the line and the column where its body begins, and those where it ends."""
+
+    @classmethod
+    def of(cls, number: int, node: _Function) -> _Definition:
+        """A syntax tree of one."""
+        if isinstance(node, ast.Lambda):
+            body = node.body
+            span = (body.lineno, body.col_offset, body.end_lineno or 0, body.end_col_offset or 0)
+            return cls("<lambda>", node.lineno, number, span)
+        return cls(node.name, min((d.lineno for d in node.decorator_list), default=node.lineno), number, None)
 
 
 @dataclass(frozen=True)
@@ -184,36 +204,37 @@ class _Parsed:
     """The syntax tree of a module as words, and its imports where they stand: what those mean is another text's."""
 
     parts: tuple[str | _Import, ...]
-    definitions: dict[tuple[str, int], list[tuple[int, _Definition]]]
-    """By name and first line: its functions and lambdas, the inner ones first, each with its number."""
+    definitions: dict[tuple[str, int], list[_Definition]]
+    """By name and first line: its functions and lambdas, the inner ones first."""
 
     @functools.cached_property
     def sha256(self) -> str:
         """Of the words, without the imports."""
         return _sha256(" ".join(part for part in self.parts if isinstance(part, str)))
 
+    @classmethod
+    def of(cls, parts: Iterable[str | _Import], definitions: Iterable[_Definition]) -> _Parsed:
+        """definitions: the inner ones first."""
+        by_place: dict[tuple[str, int], list[_Definition]] = {}
+        for definition in definitions:
+            by_place.setdefault((definition.name, definition.line), []).append(definition)
+        return cls(tuple(parts), by_place)
+
+    def kept(self) -> bytes:
+        """As it is kept on disk."""
+        return json.dumps([self.parts, [d for of_place in self.definitions.values() for d in of_place]]).encode()
+
+    @classmethod
+    def from_kept(cls, text: bytes) -> _Parsed:
+        """What `kept` wrote."""
+        parts, definitions = json.loads(text)
+        imports = (p if isinstance(p, str) else _Import(p[0], p[1], p[2], [(n, g) for n, g in p[3]]) for p in parts)
+        return cls.of(imports, (_Definition(n, line, at, body and tuple(body)) for n, line, at, body in definitions))
+
 
 KEPT = KeptFiles(lambda: cache_folder("texts"), b"reassure text 1\n", ".words", 600)
 LONG = 2_000
-"""Characters of a text from which on its words are kept on disk: a digest has those of the language's own modules."""
-
-
-@functools.lru_cache(maxsize=1024)
-def _parts(text: str) -> tuple[str | _Import, ...]:
-    """The words and imports of a text."""
-    maker = _maker() if len(text) >= LONG else None
-    if maker is None:
-        return _parsed(text).parts
-    key = hashlib.sha256(repr((maker, sys.version, text)).encode()).hexdigest()
-    kept = KEPT.read(key)
-    if kept is not None:
-        return tuple(
-            part if isinstance(part, str) else _Import(part[0], part[1], part[2], [(n, g) for n, g in part[3]])
-            for part in json.loads(kept)
-        )
-    parts = _parsed(text).parts
-    KEPT.write(key, json.dumps(parts).encode())
-    return parts
+"""Characters of a text from which on its words are kept on disk."""
 
 
 @functools.cache
@@ -228,10 +249,23 @@ def _maker() -> str | None:
 @functools.lru_cache(maxsize=1024)
 def _parsed(text: str) -> _Parsed:
     """Kept for each text: a process that loads many models reads most of their modules again and again."""
+    maker = _maker() if len(text) >= LONG else None
+    if maker is None:
+        return _parse(text)
+    key = hashlib.sha256(repr((maker, sys.version, text)).encode()).hexdigest()
+    kept = KEPT.read(key)
+    if kept is not None:
+        return _Parsed.from_kept(kept)
+    parsed = _parse(text)
+    KEPT.write(key, parsed.kept())
+    return parsed
+
+
+def _parse(text: str) -> _Parsed:
     parts: list[str | _Import] = []
     words: list[str] = []
-    definitions: list[_Definition] = []
-    for word in _tree(ast.parse(text), [], definitions):
+    functions: list[_Function] = []
+    for word in _tree(ast.parse(text), [], functions):
         if isinstance(word, str):
             words.append(word)
             continue
@@ -239,27 +273,18 @@ def _parsed(text: str) -> _Parsed:
             parts.append(" ".join(words))
         parts.append(_Import.of(word))
         words = []
-    numbered: dict[tuple[str, int], list[tuple[int, _Definition]]] = {}
-    for number, node in reversed(list(enumerate(definitions))):
-        numbered.setdefault(_as_in_code(node), []).append((number, node))
-    return _Parsed((*parts, " ".join(words)), numbered)
+    definitions = [_Definition.of(number, node) for number, node in enumerate(functions)]
+    return _Parsed.of((*parts, " ".join(words)), reversed(definitions))
 
 
-def _as_in_code(node: _Definition) -> tuple[str, int]:
-    """The name and the first line of a definition, as its code object has them."""
-    if isinstance(node, ast.Lambda):
-        return "<lambda>", node.lineno
-    return node.name, min((d.lineno for d in node.decorator_list), default=node.lineno)
-
-
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _Words = list[str | ast.Import | ast.ImportFrom]
 _FIELDS: dict[type[ast.AST], tuple[tuple[str, str, bool], ...]] = {}
 """Of a kind of node, as far as its fields count: a field, its word, and whether None in it is a value."""
 
 
-def _tree(node: ast.AST, words: _Words, definitions: list[_Definition]) -> _Words:
+def _tree(node: ast.AST, words: _Words, definitions: list[_Function]) -> _Words:
     """The tree as words. Empty fields are left out: Python versions differ in which they have.
 
     definitions: gets the functions and lambdas of the tree, the outer ones first.

@@ -18,7 +18,6 @@ from typing import Any
 from reassure import models
 from reassure.checkers.machine.atomic_files import did_you_mean
 from reassure.checkers.machine.exit_codes import UsageFailure
-from reassure.checkers.request.digest import digest_of_modules
 from reassure.checkers.request.import_file import FromText, import_file
 from reassure.spec.language.annotations import each_hint, resolve
 from reassure.spec.language.types import IntType
@@ -110,21 +109,23 @@ def load(name: str) -> Model:
     return model
 
 
-def function(name: str) -> tuple[Callable[[], Any], str]:
-    """The function `package.module:name` of a module of `models`, with the digest of its text.
+def module_of_function(name: str) -> str:
+    """The name of the module of a function `package.module:name` of `models`."""
+    return f"reassure.models.{name.partition(':')[0]}"
 
-    Raises `LanguageError` if there is none.
-    """
+
+def function(name: str) -> Callable[..., Any]:
+    """The function `package.module:name` of a module of `models`; `LanguageError` if there is none."""
     dotted, _, called = name.partition(":")
-    inside = f"reassure.models.{dotted}"
     try:
-        module = importlib.import_module(inside)
+        module = importlib.import_module(module_of_function(name))
     except Exception as error:
         raise LanguageError(f"{dotted} cannot be imported: {type(error).__name__}: {error}") from error
     value = getattr(module, called, None)
     if not callable(value):
         raise LanguageError(f"{dotted} has no function {called}")
-    return value, digest_of_modules([inside])
+    found: Callable[..., Any] = value
+    return found
 
 
 def settings(model: Model, pairs: list[str]) -> dict[str, Any]:

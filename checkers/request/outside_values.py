@@ -65,10 +65,11 @@ class OutsideValues:
     read_when_called: tuple[str, ...] = ()
 
 
-def values_of(model: Model) -> OutsideValues:
-    """The values that a model reaches, in every configuration."""
+def values_of(*reached_from: Model | Callable[..., Any]) -> OutsideValues:
+    """The values that models, in every configuration, and functions reach, all together."""
     walk = _Walk()
-    walk.take(model)
+    for start in reached_from:
+        walk.take(start)
     return walk.result()
 
 
@@ -87,13 +88,6 @@ def values_digest(bound: BoundModel) -> str:
         walk.words.append(f"config {name} {walk.word(value)}")
     walk.empty()
     return walk.result().sha256
-
-
-def values_of_function(function: Callable[..., Any]) -> OutsideValues:
-    """The values that a function reaches."""
-    walk = _Walk()
-    walk.take(function)
-    return walk.result()
 
 
 def _attributes(config: Any) -> Iterator[tuple[str, Any]]:

@@ -16,7 +16,8 @@ from typing import Any
 
 from reassure.checkers.kafka.audit.cluster_history import NO_BUMP_FROM, RECOVERY_FROM, PartitionChange
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.request.model_loader import function
+from reassure.checkers.request.digest import digest_of_modules
+from reassure.checkers.request.model_loader import function, module_of_function
 from reassure.spec.kafka import partition_properties as properties
 from reassure.spec.kafka import shared_properties as shared
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Watched, members, reassigning
@@ -104,7 +105,8 @@ class ChangeJudge:
         min_isr: of topics of which the log does not say it, for promises.
         """
         self.release, self.min_isr = release, min_isr
-        explain, self.digest = function(f"{RULES}:explanations")
+        explain = function(f"{RULES}:explanations")
+        self.digest = digest_of_modules([module_of_function(RULES)])
         rules = sys.modules[explain.__module__]
         self.explain: Callable[..., Any] = explain
         self.surroundings: Callable[..., Any] = rules.Surroundings

@@ -50,7 +50,7 @@ class ModelRun:
 def matching_run(seen: Sequence[SeenState], rules: str, elr: bool) -> ModelRun:
     """Looks for a run of the model, by a release's rules, that goes through these states; the first is a new topic."""
     first = seen[0].state
-    make, _ = function(MODEL)
+    make = function(MODEL)
     model: Any = make()
     values = {
         "brokers": first.brokers,

@@ -59,7 +59,7 @@ class MoveRules:
     courses: dict[Any, tuple[Course, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        built, _ = function(f"{CONTROLLER}:built")
+        built = function(f"{CONTROLLER}:built")
         self.rules = sys.modules[built.__module__]
 
     def after_request(self, p: Partition, target: tuple[int, ...]) -> Partition:

@@ -120,8 +120,8 @@ def _classic(move: _Move, wanted: tuple[Broker, ...]) -> str:
 
 def _batching(move: _Move, wanted: tuple[Broker, ...], rules: PlanRules) -> str:
     """The next step of KIP-435's batching, repaired."""
-    repaired: Callable[..., Any] = function(CALCULATION)[0]
-    moves_leader: Callable[..., Any] = function(MOVES_LEADER)[0]
+    repaired: Callable[..., Any] = function(CALCULATION)
+    moves_leader: Callable[..., Any] = function(MOVES_LEADER)
     goal = repaired(wanted, move.have, move.isr, move.alive, rules.limits.replicas, rules.min_isr)
     if goal == move.have:
         move.waits = frozenset(b for b in wanted if b not in move.alive or (b in move.have and b not in move.isr))

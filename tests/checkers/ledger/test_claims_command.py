@@ -12,7 +12,9 @@ import pytest
 
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
-from reassure.checkers.ledger import integrity, recorded_run, subjects
+from reassure.checkers.gate.gate_file import Check, read
+from reassure.checkers.gate.run_check import answer_key
+from reassure.checkers.ledger import integrity, recorded_run
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import BY_USER
@@ -196,9 +198,9 @@ def test_a_function_that_answers_wrongly(
             raise outcome
         return outcome
 
-    (toys / "K.toml").write_text(CLAIM + CASES.replace("models.examples", "kraft.worked_examples"), encoding="utf-8")
-    for module in (recorded_run, subjects):
-        monkeypatch.setattr(module, "function", lambda name: (call, "0" * 64))
+    text = CLAIM + CASES.replace("models.examples:all_of_them", "kip542_throttle.cases:values_accepted_additive")
+    (toys / "K.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(throttle_cases, "values_accepted_additive", call)
     assert main(["claims", "--refresh"]) == 150
     assert said in capsys.readouterr().err
 
@@ -368,6 +370,42 @@ def test_the_fairness_that_a_verdict_assumes(toys: Path, capsys: pytest.CaptureF
     assert "steps 3 to 4 repeat for ever" in reader.text
 
 
+def claims_check(folder: Path) -> Check:
+    """The claims as a check of a gate, whose file is `gate/gate.toml`."""
+    path = folder / "gate" / "gate.toml"
+    path.parent.mkdir(exist_ok=True)
+    (folder / "traces").mkdir(exist_ok=True)
+    path.write_text('[[check]]\nkind = "claims"\nsample = true\nexpect = "pass"\n', encoding="utf-8")
+    return read(path).checks[0]
+
+
+def test_a_gate_keeps_the_answer_until_something_changes_that_it_is_of(
+    ran: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REASSURE_CACHE", str(ran / "cache"))
+    check = claims_check(ran)
+    words = ["gate", str(ran / "gate" / "gate.toml"), "--changed", "-j", "1"]
+    for unchanged in (0, 1, 1):
+        assert main(words) == 0
+        assert capsys.readouterr().out.count("unchanged since") == unchanged
+    key = answer_key(check)
+    assert key is not None
+    (trace,) = (ran / "traces").rglob("*.itf.json")
+    for path in (ran / "K.toml", ran / "ledger.json", trace, trace.with_name("other.itf.json")):
+        text = path.read_text(encoding="utf-8") if path.exists() else None
+        path.write_text(f"{text or ''}\n", encoding="utf-8")
+        assert answer_key(check) not in (None, key), path.name
+        path.unlink() if text is None else path.write_text(text, encoding="utf-8")
+    assert answer_key(check) == key
+    trace.unlink()
+    assert main(words) == 15
+    assert "its trace is missing" in capsys.readouterr().out
+    replaced(ran / "K.toml", 'model = "die_hard"', 'model = "nowhere"')
+    assert answer_key(check) is None
+    (ran / "K.toml").write_text("claim = 1", encoding="utf-8")
+    assert answer_key(check) is None
+
+
 OUTSIDE = """
 [[claim]]
 id = "K1"
@@ -391,8 +429,10 @@ def test_a_value_from_outside_makes_a_verdict_stale(
     set_step(1, toys, monkeypatch)
     assert main(["claims", "--refresh"]) == 0
     assert main(["claims"]) == 0
+    key = answer_key(claims_check(toys))
     capsys.readouterr()
     set_step(3, toys, monkeypatch)
+    assert None not in (key, answer_key(claims_check(toys))) and answer_key(claims_check(toys)) != key
     assert main(["claims"]) == 15
     assert "from outside of its text are not those of the run" in capsys.readouterr().out
     assert main(["claims", "--refresh"]) == 15, "no trace is kept of a model that is a file"
@@ -415,6 +455,7 @@ def test_an_enumeration_that_reads_when_it_is_called_is_refused(
     assert main(["claims", "--refresh"]) == 0
     capsys.readouterr()
     monkeypatch.setattr(throttle_cases, "values_accepted_additive", answer_from_outside)
+    assert answer_key(claims_check(toys)) is None
     for words in (["claims"], ["claims", "--refresh"]):
         assert main(words) == 64
         assert "values_accepted_additive uses os, os._Environ when it is called" in capsys.readouterr().err

@@ -85,7 +85,7 @@ def test_functions_still_say_what_the_ledger_says(found: list[verdicts.Entry]) -
     by_cases = [a for a in by_cases if ".placement_cases:" not in str(a.reading.function)]
     assert len(by_cases) > 80
     for answer in by_cases:
-        outcome = function(str(answer.reading.function))[0]()
+        outcome = function(str(answer.reading.function))()
         assert answer.record is not None
         assert (outcome.holds, outcome.cases, outcome.bounds, outcome.counterexample or "") == (
             answer.verdict == "holds",

@@ -165,6 +165,7 @@ def test_a_text_of_the_language_that_changes_no_meaning_keeps_its_digest(monkeyp
 LONG_TEXT = (
     "import os, json as j\nfrom . import near\nfrom ..far.away import thing as other, more\nfrom x import *\n\n"
     + "\n".join(f"def f{n}(a: int) -> int:\n    return a + {n} if a else len('\u00e9')\n" for n in range(60))
+    + "several = [lambda a: a, lambda a: (lambda b: b)(a)]\n"
 )
 
 
@@ -176,50 +177,50 @@ def kept_files(folder: Path) -> list[Path]:
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where words of texts are kept; none are known to this process."""
     monkeypatch.setenv("REASSURE_CACHE", str(tmp_path))
-    text_digest._parts.cache_clear()
     text_digest._parsed.cache_clear()
     return tmp_path
 
 
 def test_words_of_a_text_are_kept(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept is what parsing gives, imports included; the next process parses nothing."""
-    made = text_digest._parts(LONG_TEXT)
-    assert [part.text for part in made if not isinstance(part, str)] == LONG_TEXT.splitlines()[:4]
+    made = text_digest._parsed(LONG_TEXT)
+    assert made == text_digest._parse(LONG_TEXT)
+    assert [part.text for part in made.parts if not isinstance(part, str)] == LONG_TEXT.splitlines()[:4]
     assert len(kept_files(kept)) == 1
-    text_digest._parts.cache_clear()
+    text_digest._parsed.cache_clear()
 
     def refuse(text: str) -> None:
         raise AssertionError("parsed again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(text_digest, "_parsed", refuse)
-        assert text_digest._parts(LONG_TEXT) == made
+        patch.setattr(text_digest, "_parse", refuse)
+        assert text_digest._parsed(LONG_TEXT) == made
         with pytest.raises(AssertionError):
-            text_digest._parts(LONG_TEXT + "\n")
+            text_digest._parsed(LONG_TEXT + "\n")
         with pytest.raises(AssertionError):
-            text_digest._parts("x = 1\n")
-    text_digest._parts("x = 1\n")
+            text_digest._parsed("x = 1\n")
+    text_digest._parsed("x = 1\n")
     assert len(kept_files(kept)) == 1
 
 
 def test_words_that_are_damaged_or_of_another_text_are_not_used(kept: Path) -> None:
-    made = text_digest._parts(LONG_TEXT)
+    made = text_digest._parsed(LONG_TEXT)
     (path,) = kept_files(kept)
     whole = path.read_bytes()
-    other = text_digest._parts(LONG_TEXT.replace("f7", "g7"))
+    other = text_digest._parsed(LONG_TEXT.replace("f7", "g7"))
     assert other != made
     (second,) = set(kept_files(kept)) - {path}
     for content in (whole[:-1], whole.replace(b"f7", b"g7"), b"", second.read_bytes()):
         path.write_bytes(content)
-        text_digest._parts.cache_clear()
-        assert text_digest._parts(LONG_TEXT) == made
+        text_digest._parsed.cache_clear()
+        assert text_digest._parsed(LONG_TEXT) == made
     path.chmod(0o666)
-    text_digest._parts.cache_clear()
-    assert text_digest._parts(LONG_TEXT) == made
+    text_digest._parsed.cache_clear()
+    assert text_digest._parsed(LONG_TEXT) == made
 
 
 def test_a_text_that_is_not_in_a_file_keeps_nothing(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The key is of the text of the module that makes the words."""
     monkeypatch.setattr(text_digest, "_maker", lambda: None)
-    assert text_digest._parts(LONG_TEXT) == text_digest._parsed(LONG_TEXT).parts
+    assert text_digest._parsed(LONG_TEXT) == text_digest._parse(LONG_TEXT)
     assert not (kept / "texts").exists()

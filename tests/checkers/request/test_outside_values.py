@@ -21,7 +21,6 @@ from reassure.checkers.request.outside_values import (
     OutsideValues,
     values_digest,
     values_of,
-    values_of_function,
 )
 from reassure.models.kraft.worked_examples import lines_as_printed
 from reassure.spec.language.vocabulary import Model
@@ -463,10 +462,10 @@ def test_every_process_has_the_same_digest(tmp_path: Path) -> None:
     (tmp_path / "nested.py").write_text(NESTED)
     script = (
         "import nested\nfrom reassure.checkers.request.model_loader import load\n"
-        "from reassure.checkers.request.outside_values import values_of, values_of_function\n"
-        "print(values_of_function(nested.all_of_them).sha256)\n"
+        "from reassure.checkers.request.outside_values import values_of\n"
+        "print(values_of(nested.all_of_them).sha256)\n"
         "from reassure.models.kraft.worked_examples import lines_as_printed\n"
-        "print(values_of_function(lines_as_printed).sha256)\n"
+        "print(values_of(lines_as_printed).sha256)\n"
         "print(*(values_of(load(name)).sha256 for name in ('kraft', 'batching', 'throttle', 'rolling_upgrade')))\n"
     )
     seen = set()
@@ -479,14 +478,14 @@ def test_every_process_has_the_same_digest(tmp_path: Path) -> None:
     (out,) = seen
     pinned, function, *models = out.split()
     assert pinned == PINNED
-    assert values_of_function(lines_as_printed) == OutsideValues(function), "pytest rewrites its assertion, here"
+    assert values_of(lines_as_printed) == OutsideValues(function), "pytest rewrites its assertion, here"
     assert models == [values_of(load(name)).sha256 for name in ("kraft", "batching", "throttle", "rolling_upgrade")]
     assert len(set(models)) == 4
 
 
 def test_a_function_that_is_no_model() -> None:
-    assert values_of_function(len).sha256 != values_of_function(sorted).sha256
-    assert values_of_function(open).read_when_called
+    assert values_of(len).sha256 != values_of(sorted).sha256
+    assert values_of(open).read_when_called
 
 
 def test_the_shipped_models_have_all_values_in_their_text() -> None:
