@@ -36,21 +36,27 @@ FORMAT = 2
 
 _holders: list[Any] = []
 """What holds the machine code: kept for the life of the process."""
-_addresses: dict[str, dict[str, int]] = {}
+Loaded = dict[str, dict[str, int]]
+"""Addresses of functions by name, by the key of the code that has them."""
+_loaded: Loaded = {}
+"""What this process has loaded."""
 
 
 class CompileError(Exception):
     """LLVM does not take the text: a bug of the emitter."""
 
 
-def compiled_functions(key: str, ir: Callable[[], str], names: Sequence[str], level: int = 2) -> dict[str, int]:
+def compiled_functions(
+    key: str, ir: Callable[[], str], names: Sequence[str], level: int = 2, loaded: Loaded | None = None
+) -> dict[str, int]:
     """The addresses of functions, by name.
 
     key: a digest of everything the text is made from. ir: makes the text; called only if nothing is stored. level: of
-    optimisation, 0 to 3. Raises `CompileError`.
+    optimisation, 0 to 3. loaded: code that is there, to which this is added; None: this process's. Raises
+    `CompileError`.
     """
-    identity = _identity(key, level)
-    if identity not in _addresses:
+    loaded, identity = _loaded if loaded is None else loaded, _identity(key, level)
+    if identity not in loaded:
         code = KEPT.read(identity)
         if code is None:
             with KEPT.one_writer(identity):
@@ -58,23 +64,23 @@ def compiled_functions(key: str, ir: Callable[[], str], names: Sequence[str], le
                 if code is None:
                     code = object_code(ir(), level)
                     KEPT.write(identity, code)
-        _keep(identity, code, names)
-    return _addresses[identity]
+        _keep(identity, code, names, loaded)
+    return loaded[identity]
 
 
 def stored_functions(key: str, names: Sequence[str], level: int) -> dict[str, int] | None:
     """As `compiled_functions`; None if nothing is stored."""
     identity = _identity(key, level)
-    if identity not in _addresses:
+    if identity not in _loaded:
         code = KEPT.read(identity)
         if code is None:
             return None
-        _keep(identity, code, names)
-    return _addresses[identity]
+        _keep(identity, code, names, _loaded)
+    return _loaded[identity]
 
 
-def _keep(identity: str, code: bytes, names: Sequence[str]) -> None:
-    holder, _addresses[identity] = _load(code, names)
+def _keep(identity: str, code: bytes, names: Sequence[str], loaded: Loaded) -> None:
+    holder, loaded[identity] = _load(code, names)
     _holders.append(holder)
 
 

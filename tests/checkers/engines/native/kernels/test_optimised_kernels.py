@@ -24,7 +24,7 @@ from tests.helpers.runs import bind, everything, result_of
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of its own, and nothing that this process has loaded."""
     monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "kernels"))
-    monkeypatch.setattr(llvm, "_addresses", {})
+    monkeypatch.setattr(llvm, "_loaded", {})
     return tmp_path / "kernels"
 
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from reassure.checkers.engines.native.translator import llvm, object_loader
 from reassure.checkers.engines.native.translator.object_loader import CannotLoad, LoadedObject, load
+from reassure.checkers.machine.own_files import KeptFiles
 
 
 def adder(number: int) -> str:
@@ -38,26 +39,24 @@ def files(cache: Path) -> list[Path]:
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(llvm, "_addresses", {})
     return tmp_path / "cache"
 
 
-def run(text: str, monkeypatch: pytest.MonkeyPatch, level: int = 1) -> tuple[int, bool]:
-    """What f(1) is, as in a new process, and whether it had to be compiled."""
+def run(text: str, level: int = 1) -> tuple[int, bool]:
+    """What f(1) is where nothing is loaded, as in a new process, and whether it had to be compiled."""
     compiled: list[str] = []
 
     def made() -> str:
         compiled.append(text)
         return text
 
-    monkeypatch.setattr(llvm, "_addresses", {})
-    return call(llvm.compiled_functions(llvm.digest(text), made, ["f"], level)["f"], 1), bool(compiled)
+    return call(llvm.compiled_functions(llvm.digest(text), made, ["f"], level, {})["f"], 1), bool(compiled)
 
 
-def test_code_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run(adder(2), monkeypatch) == (3, True)
-    assert run(adder(2), monkeypatch) == (3, False)
-    assert run(adder(3), monkeypatch) == (4, True)
+def test_code_is_compiled_once(cache: Path) -> None:
+    assert run(adder(2)) == (3, True)
+    assert run(adder(2)) == (3, False)
+    assert run(adder(3)) == (4, True)
     assert len(files(cache)) == 2
 
 
@@ -73,26 +72,26 @@ def test_code_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> 
         lambda content: b"\x7fELF" + content,
     ],
 )
-def test_a_damaged_file_is_not_used(damage: object, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run(adder(2), monkeypatch)
+def test_a_damaged_file_is_not_used(damage: object, cache: Path) -> None:
+    run(adder(2))
     (path,) = files(cache)
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
-    assert run(adder(2), monkeypatch) == (3, True)
-    assert run(adder(2), monkeypatch) == (3, False)
+    assert run(adder(2)) == (3, True)
+    assert run(adder(2)) == (3, False)
 
 
-def test_the_code_of_another_key_is_not_used(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run(adder(2), monkeypatch)
+def test_the_code_of_another_key_is_not_used(cache: Path) -> None:
+    run(adder(2))
     (first,) = files(cache)
-    run(adder(3), monkeypatch)
+    run(adder(3))
     (second,) = set(files(cache)) - {first}
     second.write_bytes(first.read_bytes())
-    assert run(adder(3), monkeypatch) == (4, True)
+    assert run(adder(3)) == (4, True)
 
 
 @pytest.mark.parametrize("what", ["version", "processor", "level", "format"])
 def test_code_of_another_machine_or_version_is_not_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    run(adder(2), monkeypatch)
+    run(adder(2))
     machine = llvm._processor()
     other = {
         "version": ("_version", lambda: "0.0.1"),
@@ -101,31 +100,32 @@ def test_code_of_another_machine_or_version_is_not_found(what: str, monkeypatch:
     }
     if what in other:
         monkeypatch.setattr(llvm, *other[what])
-    assert run(adder(2), monkeypatch, level=2 if what == "level" else 1) == (3, True)
+    assert run(adder(2), level=2 if what == "level" else 1) == (3, True)
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "file"))
-    assert run(adder(2), monkeypatch) == (3, True)
-    assert run(adder(2), monkeypatch) == (3, True)
+    assert run(adder(2)) == (3, True)
+    assert run(adder(2)) == (3, True)
 
 
-def test_a_write_that_fails_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(source: object, target: object) -> None:
-        raise OSError("no space")
+def test_a_write_that_fails_leaves_nothing(cache: Path) -> None:
+    """A folder stands in the place of the file."""
+    run(adder(2))
+    (path,) = files(cache)
+    path.unlink()
+    path.mkdir()
+    assert run(adder(2)) == (3, True)
+    assert files(cache) == [path]
 
-    monkeypatch.setattr(os, "replace", fail)
-    assert run(adder(2), monkeypatch) == (3, True)
-    assert files(cache) == []
 
-
-def test_the_files_longest_unused_are_removed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llvm.KEPT, "most", 3)
+def test_the_files_longest_unused_are_removed(cache: Path) -> None:
+    three = KeptFiles(llvm.folder, b"three\n", ".object", 3)
     for number in range(5):
-        llvm.KEPT.write(f"key{number}", b"content")
-        os.utime(cache / f"key{number}{llvm.KEPT.suffix}", (number, number))
-    llvm.KEPT.write("newest", b"content")
+        three.write(f"key{number}", b"content")
+        os.utime(cache / f"key{number}.object", (number, number))
+    three.write("newest", b"content")
     assert {p.stem for p in files(cache)} == {"key3", "key4", "newest"}
 
 
@@ -147,21 +147,16 @@ def test_wrong_text_is_an_error_of_the_emitter() -> None:
         llvm.compiled_functions("key", lambda: "define i64 @f() { ret i32 0 }", ["f"])
 
 
-def test_processes_that_want_the_same_code_compile_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_that_want_the_same_code_compile_it_once() -> None:
     """The one that comes second waits, and takes what the first has made."""
     text = adder(5)
-    key = llvm.digest(text)
-    identity = llvm._identity(key, 1)
+    identity = llvm._identity(llvm.digest(text), 1)
     code = llvm.object_code(text, 1)
-    found: list[int] = []
-
-    def refuse(ir: str, level: int) -> bytes:
-        raise AssertionError("compiled twice")
+    found: list[tuple[int, bool]] = []
 
     def second() -> None:
-        found.append(call(llvm.compiled_functions(key, lambda: text, ["f"], 1)["f"], 1))
+        found.append(run(text))
 
-    monkeypatch.setattr(llvm, "object_code", refuse)
     thread = threading.Thread(target=second)
     with llvm.KEPT.one_writer(identity):
         thread.start()
@@ -169,7 +164,7 @@ def test_processes_that_want_the_same_code_compile_it_once(monkeypatch: pytest.M
         assert found == []
         llvm.KEPT.write(identity, code)
     thread.join(20)
-    assert found == [6]
+    assert found == [(6, False)]
 
 
 def test_a_lock_that_cannot_be_had_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,31 +174,31 @@ def test_a_lock_that_cannot_be_had_is_no_error(tmp_path: Path, monkeypatch: pyte
         assert llvm.KEPT.read("key") is None
 
 
-def test_code_that_others_can_write_is_compiled_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_others_can_write_is_compiled_again(cache: Path) -> None:
     """The file, and then the whole folder, though the seal is right."""
-    run(adder(2), monkeypatch)
+    run(adder(2))
     (path,) = files(cache)
     path.chmod(0o666)
-    assert run(adder(2), monkeypatch) == (3, True)
-    assert run(adder(2), monkeypatch) == (3, False)
+    assert run(adder(2)) == (3, True)
+    assert run(adder(2)) == (3, False)
     cache.chmod(0o777)
-    assert run(adder(2), monkeypatch) == (3, True)
-    assert run(adder(2), monkeypatch) == (3, True)
+    assert run(adder(2)) == (3, True)
+    assert run(adder(2)) == (3, True)
 
 
-def test_links_and_pipes_of_others_are_left_alone(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_and_pipes_of_others_are_left_alone(cache: Path, tmp_path: Path) -> None:
     """A link in the place of a lock, and pipes in the place of another lock and of the code."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     cache.mkdir(mode=0o700)
     for number in range(256):
         (cache / f".lock-{number:02x}").symlink_to(victim)
-    assert run(adder(2), monkeypatch) == (3, True) and victim.read_text() == "precious"
+    assert run(adder(2)) == (3, True) and victim.read_text() == "precious"
     (code,) = files(cache)
     for path in [code, *cache.glob(".lock-*")]:
         path.unlink()
         os.mkfifo(path, 0o600)
-    assert run(adder(2), monkeypatch) == (3, True)
+    assert run(adder(2)) == (3, True)
 
 
 needs_own_loader = pytest.mark.skipif(
