@@ -73,6 +73,29 @@ def quick_kernels() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def survey_excludes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No region is answered without its graph."""
+    from reassure.checkers.engines.native.liveness.decide import Survey
+
+    monkeypatch.setattr(Survey, "excludes_all", lambda *_: False)
+
+
+@pytest.fixture
+def wrong_guesses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Gets the states whose steps show that a guess of the fields that move one way only was wrong."""
+    from reassure.checkers.engines.native.liveness.edge_lister import Falls
+
+    states, right = list[int](), Falls.__init__
+
+    def noting(self: Falls, state: int) -> None:
+        right(self, state)
+        states.append(state)
+
+    monkeypatch.setattr(Falls, "__init__", noting)
+    return states
+
+
 @pytest.fixture(scope="session")
 def context() -> Iterator[Any]:
     """A Spark context for all tests that run in this process: starting one takes longer than what is tested."""

@@ -21,7 +21,7 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.region_edges import LABEL_BITS, MOST_LABELS
 from reassure.checkers.engines.native.liveness import buckets, edge_lister, fair_loops
 from reassure.checkers.engines.native.liveness.buckets import Ranking
-from reassure.checkers.engines.native.liveness.decide import Liveness, Survey, needs_parameters
+from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.liveness.fair_loops import RegionGraph
 from reassure.checkers.engines.native.model.translation import Translation
 from reassure.checkers.engines.native.search import Search
@@ -74,9 +74,9 @@ def labels(taken: set[int], after: int) -> list[int]:
     return [c + 1 + 3 * (after % 2) for c in taken] or [0]
 
 
-def test_the_memory_limit_counts_the_region(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("survey_excludes_nothing")
+def test_the_memory_limit_counts_the_region() -> None:
     """Enough for the search, not for the graph: what is not decided is said to be unknown."""
-    monkeypatch.setattr(Survey, "excludes_all", lambda *_: False)
     full, _ = checked("core_liveness", ["brokers=4"], "native", workers=1, properties=["isr_*", "leader_in_isr"])
     least, _ = checked("core_liveness", ["brokers=4"], "native", workers=1, memory=full.stats.memory + (1 << 16))
     assert [p.status for p in least.properties[:3]] == ["holds"] * 3
@@ -154,21 +154,14 @@ def test_fields_that_move_one_way() -> None:
     assert ranking.fields[:, [1, 3]].tolist() == [[layout.fields[0].shift, 1], [layout.fields[1].shift, -1]]
 
 
-def test_a_wrong_guess_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_guess_is_noticed(wrong_guesses: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one state, whose steps say that most fields move one way only."""
     names = ["reassignment_ends", "reassignment_ends_or_can_be_cancelled"]
     expected, _ = checked("kraft", [], "native", properties=names)
     monkeypatch.setattr(fair_loops, "SAMPLE", 1)
-    noticed = []
-
-    class Noted(edge_lister.Falls):
-        def __init__(self, state: int) -> None:
-            super().__init__(state)
-            noticed.append(state)
-
-    monkeypatch.setattr(edge_lister, "Falls", Noted)
+    wrong_guesses.clear()
     again, _ = checked("kraft", [], "native", properties=names)
-    assert len(noticed) > 1
+    assert len(wrong_guesses) > 1
     assert [(p.name, p.status, p.trace) for p in again.properties] == [
         (p.name, p.status, p.trace) for p in expected.properties
     ]

@@ -11,8 +11,7 @@ import pytest
 
 from reassure.checkers.analyses.fairness.analysis import analyse
 from reassure.checkers.engines.native.liveness import decide
-from reassure.checkers.engines.native.liveness.decide import Liveness, Survey
-from reassure.checkers.engines.native.liveness.fair_loops import Lasso, RegionGraph, RegionSearch
+from reassure.checkers.engines.native.liveness.fair_loops import RegionGraph
 from reassure.checkers.engines.native.liveness.temporal_claims import Candidates
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions
@@ -24,18 +23,18 @@ ROUND = {"go": Steps(((0, 1), (1, 2), (2, 1), (2, 3), (3, 4), (4, 0)), "weak")}
 """All states are of one component; of the first three, 1 and 2 alone are of a loop."""
 
 
-@pytest.fixture(autouse=True)
-def every_region_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And nothing else answers before the graph."""
-    monkeypatch.setattr(decide, "LARGE", 0)
-    monkeypatch.setattr(Survey, "excludes_all", lambda *_: False)
-    monkeypatch.setattr(Liveness, "_stops", lambda *_: False)
+pytestmark = pytest.mark.usefixtures("survey_excludes_nothing")
 
 
 @pytest.fixture
 def look_near(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Sets how many states from the first start are looked at before all."""
-    return lambda states: monkeypatch.setattr(decide, "NEAR", states)
+    """Sets how many states from the first start are looked at before all, in a region of any size; 0: none are."""
+
+    def look(states: int) -> None:
+        monkeypatch.setattr(decide, "LARGE", 0 if states else 1 << 60)
+        monkeypatch.setattr(decide, "NEAR", states)
+
+    return look
 
 
 @pytest.fixture
@@ -70,20 +69,6 @@ def test_only_what_is_certain(
     assert listed == graphs
 
 
-def test_to_take_it_for_the_whole_is_noticed(
-    tmp_path: Path, look_near: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    look_near(3)
-    right = RegionSearch.lasso
-
-    def wrong(self: RegionSearch, fair: Any, whole: bool = True) -> Lasso | None:
-        return right(self, fair)
-
-    monkeypatch.setattr(RegionSearch, "lasso", wrong)
-    path = graph_file(tmp_path, ROUND, leads_to_text([0], [6]))
-    assert loop(path) == ([0, 1, 2], 1)
-
-
 def test_a_violation_of_core_needs_no_graph(listed: list[int], look_near: Callable[[int], None]) -> None:
     """The states that can be reached in its region from the first start are enough; the run is the reference's."""
     look_near(500)
@@ -93,7 +78,7 @@ def test_a_violation_of_core_needs_no_graph(listed: list[int], look_near: Callab
     assert listed == [128]
 
 
-def test_which_fairness_is_needed(look_near: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_which_fairness_is_needed(look_near: Callable[[int], None]) -> None:
     """The same, from some states and from all."""
 
     def analysed() -> list[dict[str, Any]]:
@@ -105,5 +90,5 @@ def test_which_fairness_is_needed(look_near: Callable[[int], None], monkeypatch:
 
     look_near(200)
     near = analysed()
-    monkeypatch.setattr(decide, "LARGE", 1 << 60)
+    look_near(0)
     assert near == analysed()

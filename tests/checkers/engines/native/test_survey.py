@@ -145,23 +145,18 @@ def test_fields_that_stand_still() -> None:
 
 
 @pytest.mark.parametrize(("piece", "first_look", "workers"), [(1000, 256, 3), (70, 3, 2), (1 << 16, 1, 1)])
-def test_the_survey_of_core(piece: int, first_look: int, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_survey_of_core(
+    piece: int, first_look: int, workers: int, wrong_guesses: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By several threads in small pieces; a sample that says too much is noticed, and made again."""
     expected, _ = checked("core_liveness", [], "reference")
     monkeypatch.setattr(decide, "PIECE", piece)
     monkeypatch.setattr(decide, "FIRST_LOOK", first_look)
-    found, noticed = surveyed(monkeypatch), []
-
-    class Noted(decide.Falls):
-        def __init__(self, state: int) -> None:
-            super().__init__(state)
-            noticed.append(state)
-
-    monkeypatch.setattr(decide, "Falls", Noted)
+    found = surveyed(monkeypatch)
     result, _ = checked("core_liveness", [], "native", workers=workers)
     assert everything(result) == everything(expected)
     assert found == [True, False]
-    assert bool(noticed) == (first_look == 1)
+    assert bool(wrong_guesses) == (first_look == 1)
 
 
 def test_memory_is_counted() -> None:

@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from reassure.checkers.console.report import report
-from reassure.checkers.engines.native.liveness.decide import Survey
 from reassure.checkers.engines.spark import owner_table
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
@@ -183,12 +182,12 @@ def test_memory_limit(context: Any) -> None:
     assert (verdict.exit(), verdict.stats.memory) == (Exit.INCONCLUSIVE, 2**20)
 
 
-def test_a_graph_larger_than_the_drivers_memory_is_not_checked(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("survey_excludes_nothing")
+def test_a_graph_larger_than_the_drivers_memory_is_not_checked(context: Any) -> None:
     """Of two owners' tables of a mebibyte that fit; the searches of the driver itself keep to the same limit.
 
     The property does not need its graph; here nothing else decides it.
     """
-    monkeypatch.setattr(Survey, "excludes_all", lambda self, candidates: False)
     pairs, asked = ["brokers=4"], ["a_leader_comes_back"]
     sent = checked("core_liveness", pairs, far(partitions=2), properties=asked, memory=2**20)
     (finding,) = sent.properties
