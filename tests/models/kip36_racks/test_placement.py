@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import tomllib
@@ -286,11 +285,6 @@ def test_leaders_of_three_racks_of_three() -> None:
     assert Counter(placer.place(3)[0] for _ in range(9)) == {0: 3, 4: 3, 8: 3}
 
 
-def test_the_placers_claim_of_spread_can_fall(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(StripedPlacer, "place", lambda placer, rf: (0,) * rf)
-    assert not kraft_placement_claims.spreads().holds
-
-
 def unshifted(order: Sequence[int], racks: dict[int, str], rf: int, first: int, shift: int) -> tuple[int, ...]:
     return tuple(order[(first + j) % len(order)] for j in range(rf))
 
@@ -307,40 +301,68 @@ def one_leader(order: Sequence[int], racks: dict[int, str], rf: int, first: int,
     return tuple(order[:rf])
 
 
-FLAWS: list[tuple[Callable[..., Any], str]] = [
-    (unshifted, "at_most_one_replica_per_rack"),
-    (unshifted, "at_least_one_replica_per_rack"),
-    (unshifted, "examples_as_printed"),
-    (always_the_lowest, "equal_replicas_in_equal_racks"),
-    (always_the_lowest, "even_in_the_perfect_case"),
-    (with_itself, "replicas_are_distinct_and_as_many_as_asked"),
-    (one_leader, "equal_leaders"),
-    (always_the_lowest, "two_racks_four_replicas"),
+def read_as(mode: RackMode, instead: RackMode) -> Callable[[Any], Any]:
+    """One mode is taken for another."""
+    return lambda right: lambda racks, m: right(racks, instead if m is mode else m)
+
+
+BOTH = (placement, claims)
+FLAWS: list[tuple[Any, str, tuple[Any, ...], str, Callable[[Any], Any]]] = [
+    # where the claim is, its name, and the function there that is made wrong, given the right one
+    *(
+        (claims, name, BOTH, "replicas_aware", lambda right, flaw=flaw: flaw)
+        for flaw, name in (
+            (unshifted, "at_most_one_replica_per_rack"),
+            (unshifted, "at_least_one_replica_per_rack"),
+            (unshifted, "examples_as_printed"),
+            (always_the_lowest, "equal_replicas_in_equal_racks"),
+            (always_the_lowest, "even_in_the_perfect_case"),
+            (with_itself, "replicas_are_distinct_and_as_many_as_asked"),
+            (one_leader, "equal_leaders"),
+            (always_the_lowest, "two_racks_four_replicas"),
+        )
+    ),
+    *(
+        (claims, name, (placement,), "counted", read_as(mode, instead))
+        for name, mode, instead in (
+            ("automatic_creation_ignores_racks", RackMode.FALL_BACK, RackMode.REFUSE_SOME),
+            ("told_to_ignore_racks_tools_go_on", RackMode.IGNORE, RackMode.REFUSE_SOME),
+            ("tools_refuse", RackMode.REFUSE, RackMode.IGNORE),
+        )
+    ),
+    (
+        claims,
+        "automatic_creation_ignores_racks",
+        (placement,),
+        "counted",
+        lambda right: lambda racks, m: {b: r or "none" for b, r in racks.items()} if m else right(racks, m),
+    ),
+    (
+        claims,
+        "automatic_creation_ignores_racks",
+        (placement,),
+        "replicas_unaware",
+        lambda right: lambda order, rf, first, shift: unshifted(order, {}, rf, first, 0),
+    ),
+    (claims, "list_alternates_racks", (claims,), "rack_alternated", lambda right: sorted),
+    (claims, "too_many_replicas_are_refused", (claims,), "assign", lambda right: lambda *_, **__: {}),
+    (kraft_placement_claims, "spreads", (StripedPlacer,), "place", lambda right: lambda placer, rf: (0,) * rf),
 ]
 
 
-@pytest.mark.parametrize(("flaw", "name"), FLAWS, ids=[f"{f.__name__}-{n}" for f, n in FLAWS])
-def test_claims_that_hold_can_fall(flaw: Callable[..., Any], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placement, "replicas_aware", flaw)
-    monkeypatch.setattr(claims, "replicas_aware", flaw)
-    assert not getattr(claims, name)().holds
-
-
-@pytest.mark.parametrize(
-    ("name", "mode", "instead"),
-    [
-        ("automatic_creation_ignores_racks", RackMode.FALL_BACK, RackMode.REFUSE_SOME),
-        ("told_to_ignore_racks_tools_go_on", RackMode.IGNORE, RackMode.REFUSE_SOME),
-        ("tools_refuse", RackMode.REFUSE, RackMode.IGNORE),
-    ],
-)
-def test_claims_about_modes_can_fall(
-    name: str, mode: RackMode, instead: RackMode, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("where", "name", "owners", "function", "wrong"), FLAWS)
+def test_claims_that_hold_can_fall(
+    where: Any,
+    name: str,
+    owners: tuple[Any, ...],
+    function: str,
+    wrong: Callable[[Any], Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    original = placement.counted
-    monkeypatch.setattr(placement, "counted", lambda racks, m: original(racks, instead if m is mode else m))
-    with contextlib.suppress(PlacementError):  # the claim's own calls may be refused: also noticed
-        assert not getattr(claims, name)().holds
+    right = getattr(owners[0], function)
+    for owner in owners:
+        monkeypatch.setattr(owner, function, wrong(right))
+    assert not getattr(where, name)().holds
 
 
 AS_BEFORE_RACKS = [(0, 1, 2), (1, 2, 3), (2, 3, 4), (3, 4, 0), (4, 0, 1)]
@@ -348,28 +370,8 @@ AS_BEFORE_RACKS += [(0, 2, 3), (1, 3, 4), (2, 4, 0), (3, 0, 1), (4, 1, 2)]
 """Kafka's illustration of the implementation before racks: five brokers, ten partitions, three replicas."""
 
 
-def test_creation_without_racks_is_what_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_creation_without_racks_is_what_it_was() -> None:
     assert list(claims.without_racks([0, 1, 2, 3, 4], 10, 3).values()) == AS_BEFORE_RACKS
-    original = placement.counted
-    monkeypatch.setattr(
-        placement, "counted", lambda racks, m: {b: r or "none" for b, r in racks.items()} if m else original(racks, m)
-    )
-    assert not claims.automatic_creation_ignores_racks().holds
-
-
-def test_creation_with_another_order_of_followers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `assign` makes without racks is compared with an implementation of its own."""
-    monkeypatch.setattr(
-        placement, "replicas_unaware", lambda order, rf, first, shift: unshifted(order, {}, rf, first, 0)
-    )
-    assert not claims.automatic_creation_ignores_racks().holds
-
-
-def test_unsorted_lists_and_lenient_factors_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claims, "rack_alternated", sorted)
-    assert not claims.list_alternates_racks().holds
-    monkeypatch.setattr(claims, "assign", lambda *_, **__: {})
-    assert not claims.too_many_replicas_are_refused().holds
 
 
 # -- beyond the bounds ----------------------------------------------------------------------------------------------

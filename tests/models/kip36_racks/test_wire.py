@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import re
@@ -89,26 +90,11 @@ def never_there(fields: tuple[wire.Field, ...]) -> tuple[wire.Field, ...]:
 
 
 @pytest.mark.parametrize(
-    ("name", "flaw"),
+    ("name", "part", "wrong"),
     [
-        ("list_reassignments_v0_readers_see_what_they_saw", always_there),
-        ("list_reassignments_are_read_back", never_there),
-        ("batch_comes_last", first_not_last),
-    ],
-)
-def test_claims_about_responses_can_fall(
-    name: str, flaw: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(wire, "LIST_REASSIGNMENTS", flaw(wire.LIST_REASSIGNMENTS))
-    try:
-        assert not getattr(wire_claims, name)().holds
-    except WireError as error:
-        assert name != "list_reassignments_are_read_back", error
-
-
-@pytest.mark.parametrize(
-    ("name", "function", "wrong"),
-    [
+        ("list_reassignments_v0_readers_see_what_they_saw", "LIST_REASSIGNMENTS", always_there),
+        ("list_reassignments_are_read_back", "LIST_REASSIGNMENTS", never_there),
+        ("batch_comes_last", "LIST_REASSIGNMENTS", first_not_last),
         ("broker_json_readers_as_documented", "read_registration", lambda f: lambda i, t, r: f(i, t, Software.V0_10)),
         ("later_versions_are_read_by_what_is_known", "read_registration", lambda f: lambda i, t, r: Broker(i, ())),
         ("no_rack_no_field", "write_registration", lambda f: lambda b, v: f(b, v)[:-1] + ', "rack": null}'),
@@ -125,11 +111,11 @@ def test_claims_about_responses_can_fall(
         ),
     ],
 )
-def test_claims_about_brokers_can_fall(
-    name: str, function: str, wrong: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(wire, function, wrong(getattr(wire, function)))
-    assert not getattr(wire_claims, name)().holds
+def test_claims_can_fall(name: str, part: str, wrong: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, part, wrong(getattr(wire, part)))
+    refused_too = WireError if name in ("list_reassignments_v0_readers_see_what_they_saw", "batch_comes_last") else ()
+    with contextlib.suppress(refused_too):
+        assert not getattr(wire_claims, name)().holds
 
 
 # -- registrations ----------------------------------------------------------------------------------------------
