@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -51,33 +52,35 @@ CTRL_C = [KeyboardInterrupt(), Interrupted(BY_USER.reason, BY_USER.text)]
 
 
 @pytest.fixture
-def fails_at(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Has a function of a class or module raise in its call of this number, and in those after it."""
+def from_call(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
+    """Puts something else in the place of a function's call of this number and of those after it; gives its calls."""
 
-    def replace_function(call: int, owner: Any, name: str, error: BaseException = CTRL_C[0]) -> None:
-        calls, function = [], getattr(owner, name)
+    def instead(number: int, owner: Any, name: str, other: Callable[[Callable[[], Any]], Any]) -> list[Any]:
+        """other: what is done then, given what makes the call."""
+        calls, function = list[Any](), getattr(owner, name)
 
         def wrapped(*args: Any, **options: Any) -> Any:
             calls.append(args)
-            if len(calls) >= call:
-                raise error
-            return function(*args, **options)
+            call = partial(function, *args, **options)
+            return other(call) if len(calls) >= number else call()
 
         monkeypatch.setattr(owner, name, wrapped)
+        return calls
+
+    return instead
+
+
+@pytest.fixture
+def fails_at(from_call: Callable[..., list[Any]]) -> Callable[..., None]:
+    """Has a function of a class or module raise in its call of this number, and in those after it."""
+
+    def replace_function(number: int, owner: Any, name: str, error: BaseException = CTRL_C[0]) -> None:
+        def fail(_: object) -> None:
+            raise error
+
+        from_call(number, owner, name, fail)
 
     return replace_function
-
-
-def ends_at(call: int, function: Callable[..., Any], of: Callable[[Any], Any]) -> tuple[Callable[..., Any], list[Any]]:
-    """The function, whose result is changed by `of` from the call of this number on; and its calls."""
-    calls: list[Any] = []
-
-    def wrapped(*args: Any, **options: Any) -> Any:
-        calls.append(args)
-        result = function(*args, **options)
-        return of(result) if len(calls) >= call else result
-
-    return wrapped, calls
 
 
 def record(path: Path) -> dict[str, Any]:
@@ -192,34 +195,43 @@ def test_fairness(tmp_path: Path, fails_at: Callable[..., None], capsys: pytest.
     assert "is_solved  violated" in out and "is_filled  undecided" in out
 
 
+def half_explored(call: Callable[[], Any]) -> Any:
+    """The graph, as if Ctrl-C had ended its search."""
+    graph = call()
+    graph.stopped = BY_USER
+    return graph
+
+
+def half_checked(call: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+    """The result and the model, as if Ctrl-C had ended the search."""
+    result, bound = call()
+    return replace(result, returned=replace(result.returned, stopped=BY_USER)), bound
+
+
 @pytest.mark.parametrize("number", [1, 2])
-def test_diff(number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The search of one model ends by Ctrl-C: no other begins, and nothing is compared with half a model."""
-
-    def cut(graph: Any) -> Any:
-        graph.stopped = BY_USER
-        return graph
-
-    search, calls = ends_at(number, diff_analysis.reachable_graph, cut)
-    monkeypatch.setattr(diff_analysis, "reachable_graph", search)
-    code, out, err = said(capsys, "diff", "core", "core_liveness")
-    assert (code, out, err, len(calls)) == (5, "", "reassure: interrupted\n", number)
-
-
-@pytest.mark.parametrize("number", [1, 2])
-def test_the_properties_of_a_diff(
-    number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("owner", "name", "half"),
+    [
+        (diff_analysis, "reachable_graph", half_explored),
+        (diff_command, "check", half_checked),
+    ],
+    ids=["graphs", "properties"],
+)
+def test_diff(
+    owner: Any,
+    name: str,
+    half: Callable[[Callable[[], Any]], Any],
+    number: int,
+    from_call: Callable[..., list[Any]],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A property of a search that was cut off is not said to be gained or lost."""
-    check, calls = ends_at(number, diff_command.check, lambda pair: (ended(pair[0]), pair[1]))
-    monkeypatch.setattr(diff_command, "check", check)
+    """The search of one model ends by Ctrl-C: no other begins, and nothing is compared with half a model.
+
+    A property of a search that was cut off is not said to be gained or lost.
+    """
+    calls = from_call(number, owner, name, half)
     code, out, err = said(capsys, "diff", "core", "core_liveness")
     assert (code, out, err, len(calls)) == (5, "", "reassure: interrupted\n", number)
-
-
-def ended(result: Any) -> Any:
-    """The result, as if Ctrl-C had ended the search."""
-    return replace(result, returned=replace(result.returned, stopped=BY_USER))
 
 
 @pytest.mark.parametrize(
@@ -238,31 +250,28 @@ def test_kafka_diff(stop: Stop, code: Exit) -> None:
     assert diff.exit is code
 
 
-def test_kafka_conform(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kafka_conform(from_call: Callable[..., list[Any]], capsys: pytest.CaptureFixture[str]) -> None:
     """The search of the model's states ends by Ctrl-C: the second release is not compared."""
-    search, calls = ends_at(1, model_steps.explore, lambda exploration: replace(exploration, stopped=BY_USER))
-    monkeypatch.setattr(model_steps, "explore", search)
+    calls = from_call(1, model_steps, "explore", lambda call: replace(call(), stopped=BY_USER))
     words = ["kraft_kafka", "--kept", "--release=4.3.1", "--release=4.2.2", "--depth=2"]
     code, out, err = said(capsys, "kafka", "conform", *words)
     assert (code, len(calls)) == (5, 1), err
     assert err.endswith("reassure: interrupted\n") and "agree" not in out
 
 
-def test_pages_are_not_made_of_half_a_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_are_not_made_of_half_a_search(tmp_path: Path, from_call: Callable[..., list[Any]]) -> None:
     path = tmp_path / "gate.toml"
     path.write_text("[[check]]\nmodel = 'die_hard'\nexpect = 'pass'\n[[check]]\nmodel = 'core'\nexpect = 'pass'\n")
     assert [run.check.model for run in model_pages.gate_runs(path)] == ["die_hard", "core"]
-    check, calls = ends_at(1, model_pages.run, lambda pair: (ended(pair[0]), pair[1]))
-    monkeypatch.setattr(model_pages, "run", check)
+    calls = from_call(1, model_pages, "run", half_checked)
     with pytest.raises(KeyboardInterrupt):
         model_pages.gate_runs(path)
     assert len(calls) == 1
 
 
-def test_models_in_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_in_pytest(from_call: Callable[..., list[Any]]) -> None:
     """The search of one model ends by Ctrl-C: pytest ends, and its properties are no failed tests."""
-    check, calls = ends_at(1, file_tests.run, lambda pair: (ended(pair[0]), pair[1]))
-    monkeypatch.setattr(file_tests, "run", check)
+    calls = from_call(1, file_tests, "run", half_checked)
     tests = file_tests.TestsOfModel("die_hard", "reference")
     assert len(tests.tests()) > 1
     with pytest.raises(KeyboardInterrupt):
