@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -149,15 +150,21 @@ def tests_of_room(room: str) -> list[str]:
     return [str(file.relative_to(ROOT)) for file in files] or ["tests/conformance"]
 
 
-def find_reaching(attempts: list[Attempt], copied: Path, processes: int) -> set[str]:
-    """Gives each fault the files of the tests that come to it; the tests that fail of an edit without effect."""
+def find_reaching(
+    attempts: list[Attempt], copied: Path, processes: int, tested: Callable[[Path, Order, list[str]], Run] | None = None
+) -> set[str]:
+    """Gives each fault the files of the tests that come to it; the tests that fail of an edit without effect.
+
+    tested: what runs the tests of the copy, of which it ends none.
+    """
+    tested = tested or functools.partial(run_tests, hangs=None)
     reached = copied.parent / "reached"
     reached.mkdir()
     module = copied / "src" / "reached.py"
     module.write_text(REACHED.format(folder=str(reached)), encoding="utf-8")
     for number, attempt in enumerate(attempts):
         edit(attempt.fault, copied, attempt.fault.instrument(attempt.fault.text, f"__import__('reached').at({number})"))
-    run = run_tests(copied, Order(), ["-n", str(processes)], patient=True)
+    run = tested(copied, Order(), ["-n", str(processes)])
     if run.missing:
         raise SystemExit(NOT_RUN.format(run.missing, run.running))
     for number, attempt in enumerate(attempts):
@@ -173,18 +180,21 @@ def edit(fault: SourceFault, copied: Path, text: str) -> None:
     (copied / fault.path.relative_to(ROOT)).write_text(text, encoding="utf-8")
 
 
-def attempt_fault(attempt: Attempt, copied: Path, others: set[str]) -> Attempt:
-    """Finds the first test that fails of a fault, and passes without it."""
+def attempt_fault(
+    attempt: Attempt, copied: Path, others: set[str], tested: Callable[[Path, Order, list[str]], Run] | None = None
+) -> Attempt:
+    """Finds the first test that fails of a fault, and passes without it. tested: what runs tests of the copy."""
+    tested = tested or run_tests
     if attempt.files == []:
         return attempt
     skipped, start = set(others), time.monotonic()
     while True:
         order = Order(tests_of_room(attempt.room), sorted(skipped))
         edit(attempt.fault, copied, attempt.fault.apply(attempt.fault.text))
-        run = run_tests(copied, order, ["-n", "0", "-x", *(attempt.files or [])])
+        run = tested(copied, order, ["-n", "0", "-x", *(attempt.files or [])])
         edit(attempt.fault, copied, attempt.fault.text)
         test = run.failed[0] if run.failed else run.running if run.code not in (0, 5) else ""
-        if "::" in test and run_tests(copied, Order(), ["-n", "0", test]).code:
+        if "::" in test and tested(copied, Order(), ["-n", "0", test]).code:
             skipped.add(test)  # it fails without the fault: the machine is busy
             continue
         attempt.noticed_by, attempt.seconds = test, time.monotonic() - start
@@ -202,15 +212,16 @@ class Run:
     missing: int = 0
 
 
-def run_tests(copied: Path, order: Order, words: list[str], patient: bool = False) -> Run:
-    """Runs the tests of the copy. patient: no test is ended, however long it takes.
+def run_tests(copied: Path, order: Order, words: list[str], hangs: float | None = HANGS) -> Run:
+    """Runs the tests of the copy. hangs: seconds after which a test is ended; None: however long it takes, none is.
 
     Where one is, pytest-xdist begins it again in another process, and leaves out the others when nine are lost.
     """
     log = copied / "said-by-tests"
     log.unlink(missing_ok=True)
     environment = {**os.environ, "PYTHONPATH": str(copied / "src"), ORDER: json.dumps([str(log), *astuple(order)])}
-    settings = [] if patient else ["-o", f"faulthandler_timeout={HANGS}", "-o", "faulthandler_exit_on_timeout=true"]
+    ended = [] if hangs is None else [f"faulthandler_timeout={hangs}", "faulthandler_exit_on_timeout=true"]
+    settings = [word for setting in ended for word in ("-o", setting)]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.helpers.dear_last", *settings, *words]
     ran = subprocess.run(command, cwd=copied, env=environment, capture_output=True, text=True, check=False)
     said = [line.split(" ", 1) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
@@ -247,10 +258,10 @@ def table(attempts: list[Attempt], words: str) -> str:
     )
 
 
-def write(text: str) -> None:
+def write(text: str, page: Path = PAGE) -> None:
     """Puts the table between its marks."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -99,7 +99,6 @@ def test_the_first_test_that_fails_of_a_fault(
     ordinary: bool,
     attempt: power.Attempt,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def run_tests(copied: Path, order: Order, words: list[str]) -> power.Run:
         if (copied / "module.py").read_text() == "LIMIT = 2\n":
@@ -109,23 +108,19 @@ def test_the_first_test_that_fails_of_a_fault(
         failed = [test for test in failing if test not in order.skipped][:1]
         return power.Run(len(failed), failed, "")
 
-    monkeypatch.setattr(power, "run_tests", run_tests)
-    power.attempt_fault(attempt, tmp_path / "copy", {"a.py::flaky"})
+    power.attempt_fault(attempt, tmp_path / "copy", {"a.py::flaky"}, run_tests)
     assert (attempt.noticed_by, attempt.ordinary) == (noticed_by, ordinary)
     assert (tmp_path / "copy" / "module.py").read_text() == "LIMIT = 2\n"
 
 
-def test_a_process_that_ends_has_noticed_it(
-    attempt: power.Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_ends_has_noticed_it(attempt: power.Attempt, tmp_path: Path) -> None:
     """By a signal, or as a test takes too long: by the test that ran."""
     codes = {"(3)": 139, "2": 0}
-    monkeypatch.setattr(
-        power,
-        "run_tests",
-        lambda copied, order, words: power.Run(codes[(copied / "module.py").read_text()[8:-1]], [], ORDINARY),
-    )
-    assert power.attempt_fault(attempt, tmp_path / "copy", set()).noticed_by == ORDINARY
+
+    def ended(copied: Path, order: Order, words: list[str]) -> power.Run:
+        return power.Run(codes[(copied / "module.py").read_text()[8:-1]], [], ORDINARY)
+
+    assert power.attempt_fault(attempt, tmp_path / "copy", set(), ended).noticed_by == ORDINARY
 
 
 SLEEPS = """import time
@@ -142,37 +137,33 @@ def test_three() -> None: ...
 """
 
 
-def test_a_test_that_takes_long_hides_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_that_takes_long_hides_no_others(tmp_path: Path) -> None:
     """Without a fault it is not ended. With one it is, and what did not begin is counted."""
-    monkeypatch.setattr(power, "HANGS", 1)
     folder = tmp_path / "tests"
     folder.mkdir()
     (folder / "__init__.py").touch()
     (folder / "helpers").symlink_to(Path(tiers.__file__).parent)
     (folder / "test_sleeps.py").write_text(SLEEPS)
     words = ["-n", "0", "tests/test_sleeps.py"]
-    run = power.run_tests(tmp_path, Order(), words)
+    run = power.run_tests(tmp_path, Order(), words, 1)
     assert (run.code, run.running, run.missing) == (1, "tests/test_sleeps.py::test_two", 1)
-    run = power.run_tests(tmp_path, Order(), words, patient=True)
+    run = power.run_tests(tmp_path, Order(), words, None)
     assert (run.code, run.running, run.missing) == (0, "tests/test_sleeps.py::test_three", 0)
 
 
-def test_tests_that_did_not_run_come_nowhere(
-    attempt: power.Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tests_that_did_not_run_come_nowhere(attempt: power.Attempt, tmp_path: Path) -> None:
     (tmp_path / "copy" / "src").mkdir()
-    monkeypatch.setattr(power, "run_tests", lambda *given, patient: power.Run(1, [DEAR], ORDINARY, 3))
     with pytest.raises(SystemExit, match=f"3 tests did not run, .* the last that began is {ORDINARY}"):
-        power.find_reaching([attempt], tmp_path / "copy", 2)
+        power.find_reaching([attempt], tmp_path / "copy", 2, lambda *given: power.Run(1, [DEAR], ORDINARY, 3))
 
 
-def test_the_table(attempt: power.Attempt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(power, "PAGE", tmp_path / "page.md")
-    power.PAGE.write_text(f"before\n{power.BEGIN}old\n{power.END}after\n")
+def test_the_table(attempt: power.Attempt, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{power.BEGIN}old\n{power.END}after\n")
     attempt.noticed_by, attempt.ordinary = "tests/a.py::test[x|y]", True
-    power.write(power.table([attempt], "--seed 7 --rooms"))
+    power.write(power.table([attempt], "--seed 7 --rooms"), page)
     assert (
-        power.PAGE.read_text()
+        page.read_text()
         == f"""before
 {power.BEGIN}
 Of 1 faults at random (`--seed 7 --rooms`) all tests notice 1, the ordinary ones 1.

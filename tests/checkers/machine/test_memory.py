@@ -12,7 +12,14 @@ import pytest
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.reference import search
 from reassure.checkers.machine import memory
-from reassure.checkers.machine.memory import MemoryLimit, OutOfMemory, free_memory, memory_of_machine, process_memory
+from reassure.checkers.machine.memory import (
+    MemoryLimit,
+    OutOfMemory,
+    free_memory,
+    memory_of_machine,
+    process_memory,
+    runs_at_once,
+)
 from reassure.checkers.machine.stop import StopReason
 
 MIB = 1 << 20
@@ -67,20 +74,23 @@ def test_a_control_group_without_a_limit(machine: Path) -> None:
     assert free_memory() == 1000 * MIB
 
 
-def leave(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+def leave(machine: Path, free: int) -> None:
     """Makes so many bytes of the machine free."""
-    monkeypatch.setattr(memory, "free_memory", lambda: free)
+    (machine / "meminfo").write_text(f"MemAvailable:  {free >> 10} kB\n")
 
 
-def test_the_limit_is_what_is_free_but_for_a_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave(monkeypatch, 3000 * MIB)
+def test_the_limit_is_what_is_free_but_for_a_reserve(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave(machine, 3000 * MIB)
     for size, reserve in ((4096 * MIB, 512 * MIB), (64 << 30, 1 << 30)):
         monkeypatch.setattr(memory, "memory_of_machine", lambda size=size: size)
         assert MemoryLimit.of(None) == MemoryLimit(3000 * MIB - reserve, False)
     assert MemoryLimit.of(5) == MemoryLimit(5, True)
-    monkeypatch.setattr(memory, "_runs_at_once", 2)
-    assert MemoryLimit.of(None).bytes == (3000 * MIB - (1 << 30)) // 2
-    leave(monkeypatch, 1 * MIB)
+    runs_at_once(2)
+    try:
+        assert MemoryLimit.of(None).bytes == (3000 * MIB - (1 << 30)) // 2
+    finally:
+        runs_at_once(1)
+    leave(machine, 1 * MIB)
     assert MemoryLimit.of(None).bytes == 0
 
 
@@ -133,9 +143,9 @@ def test_the_memory_of_this_process() -> None:
     ],
 )
 def test_without_an_option_a_run_ends_before_the_machine_swaps(
-    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: list[str], machine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    leave(monkeypatch, memory.MOST_RESERVED + MIB)
+    leave(machine, memory.MOST_RESERVED + MIB)
     assert main(command) == 5
     said = capsys.readouterr()
     assert "memory that were free at the start would be passed" in said.out + said.err
@@ -145,10 +155,14 @@ def test_without_an_option_a_run_ends_before_the_machine_swaps(
     ("options", "limit"), [([], "that were free at the start"), (["--memory=8M"], "limit of 8 MiB")]
 )
 def test_the_plain_engine_counts_what_its_process_takes(
-    options: list[str], limit: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    options: list[str],
+    limit: str,
+    machine: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     taken = itertools.count(100 * MIB, 3 * MIB)
     monkeypatch.setattr(search, "process_memory", lambda: next(taken))
-    leave(monkeypatch, memory.MOST_RESERVED + 10 * MIB)
+    leave(machine, memory.MOST_RESERVED + 10 * MIB)
     assert main(["check", "core", "--engine=reference", *options]) == 5
     assert limit in capsys.readouterr().out

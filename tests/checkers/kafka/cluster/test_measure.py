@@ -48,6 +48,16 @@ def test_a_release_without_findings() -> None:
     assert refused.value.code is Exit.USAGE
 
 
+@pytest.fixture(autouse=True)
+def build(monkeypatch: pytest.MonkeyPatch) -> Release:
+    """What `build` names: 4.3.1 with the fixes, which is not compiled here."""
+    made = replace(release("4.3.1"), version="4.3.1+build-0123456789ab", build="/build")
+    for name in ("release", "named_release"):
+        known = getattr(command, name)
+        monkeypatch.setattr(command, name, lambda text, known=known: made if text == "build" else known(text))
+    return made
+
+
 @pytest.fixture
 def lost_with_fixes() -> int:
     return 0
@@ -55,7 +65,10 @@ def lost_with_fixes() -> int:
 
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch, lost_with_fixes: int) -> list[tuple[str, list[str]]]:
-    """Clusters that are not started: the release and the runs of each. Loss is observed but on a build."""
+    """Clusters that are not started: the release and the runs of each. Loss is observed but on a build.
+
+    The second random run fails.
+    """
     started: list[tuple[str, list[str]]] = []
 
     def results(kafka: Distribution, runs: list[ClusterRun], *others: Any) -> Iterator[ClusterResult]:
@@ -67,8 +80,12 @@ def played(monkeypatch: pytest.MonkeyPatch, lost_with_fixes: int) -> list[tuple[
             execution = Execution(records=RecordCounts(10, 4, 6, 0, 4))
         yield from (ClusterResult(run, version, execution, outcome, 3.4) for run in runs)
 
+    def random_runs(*others: Any) -> Iterator[RandomRun]:
+        yield RandomRun("random-1", ["cancel"], RecordCounts(10, 10, 0, 0, 10))
+        raise Failure(Exit.SYSTEM, "broker 2 did not come up within 240 s")
+
     replaced = {"distribution": lambda kafka: Distribution(kafka, ()), "report_cluster": lambda *values: None}
-    for name, played_part in {**replaced, "execute_runs": results}.items():
+    for name, played_part in {**replaced, "execute_runs": results, "execute_random": random_runs}.items():
         monkeypatch.setattr(command, name, played_part)
     return started
 
@@ -96,14 +113,12 @@ def test_without_a_release_the_newest_of_each_minor_version(
 
 
 def test_a_build_with_the_fixes_has_to_show_nothing(
-    played: list[tuple[str, list[str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    build: Release, played: list[tuple[str, list[str]]], tmp_path: Path
 ) -> None:
-    build = replace(release("4.3.1"), version="4.3.1+build-0123456789ab", build="/build")
-    monkeypatch.setattr(command, "release", lambda text: build)
     file = tmp_path / "measured.json"
     words = ["kafka", "cluster", "--findings", "--release", "3.9.2", "--fixed", "build", "--out", str(file), "--quiet"]
     assert main(words) == 0
-    assert list(dict.fromkeys(version for version, _ in played)) == ["3.9.2", "4.3.1+build-0123456789ab"]
+    assert list(dict.fromkeys(version for version, _ in played)) == ["3.9.2", build.version]
     fixed = [m for m in measured(file) if m.fixed]
     assert {m.release for m in fixed} == {"4.3.1"}
     assert [m.claim for m in fixed] == ["K14", "K18", "K20", "K21", "K23", "K24", "K25"]
@@ -139,10 +154,8 @@ def test_the_run_with_a_late_fetch_is_named_by_its_trace(played: list[tuple[str,
 
 
 def test_a_build_of_ones_own_is_not_measured_as_a_release_or_as_fixed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    build = replace(release("4.3.1"), version="4.3.1+build-0123456789ab", build="/build")
-    monkeypatch.setattr(command, "named_release", lambda text: build)
     assert main(["kafka", "cluster", "--findings", "--release", "build", "--out", str(tmp_path / "m.json")]) == 64
     assert "a build of the fixes is given by --fixed" in capsys.readouterr().err
 
@@ -157,11 +170,7 @@ def test_a_run_without_a_step_is_executed_by_no_cluster(tmp_path: Path, capsys: 
 
 
 @pytest.mark.parametrize("lost_with_fixes", [1])
-def test_a_build_with_the_fixes_has_to_lose_nothing(
-    played: list[tuple[str, list[str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    build = replace(release("4.3.1"), version="4.3.1+build-0123456789ab", build="/build")
-    monkeypatch.setattr(command, "release", lambda text: build)
+def test_a_build_with_the_fixes_has_to_lose_nothing(played: list[tuple[str, list[str]]], tmp_path: Path) -> None:
     words = ["kafka", "cluster", "--findings", "--release", "3.9.2", "--fixed", "build", "--quiet"]
     assert main([*words, "--out", str(tmp_path / "measured.json")]) == 18
 
@@ -183,15 +192,8 @@ def test_a_file_of_something_else_is_refused_before_a_cluster_starts(
     assert capsys.readouterr().err == f"reassure: {file} is not a file of {what}\n"
 
 
-def test_random_runs_before_a_failure_count(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def runs(*others: Any) -> Iterator[RandomRun]:
-        yield RandomRun("random-1", ["cancel"], RecordCounts(10, 10, 0, 0, 10))
-        raise Failure(Exit.SYSTEM, "broker 2 did not come up within 240 s")
-
-    monkeypatch.setattr(command, "distribution", lambda kafka: Distribution(kafka, ()))
-    monkeypatch.setattr(command, "execute_random", runs)
+@pytest.mark.usefixtures("played")
+def test_random_runs_before_a_failure_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, out = tmp_path / "record.json", tmp_path / "random.json"
     words = ["kafka", "cluster", "--random", "3", "--release", "4.4.0", "--json", str(file), "--out", str(out)]
     assert main([*words, "--quiet"]) == 153
