@@ -172,6 +172,8 @@ def _nested(value: dict[str, Any]) -> bool:
     return any(isinstance(v, dict) for v in value.values())
 
 
+PACKAGE = Path(checkers.__path__[0]).parent
+"""The folder of this program."""
 STARTS = (
     "checkers/check.py",
     "checkers/engines",
@@ -203,31 +205,34 @@ DIGITS = 12
 
 
 @cache
-def engines_version() -> str:
+def engines_version(package: Path = PACKAGE) -> str:
     """The first digits of the digest of what every verdict depends on, beside the text of its model.
 
     That is: the engines that the ledger uses, and all that they import, but for `DECIDES_NOTHING`. Docstrings, comments
     and formatting do not count, nor do the versions of the libraries.
     """
-    return digest_of_files([], deciding_files(Path(checkers.__path__[0]).parent))[:DIGITS]
+    return digest_of_files([], deciding_files(package))[:DIGITS]
 
 
-def deciding_files(package: Path) -> list[Path]:
-    """The files of the engines, and those of this program that they import, straight or through others; sorted."""
+def deciding_files(package: Path, left_out: frozenset[str] = DECIDES_NOTHING) -> list[Path]:
+    """The files of the engines, and those of this program that they import, straight or through others; sorted.
+
+    left_out: files and folders of which neither these nor what only these import counts.
+    """
     started = (package / start for start in STARTS)
     open_files = [file for start in started for file in (start.rglob("*.py") if start.is_dir() else [start])]
     files: set[Path] = set()
     while open_files:
         file = open_files.pop()
-        if file not in files and not _decides_nothing(file, package):
+        if file not in files and not _is_in(file, package, left_out):
             files.add(file)
             open_files += _imported(file, package)
     return sorted(files)
 
 
-def _decides_nothing(file: Path, package: Path) -> bool:
+def _is_in(file: Path, package: Path, folders: frozenset[str]) -> bool:
     inner = file.relative_to(package)
-    return any(str(part) in DECIDES_NOTHING for part in (inner, *inner.parents))
+    return any(str(part) in folders for part in (inner, *inner.parents))
 
 
 def _imported(file: Path, package: Path) -> list[Path]:

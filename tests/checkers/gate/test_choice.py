@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import time
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from reassure.checkers.gate import run_check, run_gate
-from reassure.checkers.gate.gate_file import Check, read
+from reassure.checkers.gate.gate_file import read
 from reassure.checkers.gate.run_check import _of_file, answer_key
 from reassure.checkers.machine.exit_codes import Exit
 from tests.helpers.command import reported, said
@@ -133,25 +132,35 @@ def test_the_answer_of_a_comparison_depends_on_both_models(gate: str, capsys: py
     assert before is not None and answer_key(check) != before
 
 
-@pytest.mark.parametrize("back", [False, True])
-def test_an_answer_during_which_a_model_changes_is_not_kept(
-    back: bool, gate: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A later `--changed` would take it for the answer of the text after it. back: the text is changed back."""
-    mine, run = Path(gate).with_name("mine.py"), run_check._run
+@pytest.fixture
+def around_a_run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Has something be done immediately before and after the next run of a check."""
+    run, found = run_check._run, list[Callable[[], object]]()
 
-    def edited(check: Check, *others: Any) -> Any:
-        if back:
-            mine.write_text(MODEL)
-        answer = run(check, *others)
-        mine.write_text(CHANGED)
+    def running(*given: Any) -> Any:
+        before, after = found or (int, int)
+        found.clear()
+        before()
+        answer = run(*given)
+        after()
         return answer
 
+    def meanwhile(before: Callable[[], object] = int, after: Callable[[], object] = int) -> None:
+        found[:] = [before, after]
+
+    monkeypatch.setattr(run_check, "_run", running)
+    return meanwhile
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_an_answer_during_which_a_model_changes_is_not_kept(
+    back: bool, gate: str, capsys: pytest.CaptureFixture[str], around_a_run: Callable[..., None]
+) -> None:
+    """A later `--changed` would take it for the answer of the text after it. back: the text is changed back."""
+    mine = Path(gate).with_name("mine.py")
     mine.write_text(CHANGED if back else MODEL)
-    monkeypatch.setattr(run_check, "_run", edited)
+    around_a_run(before=lambda: back and mine.write_text(MODEL), after=lambda: mine.write_text(CHANGED))
     assert said(capsys, "gate", gate, "--only", "mine.py", "-j", "1")[0] == 0, "97 steps are of the text that ran"
-    monkeypatch.undo()
-    monkeypatch.setenv("REASSURE_CACHE", str(Path(gate).with_name("cache")))
     code, out, _ = said(capsys, "gate", gate, "--only", "mine.py", "--changed", "-j", "1")
     assert (code, "generated 81, pinned 97" in out) == (17, True), out
 
@@ -192,20 +201,14 @@ def test_what_is_read_when_a_function_is_called_always_runs(
 
 
 def test_a_file_that_is_changed_while_it_is_read_is_another_question(
-    gate: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    gate: str, capsys: pytest.CaptureFixture[str], around_a_run: Callable[..., None]
 ) -> None:
-    path, kept, run = Path(gate), Path(gate).with_name("kept.itf.json"), run_check._run
+    path, kept = Path(gate), Path(gate).with_name("kept.itf.json")
     said(capsys, "check", "die_hard", "--quiet", f"--trace-dir={path.parent}")
     (trace,) = path.parent.glob("*.itf.json")
     trace.rename(kept)
     path.write_text('[[check]]\nkind = "replay"\ntrace = "kept.itf.json"\nmodel = "die_hard"\nexpect = "pass"\n')
-
-    def damaged(*given: Any) -> Any:
-        answer = run(*given)
-        kept.write_text("{}")
-        return answer
-
-    monkeypatch.setattr(run_check, "_run", damaged)
+    around_a_run(after=lambda: kept.write_text("{}"))
     assert said(capsys, "gate", gate, "-j", "1")[0] == 0
     assert said(capsys, "gate", gate, "--changed", "-j", "1")[0] != 0
 
@@ -219,33 +222,25 @@ def test_names_in_a_folder_are_part_of_the_question(tmp_path: Path) -> None:
 
 
 def test_a_gate_file_that_is_edited_during_its_update_is_left_as_it_is(
-    gate: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    gate: str, capsys: pytest.CaptureFixture[str], around_a_run: Callable[..., None]
 ) -> None:
-    path, run = Path(gate), run_check._run
+    path = Path(gate)
     path.write_text(GATE.replace("97", "98"))
     edited = GATE + "# a note\n"
-
-    def editing(*given: Any) -> Any:
-        path.write_text(edited)
-        return run(*given)
-
-    monkeypatch.setattr(run_check, "_run", editing)
+    around_a_run(before=lambda: path.write_text(edited))
     code, _, err = said(capsys, "gate", gate, "--update", "-j", "1")
     assert (code, "was changed while its checks ran, and is left as it is" in err) == (153, True)
     assert path.read_text() == edited
 
 
 @pytest.mark.parametrize("where", ["file", "command line"])
-def test_a_spent_budget_is_no_pass(
-    where: str, gate: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run_gate, "time", SimpleNamespace(monotonic=lambda: time.monotonic() - 3600))
+def test_a_spent_budget_is_no_pass(where: str, gate: str, capsys: pytest.CaptureFixture[str]) -> None:
     path, junit = Path(gate), Path(gate).with_suffix(".xml")
     words = ["gate", gate, "-j", "1", f"--junit={junit}"]
     if where == "file":
-        path.write_text('budget = "60s"\n' + path.read_text())
+        path.write_text('budget = "0.0001ms"\n' + path.read_text())
     else:
-        words.append("--budget=60s")
+        words.append("--budget=0.0001ms")
     code, out, _ = reported(capsys, *words)
     assert code == Exit.INCONCLUSIVE.value, out
     assert out.endswith("2 not run\n")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.cli.main import main
-from reassure.checkers.ledger import command, ledger, refresh
+from reassure.checkers.ledger import command, ledger, recorded_run, refresh
+from reassure.checkers.machine.progress import Progress
+from reassure.checkers.machine.stop import BY_USER
+from reassure.checkers.request.result import CheckResult
 from reassure.spec import claims
+from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.claim_text import TOY
 
 
@@ -21,6 +27,20 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(command, "refresh", partial(refresh.refresh, engine="reference"))
     (tmp_path / "K.toml").write_text(TOY, encoding="utf-8")
     return tmp_path
+
+
+@pytest.fixture
+def interrupted_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Has each search of a reading end as by Ctrl-C; gets the models that are searched."""
+    asked: list[str] = []
+
+    def interrupted(request: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
+        asked.append(request.model)
+        result, bound = run(request, progress)
+        return replace(result, returned=replace(result.returned, stopped=BY_USER)), bound
+
+    monkeypatch.setattr(recorded_run, "run", interrupted)
+    return asked
 
 
 @pytest.fixture

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.check import CheckRequest
 from reassure.checkers.cli.main import main
 from reassure.checkers.gate.gate_file import Check, read
 from reassure.checkers.gate.run_check import answer_key
 from reassure.checkers.ledger import integrity, recorded_run
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.machine.stop import BY_USER
 from reassure.checkers.request.result import CheckResult
 from reassure.models.kip542_throttle import cases as throttle_cases
 from reassure.spec import claims
@@ -156,14 +154,8 @@ def test_a_missing_trace_is_made_again(ran: Path, capsys: pytest.CaptureFixture[
     capsys.readouterr()
 
 
-def test_an_interrupted_run_is_no_record(
-    toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupted(asked: CheckRequest, progress: Progress) -> tuple[CheckResult, BoundModel]:
-        verdict, bound = run(asked, progress)
-        return replace(verdict, returned=replace(verdict.returned, stopped=BY_USER)), bound
-
-    monkeypatch.setattr(recorded_run, "run", interrupted)
+@pytest.mark.usefixtures("interrupted_runs")
+def test_an_interrupted_run_is_no_record(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claims", "--refresh"]) == 5
     assert "interrupted" in capsys.readouterr().err
     assert not (toys / "ledger.json").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from reassure.checkers.analyses.guards.analysis import Guard, GuardSearches
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.native.exploration import Exploration, Start
+from reassure.checkers.engines.native.kernels.model_code import SWITCH
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions
@@ -122,9 +124,41 @@ def test_undecided(capsys: pytest.CaptureFixture[str]) -> None:
     assert "stopped because the budget of 0.01 s ended" in out
 
 
-@pytest.mark.parametrize(("state_limit", "why"), [(False, "the memory is used up"), (True, "more than 2 states")])
+def without_memory(right: Any) -> Any:
+    """The beginning of the search without the second guard has no memory."""
+
+    def begin(self: Search, rows: list[tuple[int, ...]]) -> None:
+        if self.workers[0].tally[SWITCH] == 2:
+            raise MemoryError
+        right(self, rows)
+
+    return begin
+
+
+def of_two_states(right: Any) -> Any:
+    """The search without the second guard is given up at 2 states."""
+
+    def search(self: GuardSearches, switch: int, start: Start, *more: Any, **given: Any) -> Exploration:
+        return right(self, switch, start, more[0], 2) if switch == 2 else right(self, switch, start, *more, **given)
+
+    return search
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "limited", "why"),
+    [
+        (Search, "begin", without_memory, "the memory is used up"),
+        (GuardSearches, "search", of_two_states, "more than 2 states"),
+    ],
+)
 def test_a_search_that_ends_early_leaves_only_its_guard_undecided(
-    state_limit: bool, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    owner: Any,
+    name: str,
+    limited: Callable[[Any], Any],
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """By lack of memory or the limit of states: the guards before and after it keep their verdicts."""
     text = """
@@ -140,23 +174,7 @@ def flip(s: State) -> State:
     require(not s.x)
     return replace(s, x=True)
 """
-    search = GuardSearches.search
-
-    def limited(self: GuardSearches, switch: int, start: Start, *more: Any, **given: Any) -> Exploration:
-        if switch == 2 and state_limit:
-            return search(self, switch, start, more[0], 2)
-        if switch == 2:
-            monkeypatch.setattr(Search, "begin", lack_of_memory)
-        try:
-            return search(self, switch, start, *more, **given)
-        finally:
-            monkeypatch.setattr(Search, "begin", begin)
-
-    def lack_of_memory(self: Search, rows: list[tuple[int, ...]]) -> None:
-        raise MemoryError
-
-    begin = Search.begin
-    monkeypatch.setattr(GuardSearches, "search", limited)
+    monkeypatch.setattr(owner, name, limited(getattr(owner, name)))
     code, verdicts = guards_of(tmp_path, text)
     assert (code, [verdict for verdict, _ in verdicts.values()]) == (
         5,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -234,45 +236,63 @@ def test_a_killed_process_is_one_line(model: str, monkeypatch: pytest.MonkeyPatc
         sweep.locally([(("most", "2"),)], task, 2, lambda n, of: None)
 
 
-def test_a_model_that_is_changed_meanwhile_has_no_verdict(
-    model: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def first_of_another_text(records: list[sweep.PointRecord]) -> list[sweep.PointRecord]:
+    first, *others = records
+    return [{**first, "model_sha256": "0" * 64}, *others]
+
+
+def all_of_other_values(records: list[sweep.PointRecord]) -> list[sweep.PointRecord]:
+    return [{**one, "values": "0" * 64} for one in records]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (first_of_another_text, r"reassure: {model} was changed during the sweep: run the command again\n"),
+        (all_of_other_values, r".*has other values from outside of its text in other processes of the sweep.*"),
+    ],
+    ids=["of another text", "of other values"],
+)
+def test_records_of_other_models_have_no_verdict(
+    changed: Callable[[list[sweep.PointRecord]], list[sweep.PointRecord]],
+    message: str,
+    model: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Processes read it one after another: records of two texts are not a grid of one."""
+    """Processes read the text one after another: records of two texts are not a grid of one.
+
+    Or as where an environment variable is not set on the machines of a cluster: all records agree, and not with us.
+    """
     locally = sweep.locally
-
-    def of_two_texts(*arguments: Any) -> list[sweep.PointRecord]:
-        first, *others = locally(*arguments)
-        return [{**first, "model_sha256": "0" * 64}, *others]
-
-    monkeypatch.setattr(sweep, "locally", of_two_texts)
+    monkeypatch.setattr(sweep, "locally", lambda *given: changed(locally(*given)))
     code, out, err = said(capsys, "sweep", model, "--set=most=2,3", "--jobs=1", "--quiet")
     assert (code, out) == (Exit.SYSTEM.value, "")
-    assert err == f"reassure: {model} was changed during the sweep: run the command again\n"
+    assert re.fullmatch(message.replace("{model}", re.escape(model)), err, re.DOTALL)
 
 
-def test_other_values_in_another_process_have_no_verdict(
-    model: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As where an environment variable is not set on the machines of a cluster: all records agree, and not with us."""
-    locally = sweep.locally
-    monkeypatch.setattr(sweep, "locally", lambda *given: [{**one, "values": "0" * 64} for one in locally(*given)])
-    code, out, err = said(capsys, "sweep", model, "--set=most=2,3", "--jobs=1", "--quiet")
-    assert (code, out) == (Exit.SYSTEM.value, "")
-    assert "has other values from outside of its text in other processes of the sweep" in err
+@pytest.fixture
+def interrupt(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Point, dict[str, Any]], dict[str, Any]]], None]:
+    """Gives each record of a configuration to a function, which makes another of it or raises."""
+    whole = sweep.check_one
+
+    def by(other: Callable[[Point, dict[str, Any]], dict[str, Any]]) -> None:
+        monkeypatch.setattr(sweep, "check_one", lambda task, point: other(point, whole(task, point)))
+
+    return by
 
 
 def test_an_interrupt_keeps_what_was_found(
-    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    model: str, tmp_path: Path, interrupt: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The configurations that ended are reported, the others named as not run; never as passed."""
-    whole = sweep.check_one
 
-    def interrupted(task: sweep.SweepTask, point: Point) -> dict[str, Any]:
+    def interrupted(point: Point, record: dict[str, Any]) -> dict[str, Any]:
         if point == (("most", "2"),):
             raise KeyboardInterrupt
-        return whole(task, point)
+        return record
 
-    monkeypatch.setattr(sweep, "check_one", interrupted)
+    interrupt(interrupted)
     path = tmp_path / "r.json"
     words = [model, "--set=most=1,2,3", "--engine=reference", "-j", "1", f"--json={path}"]
     code, out, _ = said(capsys, "sweep", *words)
@@ -284,15 +304,11 @@ def test_an_interrupt_keeps_what_was_found(
 
 
 def test_a_search_that_is_interrupted_ends_the_sweep(
-    model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    model: str, interrupt: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In this process a search ends at an interrupt with what it has: the next one is not begun."""
-    whole = sweep.check_one
-
-    def cut(task: sweep.SweepTask, point: Point) -> dict[str, Any]:
-        return whole(task, point) | {"stop_reason": "interrupted", "verdict": "inconclusive", "exit_code": 5}
-
-    monkeypatch.setattr(sweep, "check_one", cut)
+    cut = {"stop_reason": "interrupted", "verdict": "inconclusive", "exit_code": 5}
+    interrupt(lambda point, record: record | cut)
     code, out, _ = said(capsys, "sweep", model, "--set=most=1,2,3", "--engine=reference", "-j", "1")
     assert (code, rows(out, 1)) == (5, [["1", "inconclusive", "2"]])
     assert "1 inconclusive, 2 not run: interrupted" in out
