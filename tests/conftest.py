@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
@@ -71,6 +71,12 @@ def quick_kernels() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel_shape, "LEVEL", 0)
         yield
+
+
+@pytest.fixture
+def optimise_no_more(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Has the kernels of models compiled without optimisation from now on, in one test."""
+    return lambda: monkeypatch.setattr(kernel_shape, "LEVEL", kernel_shape.QUICK)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ import pytest
 
 from reassure.checkers import check
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.engines.native.kernels import kernel_shape
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions, SimulationOptions
@@ -67,11 +67,11 @@ def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", every_model(slow=[*mutants(), *VARIANTS, WIDEST]))
 @pytest.mark.usefixtures("loaded_once")
-def test_every_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_model(name: str, optimise_no_more: Callable[[], None]) -> None:
     """Verdicts, counts and traces of the native engine, for any number of threads, are those of plain Python."""
     pairs = small(name)
     if name in mutants():  # the optimised kernel of the model that it varies is compared too
-        monkeypatch.setattr(kernel_shape, "LEVEL", 0)
+        optimise_no_more()
     one, _ = checked(name, pairs, "native", workers=1, witness=True)
     assert one.stats.distinct <= MOST_STATES, f"give {name} smaller settings in tests/helpers/configurations"
     plain, _ = checked(name, pairs, "reference", witness=True)

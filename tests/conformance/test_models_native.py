@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from reassure.checkers.engines.native.exploration import shape_of
-from reassure.checkers.engines.native.kernels import kernel_shape
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
 from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, ERROR, STEP_BITS, TERMINAL
 from reassure.checkers.request.model_loader import load, names, settings
@@ -59,10 +59,10 @@ def step_flags(bound: BoundModel, native: Native, state: Any, steps: list[Step])
 
 
 @pytest.mark.parametrize("name", every_model(slow=[*mutants(), *VARIANTS]))
-def test_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model(name: str, optimise_no_more: Callable[[], None]) -> None:
     """A mutant by the action that is its own, in a kernel that is not optimised, as of the largest model."""
     if name in mutants() or name == WIDEST:
-        monkeypatch.setattr(kernel_shape, "LEVEL", 0)
+        optimise_no_more()
     whole = load(name)
     config = make_config(whole, settings(whole, varied(name)))
     model = flawed_part(name) if name in mutants() else whole

@@ -13,7 +13,7 @@ import threading
 import time
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -224,18 +224,18 @@ def _last_error(report: str) -> str:
     return re.sub(r"\s+", " ", [*lines, *errors][-1])[:300]
 
 
-def lonely(context: Any) -> Iterator[None]:
+def lonely(context: Any, now: Callable[[], float] = time.monotonic) -> Iterator[None]:
     """Asks from time to time, when it is advanced, whether a cluster has executors; says once that there are none for a
-    while. Spark itself would wait without a word."""
+    while. Spark itself would wait without a word. now: the time, in seconds."""
     since: float | None = None
     while not context.master.startswith("local"):
-        pause = time.monotonic() + SILENCE / 4
-        while time.monotonic() < pause:
+        pause = now() + SILENCE / 4
+        while now() < pause:
             yield
         with contextlib.suppress(Exception):  # of a JVM that has gone: the job says so
-            since = None if _executors(context) else since or time.monotonic()
-        if since is not None and time.monotonic() > since + SILENCE:
-            silence = f"no executors from {context.master} for {time.monotonic() - since:.0f} s"
+            since = None if _executors(context) else since or now()
+        if since is not None and now() > since + SILENCE:
+            silence = f"no executors from {context.master} for {now() - since:.0f} s"
             note(f"reassure: {silence}; waiting for workers with free cores and memory")
             break
     while True:

@@ -86,9 +86,10 @@ class Renamings:
         rows = self.representatives(np.array([row], np.uint64).view(np.int64))
         return tuple(int(word) for word in rows.view(np.uint64)[0])
 
-    def class_of(self, row: tuple[int, ...]) -> list[tuple[int, ...]] | None:
-        """The states of the class of a state, all in signed words. None: too many, or lists have no order."""
-        if self.order > MOST_NAMES or any(sort.lists_forgotten for sort in self.sorts):
+    def class_of(self, row: tuple[int, ...], most: int = MOST_NAMES) -> list[tuple[int, ...]] | None:
+        """The states of the class of a state, all in signed words. None: lists have no order, or there are more
+        renamings than `most`."""
+        if self.order > most or any(sort.lists_forgotten for sort in self.sorts):
             return None
         cells = [[self.first[sort.type] + one for one in cell] for sort in self.sorts for cell in sort.cells]
         groups = [number for cell in cells if len(cell) > 1 for number in (len(cell), *sorted(cell))]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.engines.native import engine, level_look
+from reassure.checkers.engines.native import engine, exploration, level_look
 from reassure.checkers.engines.native.counterexample import Row, Wanted
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, compiled, explore
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
@@ -20,7 +22,6 @@ from reassure.checkers.engines.native.level_look import LevelLook
 from reassure.checkers.engines.native.levels import as_arrays
 from reassure.checkers.engines.native.probe import Probe, in_order
 from reassure.checkers.engines.native.search import Clock, Search
-from reassure.checkers.engines.native.symmetry import renamings
 from reassure.checkers.engines.native.symmetry.reduced_search import ExactClasses
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
 from reassure.checkers.machine.exit_codes import Exit
@@ -80,8 +81,8 @@ def test_the_smallest_states(
 ) -> None:
     """What is found for several things together, by threads, is what a look at one after the other finds."""
     monkeypatch.setattr(level_look, "PIECE", 7)
-    monkeypatch.setattr(renamings, "MOST_NAMES", most)
-    found, class_of = explored(name, nodes, symmetry, threads, tmp_path)
+    found, every_class = explored(name, nodes, symmetry, threads, tmp_path)
+    class_of = None if every_class is None else partial(every_class, most=most)
     search, rng, kinds = found.search, random.Random(3), set[str]()
     assert isinstance(search, Search)
     look = LevelLook(found.kernel, search, class_of=class_of)
@@ -119,17 +120,36 @@ def test_more_states_than_there_are_tags(tmp_path: Path, monkeypatch: pytest.Mon
 # -- one pass ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """Gets the level of each pass, and how many things are looked for."""
-    passes, right = list[tuple[int, int]](), LevelLook.smallest
+@dataclass
+class Passes:
+    """The level of each pass that begins, with how many things are looked for. last: the time ends there, backwards."""
 
-    def noting(self: LevelLook, level: int, wanted: Sequence[Wanted]) -> list[Row | None]:
-        passes.append((level, len(wanted)))
+    begun: list[tuple[int, int]] = field(default_factory=list)
+    last: int = 0
+
+    def begin(self, level: int, wanted: Sequence[Wanted]) -> None:
+        if level <= self.last:
+            raise budget_ended(60)
+        self.begun.append((level, len(wanted)))
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> Passes:
+    """Of all looks of a test."""
+    made, right = Passes(), LevelLook.smallest
+
+    def smallest(self: LevelLook, level: int, wanted: Sequence[Wanted]) -> list[Row | None]:
+        made.begin(level, wanted)
         return right(self, level, wanted)
 
-    monkeypatch.setattr(LevelLook, "smallest", noting)
-    return passes
+    monkeypatch.setattr(LevelLook, "smallest", smallest)
+    return made
+
+
+@pytest.fixture
+def looked_at(passes: Passes) -> list[tuple[int, int]]:
+    """Gets the level of each pass, and how many things are looked for."""
+    return passes.begun
 
 
 @pytest.mark.parametrize("symmetry", ["off", "on"])
@@ -176,34 +196,12 @@ def test_traces_that_are_asked_for(
     assert [level for level, _ in looked_at] == [4, 3, 2, 1]
 
 
-@pytest.fixture
-def no_time_from(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Has the time for traces end at a level, backwards."""
-    right = LevelLook.smallest
-
-    def ends_at(level: int) -> None:
-        def smallest(self: LevelLook, number: int, wanted: Sequence[Wanted]) -> list[Row | None]:
-            if number <= level:
-                raise budget_ended(60)
-            return right(self, number, wanted)
-
-        monkeypatch.setattr(LevelLook, "smallest", smallest)
-
-    return ends_at
-
-
-@pytest.fixture
-def now(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Sets the seconds that every clock shows."""
-    return lambda seconds: monkeypatch.setattr(Clock, "seconds", property(lambda _: seconds))
-
-
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 def test_a_violation_stays_where_the_time_for_its_trace_ends(
-    symmetry: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], no_time_from: Callable[[int], None]
+    symmetry: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], passes: Passes
 ) -> None:
     model = model_file(tmp_path)
-    no_time_from(1)
+    passes.last = 1
     code, out, _ = said(capsys, "check", model, "--budget=60s", "--set=nodes=4", f"--symmetry={symmetry}", "--witness")
     assert code == 12
     why = "its trace was not rebuilt: the budget of 60 s ended"
@@ -213,21 +211,19 @@ def test_a_violation_stays_where_the_time_for_its_trace_ends(
 
 
 def test_what_raises_where_the_time_for_its_trace_ends(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], no_time_from: Callable[[int], None]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], passes: Passes
 ) -> None:
     model = model_file(tmp_path, ACTION, "")
-    no_time_from(1)
+    passes.last = 1
     code, out, _ = said(capsys, "check", model, "--budget=60s")
     assert code == 150
     assert "raised (in a state of level 4, to which the trace was not rebuilt: the budget of 60 s ended)" in out
 
 
-def test_find_says_that_it_is_reached(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], no_time_from: Callable[[int], None]
-) -> None:
+def test_find_says_that_it_is_reached(tmp_path: Path, capsys: pytest.CaptureFixture[str], passes: Passes) -> None:
     """Also where the state is of the last level, so that all states were visited."""
     model = model_file(tmp_path)
-    no_time_from(9)
+    passes.last = 9
     code, out, _ = said(capsys, "find", model, "s.alive == NOBODY", "--budget=60s")
     assert code == 5
     assert "found after 3 steps; its trace was not rebuilt: the budget of 60 s ended\n" in out
@@ -250,21 +246,25 @@ def test_classes_that_there_is_no_time_to_count(
     assert (symmetry["classes"], symmetry["states"]) == (4, None)
 
 
-def test_time_for_traces_is_reserved(
-    tmp_path: Path, now: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_time_for_traces_is_reserved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the first hit on, and again after each further one; half of the budget at most. Nothing without a hit."""
-    reserved, right = list[float](), Clock.reserve
+    reserved = list[float]()
 
-    def noting(self: Clock, seconds: float) -> None:
-        right(self, seconds)
-        reserved.append(self.reserved)
+    class Noting(Clock):
+        """It shows a quarter of its budget."""
 
-    monkeypatch.setattr(Clock, "reserve", noting)
+        @property
+        def seconds(self) -> float:
+            return (self.budget or 0) / 4
+
+        def reserve(self, seconds: float) -> None:
+            super().reserve(seconds)
+            reserved.append(self.reserved)
+
+    monkeypatch.setattr(exploration, "Clock", Noting)
     bound, lowered = bind(load(model_file(tmp_path)), {})
     for budget, most in ((60.0, 30.0), (1000.0, 500.0)):
         reserved.clear()
-        now(budget / 4)
         assert result_of(engine.check, bound, SearchOptions(budget=budget), lowered).exit() is Exit.SAFETY
         assert reserved == [budget / 8 + 0.1] * 2 and reserved[0] < most
     reserved.clear()
@@ -275,16 +275,16 @@ def test_time_for_traces_is_reserved(
     assert len(reserved) == 1
 
 
-def test_what_is_reserved_is_left_for_what_follows(now: Callable[[float], None]) -> None:
+def test_what_is_reserved_is_left_for_what_follows() -> None:
     clock = Clock(10)
-    now(7.0)
+    clock.began -= 7
     clock.reserve(2)
     clock.look()
     clock.reserve(4)
     with pytest.raises(Interrupted, match="10 s"):
         clock.look()
     clock.look_to_the_end()
-    now(10.1)
+    clock.began -= 3.1
     with pytest.raises(Interrupted, match="10 s"):
         clock.look_to_the_end()
     clock.reserve(9)

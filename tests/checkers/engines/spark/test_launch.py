@@ -13,7 +13,6 @@ import pytest
 
 from reassure.checkers.engines.spark import launch, owner_table
 from reassure.checkers.engines.spark.launch import java_version, on_this_machine, retrying, settings
-from reassure.checkers.machine import own_files
 from reassure.checkers.request.options import SparkOptions
 from tests.helpers.spark_runs import needs_spark
 
@@ -24,15 +23,14 @@ def test_the_folder_of_a_process_is_its_own() -> None:
     assert launch.process_folder().stat().st_mode & 0o777 == 0o700
 
 
-def test_folders_of_a_driver_that_was_killed_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_files.tempfile, "gettempdir", lambda: str(tmp_path))
+def test_folders_of_a_driver_that_was_killed_are_removed(temporary: Path) -> None:
     process = subprocess.Popen(["true"])
     process.wait()
     names = [f"reassure-{os.getuid()}-{pid}-x" for pid in (process.pid, os.getpid())]
     for name in names:
-        (tmp_path / name).mkdir()
+        (temporary / name).mkdir()
     owner_table.tidy_dead()
-    assert [path.name for path in tmp_path.iterdir()] == names[1:]
+    assert [path.name for path in temporary.iterdir()] == names[1:]
 
 
 LONG_FOLDER = """

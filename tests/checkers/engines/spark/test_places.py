@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -139,10 +138,9 @@ class Full(LocalFileSystem):  # type: ignore[misc]
     """A disk without room for level 7."""
 
     protocol = "full"
-    full = True
 
     def _open(self, path: str, mode: str = "rb", **more: Any) -> Any:
-        if self.full and "/packed/0007/" in path and mode == "wb":
+        if "/packed/0007/" in path and mode == "wb":
             raise OSError(errno.ENOSPC, "No space left on device")
         return super()._open(path, mode, **more)
 
@@ -155,7 +153,6 @@ class Full(LocalFileSystem):  # type: ignore[misc]
 def test_a_full_disk(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
     context: Any,
 ) -> None:
     """One line; with room again the run goes on to the same end."""
@@ -163,7 +160,6 @@ def test_a_full_disk(
     place = f"full://{tmp_path}/run"
     code, out, err = said(capsys, "check", "core", "--engine=spark", f"--out={place}", "--quiet")
     assert (code, out, err) == (153, "", f"reassure: {place}: No space left on device\n")
-    monkeypatch.setattr(Full, "full", False)
     verdict = checked("core", [], SparkOptions(MASTER, out=str(tmp_path / "run"), resume=True))
     assert everything(verdict) == everything(checked("core", []))
 
@@ -247,10 +243,8 @@ def test_what_failed(report: str, message: str) -> None:
     assert failed(RuntimeError(report)) == f"a task failed: {message}"
 
 
-def test_a_sweep_from_a_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_from_a_zip(tmp_path: Path, temporary: Path) -> None:
     """As on a cluster, where executors have this program as one. Nobody else can have put a program where it looks."""
-    (temporary := tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     served: list[str] = []
     cluster = SimpleNamespace(master="spark://head:7077", listFiles=served, addPyFile=served.append)
     for _ in range(2):  # the second time it is there
@@ -271,16 +265,13 @@ def test_a_sweep_from_a_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert [p.name for p in program.iterdir()] == ["reassure"]
 
 
-def test_a_model_that_comes_as_text_is_a_file_of_this_process_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_a_model_that_comes_as_text_is_a_file_of_this_process_alone(temporary: Path) -> None:
     text = (Path(__file__).parents[4] / "models/examples/die_hard.py").read_text(encoding="utf-8")
     task = sweep.SweepTask("far/jugs.py", text, SearchOptions(), False, True)
     first, second = sweep.check_one(task, (("goal", "3"),)), sweep.check_one(task, (("goal", "4"),))
     assert (first["verdict"], second["verdict"]) == ("safety-violation",) * 2
     assert first["repro"] == "reassure check far/jugs.py --set=goal=3 --engine=native"
-    (folder,) = tmp_path.iterdir()
+    (folder,) = temporary.iterdir()
     assert folder.name.startswith(f"{own_files.prefix()}model-") and folder.stat().st_mode & 0o077 == 0
 
 
@@ -304,14 +295,13 @@ def test_the_session_that_is_there(there: str | None, asked: str, used: str, mon
     assert resolved(SparkOptions(asked)).master == used
 
 
-def test_no_executors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_executors(capsys: pytest.CaptureFixture[str]) -> None:
     """Said once, after a while without any; not where there are some."""
     now, executors = [0.0], [1]
-    monkeypatch.setattr(spark_session.time, "monotonic", lambda: now[0])
     tracker = SimpleNamespace(getExecutorInfos=lambda: range(1 + executors[0]))  # with the driver
     scala = SimpleNamespace(statusTracker=lambda: tracker)
     context = SimpleNamespace(master="spark://head:7077", _jsc=SimpleNamespace(sc=lambda: scala))
-    lonely = spark_session.lonely(context)
+    lonely = spark_session.lonely(context, lambda: now[0])
 
     def pass_by(seconds: int) -> str:
         for _ in range(seconds):

@@ -36,18 +36,22 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, int]]:
     return looks
 
 
+@pytest.fixture(params=[0, 1])
+def jobs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many jobs look through a level: it is large, or not."""
+    monkeypatch.setattr(distributed_search, "OWNER_STATES", 1 if request.param else 50_000)
+    return int(request.param)
+
+
 @pytest.mark.parametrize("symmetry", ["off", "on"])
-@pytest.mark.parametrize("jobs", [0, 1])
 def test_every_level_is_looked_at_once(
     jobs: int,
     symmetry: str,
     looked_at: list[tuple[int, int, int]],
     context: Any,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """For all that is violated together, by one job for a large level."""
-    monkeypatch.setattr(distributed_search, "OWNER_STATES", 1 if jobs else 50_000)
     model, options = model_file(tmp_path), {"symmetry": symmetry, "witness": True}
     found, native = checked(model, ["nodes=4"], far(), **options), checked(model, ["nodes=4"], **options)
     assert str(everything(found)) == str(everything(native))  # of two loads of the file
@@ -64,7 +68,6 @@ def test_what_raises_is_looked_for_with_the_rest(looked_at: list[Any], context: 
     assert [look[0] for look in looked_at] == [4, 3, 2, 1]
 
 
-@pytest.mark.parametrize("jobs", [0, 1])
 def test_telling_looks_at_the_budget(jobs: int, context: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The violations stay, and their traces are not rebuilt, where the time ends: before a level, or during a job."""
     looks = [0]
@@ -74,7 +77,6 @@ def test_telling_looks_at_the_budget(jobs: int, context: Any, tmp_path: Path, mo
         if looks[0] > jobs:  # the first is before the job
             raise budget_ended(9)
 
-    monkeypatch.setattr(distributed_search, "OWNER_STATES", 1 if jobs else 50_000)
     monkeypatch.setattr(Clock, "look_to_the_end", ended)
     verdict = checked(model_file(tmp_path), ["nodes=4"], far(), budget=900)
     assert verdict.exit() is Exit.SAFETY

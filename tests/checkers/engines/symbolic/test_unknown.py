@@ -52,25 +52,28 @@ def test_an_invariant_that_is_not_asked_for_is_a_lemma(permits: Path, capsys: py
     assert said(capsys, "verify", "c.json", "--model=conserved.py")[0] == 0
 
 
-def test_what_own_invariants_prove_needs_no_other_lemma(
-    permits: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(prover, "promising", None)
+@pytest.fixture
+def too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The budget ends as soon as relations of fields are looked for."""
+
+    def promising(scout: object) -> list[object]:
+        raise budget_ended(30)
+
+    monkeypatch.setattr(prover, "promising", promising)
+
+
+@pytest.mark.usefixtures("too_late")
+def test_what_own_invariants_prove_needs_no_other_lemma(permits: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "prove", "conserved.py", "--set=clients=2", "--certificate=c.json")
     assert (code, "an inductive invariant of 2 lemmas\n" in out) == (0, True)
     assert said(capsys, "verify", "c.json", "--model=conserved.py")[0] == 0
 
 
-def test_the_end_of_the_budget_leaves_what_was_checked(
-    permits: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def too_late(scout: object) -> list[object]:
-        raise budget_ended(30)
-
+@pytest.mark.usefixtures("too_late")
+def test_the_end_of_the_budget_leaves_what_was_checked(permits: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("fewer.py").write_text(
         Path("conserved.py").read_text().replace("permits_are_conserved", "none_is_lost").replace("== 3", ">= 3")
     )
-    monkeypatch.setattr(prover, "promising", too_late)
     code, out, _ = said(capsys, "prove", "fewer.py", "--set=clients=2", "--budget=30s")
     assert code == 5
     assert "  no_alarm      unknown (not inductive)\n  none_is_lost  holds within bounds (" in out

@@ -68,11 +68,11 @@ def test_work_makes_it_optimised(cache: Path, optimise_after: Callable[[float], 
 
 
 def test_at_once_and_never(
-    cache: Path, optimise_after: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+    cache: Path, optimise_after: Callable[[float], None], optimise_no_more: Callable[[], None]
 ) -> None:
     optimise_after(0)
     at_once = kernel().addresses
-    monkeypatch.setattr(kernel_shape, "LEVEL", kernel_shape.QUICK)
+    optimise_no_more()
     optimise_after(1e-9)
     never = kernel()
     assert never.addresses != at_once
