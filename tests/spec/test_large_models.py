@@ -66,8 +66,14 @@ MODEL = """
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context, "MOST_OPERATIONS", 1000)
+def most_operations() -> int:
+    """Of a model that is not too large, where a test says nothing else."""
+    return 1000
+
+
+@pytest.fixture
+def small(most_operations: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context, "MOST_OPERATIONS", most_operations)
 
 
 @pytest.fixture
@@ -106,15 +112,18 @@ def test_sixty_ids_in_three_loops(loops: Path, capsys: pytest.CaptureFixture[str
     assert f"more than {MOST_OPERATIONS:,} operations in linked" in capsys.readouterr().err
 
 
-def test_each_mutant_is_measured_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("most_operations", [80])
+@pytest.mark.usefixtures("small")
+def test_each_mutant_is_measured_by_itself(
+    most_operations: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The mutants of a model are translated into one graph, which grows beyond the limit of a model."""
-    monkeypatch.setattr(context, "MOST_OPERATIONS", 80)
     graphs: list[Graph] = []
     made = Graph.__init__
     monkeypatch.setattr(Graph, "__init__", lambda graph: (graphs.append(graph), made(graph))[1])
     record = tmp_path / "record.json"
     assert main(["mutants", "die_hard", "--seed", "1", "--max", "40", "--jobs", "1", "--json", str(record)]) == 15
-    assert max(map(len, graphs)) > 80
+    assert max(map(len, graphs)) > most_operations
     assert json.loads(record.read_text())["counts"] == {"survived": 22, "refused": 2, "clipped": 14}
 
 

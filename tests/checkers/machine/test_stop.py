@@ -71,11 +71,18 @@ if __name__ == "__main__":
 """
 
 
+@pytest.fixture
+def interrupts(monkeypatch: pytest.MonkeyPatch) -> Interrupts:
+    """They are told of the errors of destructors."""
+    made = Interrupts()
+    monkeypatch.setattr(sys, "unraisablehook", made.lost)
+    return made
+
+
 def test_ctrl_c_in_a_destructor_takes_effect_after_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    interrupts: Interrupts, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    steps, interrupt = [], Interrupts()
-    monkeypatch.setattr(sys, "unraisablehook", interrupt.lost)
+    steps = []
 
     class Freed:
         def __del__(self) -> None:
@@ -83,7 +90,7 @@ def test_ctrl_c_in_a_destructor_takes_effect_after_it(
             signal.raise_signal(signal.SIGINT)
             steps.append("not reached")
 
-    before = {n: signal.signal(n, interrupt) for n in (signal.SIGINT, signal.SIGTERM)}
+    before = {n: signal.signal(n, interrupts) for n in (signal.SIGINT, signal.SIGTERM)}
     try:
         with pytest.raises(KeyboardInterrupt):
             Freed()
@@ -96,11 +103,8 @@ def test_ctrl_c_in_a_destructor_takes_effect_after_it(
     assert capsys.readouterr().err == ""
 
 
-def test_another_error_in_a_destructor_is_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "unraisablehook", Interrupts().lost)
-
+@pytest.mark.usefixtures("interrupts")
+def test_another_error_in_a_destructor_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     class Freed:
         def __del__(self) -> None:
             raise ZeroDivisionError("of the destructor")

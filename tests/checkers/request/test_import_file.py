@@ -147,9 +147,15 @@ def test_a_name_of_the_standard_library_means_the_library(tmp_path: Path) -> Non
     assert reassure(tmp_path, "check", "a/mine.py", "--engine=reference")[::2] == (0, "")
 
 
-def test_half_a_module_is_not_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def path_of_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is added to it while a test runs is gone afterwards."""
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+
+
+@pytest.mark.usefixtures("path_of_imports")
+def test_half_a_module_is_not_left_behind(tmp_path: Path) -> None:
     """A file that fails while it is imported, and is repaired: what imports it by its name gets the repaired text."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
     written(tmp_path, half_made=SHARED + "raise ValueError\n", whole="from half_made import name\n" + RELATIVE)
     with pytest.raises(Failure, match=r"half_made\.py cannot be imported: ValueError"):
         load(tmp_path / "half_made.py")
@@ -165,6 +171,7 @@ def put(path: Path, text: str) -> None:
     os.utime(path, (1_700_000_000, 1_700_000_000))
 
 
+@pytest.mark.usefixtures("path_of_imports")
 @pytest.mark.parametrize(
     ("edited", "imported", "text"),
     [
@@ -179,7 +186,6 @@ def test_a_model_edited_twice_in_a_second(
 ) -> None:
     """Python's cache of bytecode would take it for unchanged: same length, same second."""
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    monkeypatch.setattr(sys, "path", sys.path.copy())
     for package in ("twice_package", "twice_package/inner"):
         put(tmp_path / package / "__init__.py", "")
     found = []

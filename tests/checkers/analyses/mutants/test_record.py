@@ -239,12 +239,12 @@ def test_the_ledger_says_so_beside_a_verdict_that_holds(plans: Plans, monkeypatc
     assert answer.record is not None
     name = answer.reading.properties[0]
     text = f"unexercised: {name} kills no mutant of kraft (no reason is stated)"
-    made = record(sha256=answer.record.sha256, unexercised=[name])
-    monkeypatch.setattr(pages, "of_the_project", lambda: (plans, {"kraft": made}))
+    records = {"kraft": record(sha256=answer.record.sha256, unexercised=[name])}
+    monkeypatch.setattr(pages, "of_the_project", lambda: (plans, records))
     assert pages.cautions(answer) == [text]
     entry = Entry(claim, [replace(answer, traces={})])
     assert text in pages.markdown_page([entry])
     assert text in html_page([entry])
     assert pages.data([entry])["claims"][0]["readings"][0]["unexercised"] == [text]
-    monkeypatch.setattr(pages, "of_the_project", lambda: (plans, {}))
+    records.clear()
     assert pages.cautions(answer) == []

@@ -321,13 +321,13 @@ FAULTS: dict[str, tuple[Any, str, Callable[[Any], Any], str, tuple[str, ...], tu
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_proves_nothing(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    owner, name, wrong, text, methods, endings = FAULTS[fault]
+@pytest.mark.parametrize(("fault", "method"), [(fault, method) for fault in FAULTS for method in FAULTS[fault][4]])
+def test_a_fault_proves_nothing(fault: str, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, name, wrong, text, _, endings = FAULTS[fault]
     monkeypatch.setattr(owner, name, wrong(getattr(owner, name)))
     path = tmp_path / "faulty.py"
     path.write_text(text)
-    assert {method: ending for method in methods if (ending := refused(path, method)) not in endings} == {}
+    assert refused(path, method) in endings
 
 
 @pytest.mark.parametrize(
