@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,9 +15,7 @@ import pytest
 from reassure.checkers.analyses.diff import analysis as diff_analysis
 from reassure.checkers.analyses.diff import command as diff_command
 from reassure.checkers.analyses.guards.analysis import GuardSearches
-from reassure.checkers.analyses.mutants import mutants_of_all
 from reassure.checkers.analyses.mutants.analysis import Judge
-from reassure.checkers.analyses.mutants.mutant_run import MutantReport, MutantRequest
 from reassure.checkers.analyses.sweep import analysis as sweep_analysis
 from reassure.checkers.cli.commands import verify
 from reassure.checkers.engines.native.liveness.decide import Liveness
@@ -26,9 +23,7 @@ from reassure.checkers.gate import run_check
 from reassure.checkers.kafka.controller import model_steps
 from reassure.checkers.kafka.diff.result import BuildDiff
 from reassure.checkers.machine.exit_codes import Exit
-from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import ALL_VISITED, BY_USER, Interrupted, Stop, StopReason, budget_ended
-from reassure.checkers.machine.terminal import Console
 from reassure.checkers.publish import model_pages
 from reassure.checkers.testing import file_tests
 from tests.helpers.command import report_of, said
@@ -102,22 +97,6 @@ def test_mutants(
     written = record(tmp_path / "r.json")
     assert (code, written["exit_code"], len(written["mutants"])) == ((5, 5, 12) if by_user else (15, 15, 12))
     assert (written["complete"], written["unexercised"]) == (False, [])
-
-
-@pytest.mark.parametrize(("early", "code"), [(BY_USER, Exit.INCONCLUSIVE), (budget_ended(1).stop, Exit.EXPECTATION)])
-def test_mutants_of_all_models(early: Stop, code: Exit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first model has an unexercised property without a reason, the second is ended early, others are not begun."""
-    asked = []
-
-    def judge(request: MutantRequest, *given: object) -> MutantReport:
-        asked.append(request.model)
-        return MutantReport(request.model, ["deadlock"], [], [], [1], early=early if len(asked) == 2 else None)
-
-    monkeypatch.setattr(mutants_of_all, "judge_mutants", judge)
-    paths = mutants_of_all.MutantPaths(tmp_path / "mutants.toml", tmp_path / "mutants.json")
-    console, quiet = Console(file=io.StringIO(), width=120, no_color=True), Progress(quiet=True)
-    assert mutants_of_all.MutantsOfAll(1, None, None, quiet, console, paths).run(None, False) is code
-    assert len(asked) == 2
 
 
 def test_sweep(tmp_path: Path, fails_at: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:

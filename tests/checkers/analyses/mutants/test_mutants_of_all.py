@@ -13,7 +13,7 @@ from reassure.checkers.analyses.mutants.mutants_of_all import MutantsOfAll
 from reassure.checkers.analyses.mutants.record import MutantPaths, read_records, shipped
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.machine.stop import BY_USER
+from reassure.checkers.machine.stop import BY_USER, Stop, budget_ended
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.digest import digest
 from reassure.checkers.request.model_loader import load
@@ -107,19 +107,35 @@ def test_after_the_sample_others_are_judged_until_each_property_has_killed_one(p
     assert f"  unexercised: {record.unexercised[0]}: a test\n" in out
 
 
-def test_what_is_ended_early_is_not_recorded(paths: MutantPaths, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("number", "early", "unexercised", "write", "expected"),
+    [
+        (1, BY_USER, [], True, Exit.INCONCLUSIVE),
+        (2, BY_USER, ["deadlock"], False, Exit.INCONCLUSIVE),
+        (2, budget_ended(1).stop, ["deadlock"], False, Exit.EXPECTATION),
+    ],
+)
+def test_what_is_ended_early_is_not_recorded(
+    number: int,
+    early: Stop,
+    unexercised: list[str],
+    write: bool,
+    expected: Exit,
+    paths: MutantPaths,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One model is ended early, and others are not begun; one before it may have an unexercised property."""
     asked = []
 
     def ended(request: MutantRequest, *given: object) -> MutantReport:
         asked.append(request.model)
-        return MutantReport(request.model, [], [], [], [1, 2], early=BY_USER)
+        return MutantReport(request.model, unexercised, [], [], [1, 2], early=early if len(asked) == number else None)
 
     monkeypatch.setattr(mutants_of_all, "judge_mutants", ended)
-    code, out = judged(paths, None, True)
-    assert code is Exit.INCONCLUSIVE
-    assert asked == shipped()[:1]
-    assert out.startswith(f"{asked[0]}: 0 of 2 mutants: none was judged (")
-    assert "  this is incomplete: stopped because interrupted\n" in out
+    code, out = judged(paths, None, write)
+    assert (code, asked) == (expected, shipped()[:number])
+    assert f"{asked[-1]}: 0 of 2 mutants: none was judged (" in out
+    assert f"  this is incomplete: stopped because {early.text}\n" in out
     assert not paths.record.exists()
 
 
