@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -124,41 +123,9 @@ def test_undecided(capsys: pytest.CaptureFixture[str]) -> None:
     assert "stopped because the budget of 0.01 s ended" in out
 
 
-def without_memory(right: Any) -> Any:
-    """The beginning of the search without the second guard has no memory."""
-
-    def begin(self: Search, rows: list[tuple[int, ...]]) -> None:
-        if self.workers[0].tally[SWITCH] == 2:
-            raise MemoryError
-        right(self, rows)
-
-    return begin
-
-
-def of_two_states(right: Any) -> Any:
-    """The search without the second guard is given up at 2 states."""
-
-    def search(self: GuardSearches, switch: int, start: Start, *more: Any, **given: Any) -> Exploration:
-        return right(self, switch, start, more[0], 2) if switch == 2 else right(self, switch, start, *more, **given)
-
-    return search
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "limited", "why"),
-    [
-        (Search, "begin", without_memory, "the memory is used up"),
-        (GuardSearches, "search", of_two_states, "more than 2 states"),
-    ],
-)
+@pytest.mark.parametrize(("state_limit", "why"), [(False, "the memory is used up"), (True, "more than 2 states")])
 def test_a_search_that_ends_early_leaves_only_its_guard_undecided(
-    owner: Any,
-    name: str,
-    limited: Callable[[Any], Any],
-    why: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    state_limit: bool, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By lack of memory or the limit of states: the guards before and after it keep their verdicts."""
     text = """
@@ -174,7 +141,18 @@ def flip(s: State) -> State:
     require(not s.x)
     return replace(s, x=True)
 """
-    monkeypatch.setattr(owner, name, limited(getattr(owner, name)))
+    search, begin = GuardSearches.search, Search.begin
+
+    def given_up(self: GuardSearches, switch: int, start: Start, *more: Any, **given: Any) -> Exploration:
+        return search(self, switch, start, more[0], 2) if switch == 2 else search(self, switch, start, *more, **given)
+
+    def without_memory(self: Search, rows: list[tuple[int, ...]]) -> None:
+        if self.workers[0].tally[SWITCH] == 2:
+            raise MemoryError
+        begin(self, rows)
+
+    limited = (GuardSearches, "search", given_up) if state_limit else (Search, "begin", without_memory)
+    monkeypatch.setattr(*limited)
     code, verdicts = guards_of(tmp_path, text)
     assert (code, [verdict for verdict, _ in verdicts.values()]) == (
         5,

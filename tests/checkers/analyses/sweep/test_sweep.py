@@ -272,11 +272,11 @@ def test_records_of_other_models_have_no_verdict(
 
 
 @pytest.fixture
-def interrupt(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Point, dict[str, Any]], dict[str, Any]]], None]:
+def interrupt(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Gives each record of a configuration to a function, which makes another of it or raises."""
     whole = sweep.check_one
 
-    def by(other: Callable[[Point, dict[str, Any]], dict[str, Any]]) -> None:
+    def by(other: Callable[[Point, sweep.PointRecord], sweep.PointRecord]) -> None:
         monkeypatch.setattr(sweep, "check_one", lambda task, point: other(point, whole(task, point)))
 
     return by
@@ -287,7 +287,7 @@ def test_an_interrupt_keeps_what_was_found(
 ) -> None:
     """The configurations that ended are reported, the others named as not run; never as passed."""
 
-    def interrupted(point: Point, record: dict[str, Any]) -> dict[str, Any]:
+    def interrupted(point: Point, record: sweep.PointRecord) -> sweep.PointRecord:
         if point == (("most", "2"),):
             raise KeyboardInterrupt
         return record
