@@ -32,8 +32,8 @@ from reassure.checkers.traces.named_path import NamedStep, follow, named_path
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.properties_here import violated_here
 from reassure.spec.language.types import IdType, Type
-from reassure.spec.semantics.interpreter import BoundModel, Clipped
-from reassure.spec.semantics.trace import Trace, from_itf, to_itf
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, Params
+from reassure.spec.semantics.trace import JsonObject, Trace, from_itf, to_itf
 
 __all__ = [
     "CheckResult",
@@ -57,7 +57,7 @@ class StepTaken:
     """An enabled step. after: None if the step leaves a declared bound."""
 
     name: str
-    params: dict[str, Any]
+    params: Params
     after: Any
 
 
@@ -67,7 +67,8 @@ class LoadedModel:
 
     source: str
     """The name or path it was loaded by."""
-    settings: dict[str, Any]
+    settings: dict[str, object]
+    """The fields of the configuration that were set, as they were given."""
     bound: BoundModel
     digest: str
 
@@ -117,11 +118,11 @@ class Walk:
     def __init__(self, model: LoadedModel, initial: NamedStep) -> None:
         self._bound = model.bound
         self._trace = self._extended([initial])
-        self.changed: dict[str, Any] = self.state
+        self.changed: JsonObject = self.state
         """The fields of the state that the last step changed, with their new values."""
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         """The last state."""
         return self._plain(self._trace.states[-1])
 
@@ -149,7 +150,7 @@ class Walk:
             raise Failure(Exit.TRACE, f"{self._bound.model.name} does not have this path: {what}")
         return followed.trace
 
-    def _plain(self, state: Any) -> dict[str, Any]:
+    def _plain(self, state: Any) -> JsonObject:
         data = to_plain(state, self._bound.type)
         assert isinstance(data, dict)
         return data

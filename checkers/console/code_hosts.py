@@ -8,7 +8,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from reassure import __version__
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit
@@ -81,8 +80,8 @@ def sarif_log(alerts: Sequence[Alert], code: Exit) -> str:
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
-def _result(alert: Alert, rule: int) -> dict[str, Any]:
-    result: dict[str, Any] = {
+def _result(alert: Alert, rule: int) -> dict[str, object]:
+    result: dict[str, object] = {
         "ruleId": alert.rule,
         "ruleIndex": rule,
         "level": "warning" if alert.warning else "error",
@@ -99,7 +98,7 @@ def _result(alert: Alert, rule: int) -> dict[str, Any]:
     return result
 
 
-def _physical(place: SourcePlace) -> dict[str, Any]:
+def _physical(place: SourcePlace) -> dict[str, object]:
     return {
         "artifactLocation": {"uri": place.file.replace(" ", "%20"), "uriBaseId": ROOT},
         "region": {"startLine": place.line},

@@ -127,14 +127,14 @@ def _titled(option: Option) -> str:
 
 def _declare(parser: Parser, options: tuple[Option, ...]) -> None:
     """Adds the options to a parser."""
-    groups: dict[str, Any] = {}
-    titles: dict[str, Any] = {}
+    groups: dict[str, argparse._MutuallyExclusiveGroup] = {}
+    titles: dict[str, argparse._ArgumentGroup] = {}
     for option in options:
         title = _titled(option) if not option.group else ""
         if title:
-            group = titles.setdefault(title, None) or parser.add_argument_group(title)
-            titles[title] = group
-            group.add_argument(*(option.flags or [option.name]), **_keywords(option))
+            if title not in titles:
+                titles[title] = parser.add_argument_group(title)
+            titles[title].add_argument(*(option.flags or [option.name]), **_keywords(option))
             continue
         if option.group and option.group not in groups:
             groups[option.group] = parser.add_mutually_exclusive_group(required=option.required)

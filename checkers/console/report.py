@@ -30,6 +30,7 @@ from reassure.checkers.request.result import (
     in_a_list,
     in_words,
 )
+from reassure.checkers.request.run_identity import ClassesRecord, SparkRecord
 from reassure.checkers.traces.format_value import as_python
 from reassure.checkers.traces.render import filled, tell, tell_astray
 from reassure.spec.semantics.interpreter import BoundModel
@@ -275,7 +276,7 @@ def _proof(result: CheckResult, proof: ProofSummary, console: Console) -> None:
     console.print(f"stopped because {result.stopped_because}")
 
 
-def _distribution(spark: dict[str, Any], console: Console) -> None:
+def _distribution(spark: SparkRecord, console: Console) -> None:
     """Prints the cost of each level on the cluster."""
     levels = [level for level in spark["levels"] if level["seconds"]]
     if levels:
@@ -293,7 +294,7 @@ def _distribution(spark: dict[str, Any], console: Console) -> None:
         console.print(text)
 
 
-def report_classes(symmetry: dict[str, Any], console: Console) -> None:
+def report_classes(symmetry: ClassesRecord, console: Console) -> None:
     """Prints what was renamed, and for how many states the classes stand."""
     if not symmetry["renamed"]:
         console.print(f"all states were searched: {symmetry['why']}")

@@ -23,7 +23,6 @@ import shlex
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.console.commands import GateKind
@@ -36,7 +35,7 @@ from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, 
 from reassure.checkers.request.model_loader import own_file
 from reassure.checkers.request.options import DEFAULT_ENGINE, SearchOptions, seconds
 from reassure.checkers.request.shared_options import pairs
-from reassure.spec.semantics.trace import read_bytes
+from reassure.spec.semantics.trace import JsonObject, read_bytes
 
 TO_DEPTH = ("check", "sweep", "kafka conform", "kafka diff")
 """Kinds whose searches pass to a depth."""
@@ -47,13 +46,17 @@ PROPERTIES = "properties"
 """The pin that is not a number: the digest of which properties and covers there are."""
 
 
+Entry = JsonObject
+"""Values of a check by key, each as the schema of the key says (`values.py`)."""
+
+
 @dataclass
 class Check:
     """One entry of the file."""
 
     name: str
     kind: str
-    given: dict[str, Any]
+    given: Entry
     """The options of its command, by key; paths as they are from here."""
     expect: str
     violated: dict[str, int | None] | None
@@ -198,7 +201,7 @@ def read(path: Path, engine: str | None = None) -> GateFile:
     return GateFile(path, checks, _budget(str(path), data), text)
 
 
-def _budget(where: str, data: dict[str, Any]) -> float | None:
+def _budget(where: str, data: Entry) -> float | None:
     if "budget" not in data:
         return None
     if not fits(data["budget"], values.TIME):
@@ -209,7 +212,7 @@ def _budget(where: str, data: dict[str, Any]) -> float | None:
         raise Failure(Exit.USAGE, f"{where}: budget: {error}") from None
 
 
-def _entry(path: Path, number: int, entry: dict[str, Any], engine: str | None) -> Check:
+def _entry(path: Path, number: int, entry: Entry, engine: str | None) -> Check:
     where = f"{path}, check {number}"
     kind = entry.get("kind", DEFAULT_KIND)
     if not fits(kind, values.one_of(list(KINDS))):
@@ -251,7 +254,7 @@ def _entry(path: Path, number: int, entry: dict[str, Any], engine: str | None) -
     )
 
 
-def _must_be_of(where: str, kind: str, entry: dict[str, Any]) -> None:
+def _must_be_of(where: str, kind: str, entry: Entry) -> None:
     """`Failure` unless a check has what its kind needs, and nothing else."""
     schemas = keys(kind)
     for key in sorted(set(entry) - set(schemas)):
@@ -266,7 +269,7 @@ def _must_be_of(where: str, kind: str, entry: dict[str, Any]) -> None:
             raise Failure(Exit.USAGE, f"{where}: {key} is missing; it is {described(schemas[key])}")
 
 
-def _name(kind: str, values: dict[str, Any]) -> str:
+def _name(kind: str, values: Entry) -> str:
     """The name of a check that has none: its kind, unless it is a search; its subject; its settings."""
     positional = [str(values[key]) for key, option in options(kind).items() if not option.flag and key in values]
     files = [

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 from rich.text import Text
 
@@ -74,7 +73,7 @@ def keep(check: Check, outcome: CheckOutcome) -> None:
     if name is None or not own_folder(folder()):
         return
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    stored: dict[str, Any] = {"when": when, "record": outcome.record}
+    stored = {"when": when, "record": outcome.record}
     with contextlib.suppress(OSError):
         write_atomically(folder() / f"{name}.json", json.dumps(stored))
         _tidy()
@@ -159,7 +158,7 @@ class GateReport:
         """One line, for outputs without an ending."""
         return f"{self.counts} (exit code {self.exit.value})"
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """The record of the gate: of each check its run record, and what is wrong."""
         head = {"schema": 1, "exit_code": self.exit.value, "verdict": VERDICTS[self.exit]}
         records = []

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import Any
 
 from reassure.checkers.gate.gate_file import PROPERTIES, Check
 from reassure.checkers.gate.judge import lengths, property_digest
@@ -112,7 +111,7 @@ def _table(piece: str, table: str) -> tuple[int, int]:
 
 def _must_say(result: str, text: str, tables_of: dict[int, Tables]) -> None:
     """`Failure` unless the new text says the old one with the new pins, and nothing else."""
-    expected: dict[str, Any] = tomllib.loads(text)
+    expected = tomllib.loads(text)
     for number, tables in tables_of.items():
         for table, entries in tables.items():
             if entries:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-Schema = dict[str, Any]
+from reassure.spec.semantics.trace import JsonObject
+
+Schema = JsonObject
 
 TEXT: Schema = {"type": "string"}
 TEXTS: Schema = {"type": "array", "items": TEXT}

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rich.text import Text
 
@@ -106,7 +105,7 @@ class Integrity:
             for other in sorted(lengths.get(path, set()) - {states}, key=str):
                 self.differences.append(f"{name}: a trace of {states} states, and the ledger says {other}")
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """As JSON values."""
         return {**asdict(self), "engines": engines_version()}
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ from reassure.checkers.request.digest import digest_of_files
 from reassure.checkers.request.model_loader import home
 from reassure.checkers.request.result import PropertyStatus
 from reassure.spec import claims
+from reassure.spec.semantics.trace import PlainConfig
 
 SCHEMA = 1
 REACHED = "reached"
@@ -70,7 +72,7 @@ class Record:
     repro: str
     values: str = ""
     """The digest of the values that were reached, also from outside of the text (`request/outside_values.py`)."""
-    config: dict[str, Any] = field(default_factory=dict)
+    config: PlainConfig = field(default_factory=dict)
     stopped_because: str = ""
     stats: dict[str, int] = field(default_factory=dict)
     bounds: list[str] = field(default_factory=list)
@@ -168,7 +170,7 @@ def _pretty(value: Any, depth: int, deepest: int) -> str:
     return "{\n" + ",\n".join(rows) + "\n" + "  " * depth + "}"
 
 
-def _nested(value: dict[str, Any]) -> bool:
+def _nested(value: Mapping[str, object]) -> bool:
     return any(isinstance(v, dict) for v in value.values())
 
 

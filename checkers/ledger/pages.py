@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 from rich.text import Text
 
@@ -225,7 +224,7 @@ def markdown_table(found: list[Entry]) -> str:
 # -- data -------------------------------------------------------------------------------------------------
 
 
-def data(found: list[Entry]) -> dict[str, Any]:
+def data(found: list[Entry]) -> dict[str, object]:
     """Everything as JSON values."""
     rows = table(found)
     return {
@@ -253,7 +252,7 @@ def data(found: list[Entry]) -> dict[str, Any]:
     }
 
 
-def _reading(answer: ReadingAnswer) -> dict[str, Any]:
+def _reading(answer: ReadingAnswer) -> dict[str, object]:
     record = answer.record
     return {
         "name": answer.reading.name,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from reassure.checkers.request.digest import digest, digest_of_modules
 from reassure.checkers.request.model_loader import (
@@ -25,6 +24,7 @@ from reassure.spec.claims import Claim, Reading
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import LanguageError, Model
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
+from reassure.spec.semantics.trace import PlainConfig
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Subjects:
         bound = BoundModel(model, make_config(model, settings(model, list(wanted.settings))))
         return self._values.setdefault(wanted, values_digest(bound))
 
-    def config(self, wanted: RunSpec) -> dict[str, Any]:
+    def config(self, wanted: RunSpec) -> PlainConfig:
         """The configuration of a run of a model that is there."""
         model = self.models[wanted.subject]
         return config_values(make_config(model, settings(model, list(wanted.settings))))

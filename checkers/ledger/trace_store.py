@@ -37,6 +37,9 @@ from reassure.spec import claims
 from reassure.spec.claims import Claim, judges
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 from reassure.spec.semantics.trace import (
+    Itf,
+    JsonObject,
+    PlainConfig,
     Trace,
     TraceError,
     itf_text,
@@ -151,9 +154,6 @@ OF_THE_SEARCH = ("model_sha256", "engine", "engine_version", "repro")
 OF_A_VIOLATION = ("config", "property", "property_kind")
 OF_A_FILE = ("properties", "repro")
 
-Itf = dict[str, Any]
-"""The data of an ITF file, of one property under one configuration."""
-
 
 @dataclass(frozen=True)
 class StoredTrace:
@@ -200,7 +200,7 @@ class TraceStore:
 
     def add(self, trace: Trace, bound: BoundModel, method: str = "check") -> None:
         """Adds a trace that a search found."""
-        data = json.loads(to_itf(trace, bound))
+        data: Itf = json.loads(to_itf(trace, bound))
         meta = {key: value for key, value in data["#meta"].items() if key not in OF_THE_SEARCH}
         if method != "check":
             meta["method"] = method
@@ -287,7 +287,7 @@ def trace_files(folder: Path) -> list[Path]:
 
 def _violations(path: Path) -> dict[TraceKey, Itf]:
     """The violations that a file shows: each of its properties under each of its configurations."""
-    violations = {}
+    violations: dict[TraceKey, Itf] = {}
     try:
         data = read_itf(path)
         for about in of_each_configuration(data["#meta"]):
@@ -320,7 +320,7 @@ def _states(violations: Mapping[TraceKey, Itf]) -> int:
 class _Shown:
     """Configurations that differ in the release at most, with the properties that are violated under each."""
 
-    config: dict[str, Any]
+    config: PlainConfig
     properties: dict[str, str]
     releases: list[str]
     """Oldest first."""
@@ -373,9 +373,9 @@ def _file(name: str, violations: Mapping[TraceKey, Itf]) -> StoredTrace:
     )
 
 
-def _other(other: _Shown, own: _Shown) -> dict[str, Any]:
+def _other(other: _Shown, own: _Shown) -> JsonObject:
     """What a run shows under another configuration than its own, as far as it differs."""
-    part: dict[str, Any] = {"set": {k: v for k, v in other.config.items() if own.config.get(k) != v}}
+    part: JsonObject = {"set": {k: v for k, v in other.config.items() if own.config.get(k) != v}}
     if len(other.releases) > 1:
         part["releases"] = other.releases
     if other.properties != own.properties:
@@ -384,7 +384,7 @@ def _other(other: _Shown, own: _Shown) -> dict[str, Any]:
 
 
 @cache
-def _defaults(model: str) -> dict[str, Any]:
+def _defaults(model: str) -> PlainConfig:
     """The configuration without settings; empty for a model that is no longer there."""
     try:
         return config_values(make_config(load(model), {}))

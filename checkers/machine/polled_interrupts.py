@@ -142,13 +142,13 @@ class _Watcher(threading.Thread):
 
 def traced_return(
     function: FunctionType, call: Callable[[], object], value: object
-) -> tuple[int, dict[str, Any]] | None:
+) -> tuple[int, dict[str, object]] | None:
     """The line at which `function` last returned `value` during a call, and the names it saw there; None if it did not.
 
     A debugger's or a coverage tool's own tracing is put back.
     """
     code = function.__code__
-    returns: list[tuple[int, dict[str, Any]]] = []
+    returns: list[tuple[int, dict[str, object]]] = []
 
     def local(frame: FrameType, event: str, argument: Any) -> Any:
         if event == "return" and argument is value:

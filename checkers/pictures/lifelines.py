@@ -16,11 +16,11 @@ from reassure.checkers.traces.explain import claim_of, end_shows, reasons
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.render import call, changes, flat, heading, moves, promise
 from reassure.spec.semantics.interpreter import BoundModel
-from reassure.spec.semantics.trace import Trace, TraceStep
+from reassure.spec.semantics.trace import JsonObject, Trace, TraceStep
 
 FORMAT = "reassure-picture"
 VERSION = 1
-Json = dict[str, Any]
+Json = JsonObject
 
 
 def picture(trace: Trace, bound: BoundModel, every: bool = False) -> Json:

@@ -21,7 +21,7 @@ class Message:
     sent: int
     taken: int | None = None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The message as plain JSON."""
         return {
             "field": self.field,

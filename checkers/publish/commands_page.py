@@ -20,6 +20,7 @@ from reassure.checkers.machine.stop import StopReason
 from reassure.checkers.request.result import PropertyStatus
 from reassure.checkers.request.run_identity import RunRecord
 from reassure.checkers.request.shared_options import Option
+from reassure.spec.semantics.trace import JsonObject
 
 HEAD = """# {0}
 
@@ -85,7 +86,7 @@ def schema_text() -> str:
     return json.dumps({**head, **record}, indent=1) + "\n"
 
 
-def _of_record(record: Any) -> dict[str, Any]:
+def _of_record(record: Any) -> JsonObject:
     hints = typing.get_type_hints(record)
     keys = {key: {**_of(hint), **({"enum": CHOICES[key]} if key in CHOICES else {})} for key, hint in hints.items()}
     extras = typing.get_type_hints(record, include_extras=True)
@@ -93,13 +94,13 @@ def _of_record(record: Any) -> dict[str, Any]:
     return {"type": "object", "properties": keys, "required": sorted(record.__required_keys__ - optional)}
 
 
-def _of(hint: Any) -> dict[str, Any]:
+def _of(hint: Any) -> JsonObject:
     """The schema of an annotation."""
     plain = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
     arguments = typing.get_args(hint)
     if hint in plain:
         return {"type": plain[hint]}
-    if hint is Any:
+    if hint is object:
         return {}
     if typing.is_typeddict(hint):
         return _of_record(hint)

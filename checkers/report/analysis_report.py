@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reassure.checkers.console.commands import GateKind, verdict_figures
 from reassure.checkers.console.files import name_traces
@@ -47,6 +47,10 @@ Write = Callable[[Path], str]
 """Writes the run that a row shows into a folder; the file."""
 
 
+RowRecord = Mapping[str, object]
+"""A row as the record has it, ready for `json.dumps`; each analysis has its own keys."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One answer of an analysis: of a guard, a weakening, a property; or a line of it, without a verdict.
@@ -62,7 +66,7 @@ class Row:
     group: str | Text = ""
     note: str = ""
     details: Sequence[str] = ()
-    data: dict[str, Any] | None = None
+    data: RowRecord | None = None
     write: Write | None = None
     tell: Callable[[Console], object] | None = None
 
@@ -82,7 +86,7 @@ class AnalysisReport:
     stopped: Stop
     heading: str
     rows: Sequence[Row]
-    keys: Callable[[list[dict[str, Any]]], Mapping[str, Any]]
+    keys: Callable[[list[RowRecord]], Mapping[str, object]]
     remarks: Sequence[tuple[str, Tone]] = ()
     tell: Callable[[Console], object] | None = None
 
@@ -95,10 +99,10 @@ class AnalysisReport:
         name_traces([file for file in files if file is not None], console, self.identity.source)
         return self.exit
 
-    def record(self, files: Sequence[str | None]) -> dict[str, Any]:
+    def record(self, files: Sequence[str | None]) -> dict[str, object]:
         """The run record. files: of the rows' runs, in their order; None where none was written."""
-        rows = [
-            row.data | ({"trace": file} if "trace" in row.data else {})
+        rows: list[RowRecord] = [
+            {**row.data, **({"trace": file} if "trace" in row.data else {})}
             for row, file in zip(self.rows, files, strict=True)
             if row.data is not None
         ]

@@ -9,7 +9,14 @@ from typing import Any, ClassVar
 
 from reassure.checkers.machine.stop import Stop
 from reassure.checkers.request.prepare import Prepared
-from reassure.checkers.request.run_identity import EngineRecord, PremiseRecord
+from reassure.checkers.request.run_identity import (
+    AnyNumberRecord,
+    ClassesRecord,
+    EngineRecord,
+    FairnessRecord,
+    PremiseRecord,
+    SparkRecord,
+)
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.semantics.trace import Trace
 
@@ -22,11 +29,11 @@ class SearchResult:
     """Whether a complete run has tried every way to reach a cover."""
     about_safety: ClassVar[bool] = False
     """Whether properties about whole runs are left out unless they are named."""
-    fairness: list[dict[str, Any]] = field(default_factory=list)
+    fairness: list[FairnessRecord] = field(default_factory=list)
     """The assumed fairness: actions, how fair they are, and for each value of which parameters."""
-    cluster: dict[str, Any] = field(default_factory=dict)
+    cluster: SparkRecord = field(default_factory=SparkRecord)
     """Of a distributed search: the master, the partitions, and what each level took."""
-    symmetry: dict[str, Any] = field(default_factory=dict)
+    symmetry: ClassesRecord = field(default_factory=ClassesRecord)
     """Of a search of one state of each class: the ids that were renamed, the classes, and their states."""
 
     def record(self) -> EngineRecord:
@@ -57,8 +64,15 @@ class SimulationResult:
 
     def record(self) -> EngineRecord:
         """Its part of the run record."""
-        numbers = {"walks": self.walks, "depth": self.depth, "seed": self.seed, "weights": self.weights}
-        return {"simulation": {**numbers, "depths": self.lengths}}
+        return {
+            "simulation": {
+                "walks": self.walks,
+                "depth": self.depth,
+                "seed": self.seed,
+                "weights": self.weights,
+                "depths": self.lengths,
+            }
+        }
 
 
 @dataclass
@@ -72,9 +86,7 @@ class ProofSummary:
     """The lemmas that the proof uses, in words."""
     bounds_open: list[str] = field(default_factory=list)
     """Bounds that it does not exclude that a step leaves."""
-    any_number: dict[str, Any] | None = None
-    """Of a proof for any number: the free numbers with their least values (`free`), the bounds that it does without
-    (`lifted`), and what it takes to be more than it is (`remarks`)."""
+    any_number: AnyNumberRecord | None = None
     certificate: Any = None
     """The inductive invariant, a `Certificate`; None if nothing was proved by induction."""
 

@@ -23,6 +23,7 @@ from reassure.spec.language.annotations import each_hint, resolve
 from reassure.spec.language.types import IntType
 from reassure.spec.language.vocabulary import LanguageError, Model, Terminal, declared_in
 from reassure.spec.semantics.interpreter import ConfigError
+from reassure.spec.semantics.trace import PlainConfig
 
 FINDINGS = ("deadlock", "raises")
 """What is reported beside the properties of a model, by these names."""
@@ -128,10 +129,10 @@ def function(name: str) -> Callable[..., Any]:
     return found
 
 
-def settings(model: Model, pairs: list[str]) -> dict[str, Any]:
+def settings(model: Model, pairs: list[str]) -> dict[str, bool | int | Enum]:
     """`KEY=VALUE` options as typed configuration values; `ConfigError` names what is wrong."""
     hints = each_hint(model.config)
-    values: dict[str, Any] = {}
+    values: dict[str, bool | int | Enum] = {}
     for pair in pairs:
         key, sign, text = pair.partition("=")
         if not sign:
@@ -182,7 +183,7 @@ def _typed(model: Model, key: str, text: str, annotation: Any) -> Any:
     raise ConfigError(f"{key} cannot be set here")
 
 
-def config_values(config: Any) -> dict[str, Any]:
+def config_values(config: Any) -> PlainConfig:
     """A configuration as plain JSON values."""
     values = {f.name: getattr(config, f.name) for f in dataclasses.fields(config)}
     return {k: v.value if isinstance(v, Enum) else v for k, v in values.items()}

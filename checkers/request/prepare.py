@@ -20,6 +20,7 @@ from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import LanguageError, Model, Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ConfigError, ModelError, make_config
+from reassure.spec.semantics.trace import PlainConfig
 
 if TYPE_CHECKING:
     from reassure.spec.frontend.lowered_model import LoweredModel
@@ -60,7 +61,7 @@ class Prepared:
         return values_digest(self.bound)
 
     @property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> PlainConfig:
         """The configuration as plain JSON values."""
         return config_values(self.bound.config)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
@@ -18,7 +18,7 @@ from reassure.checkers.request.model_loader import own_file
 from reassure.checkers.request.prepare import Prepared
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.semantics.interpreter import BoundModel
-from reassure.spec.semantics.trace import Trace, to_itf
+from reassure.spec.semantics.trace import JsonObject, PlainConfig, Trace, to_itf
 
 
 class PremiseRecord(TypedDict):
@@ -74,17 +74,105 @@ class StatisticsRecord(TypedDict, total=False):
     workers: int
 
 
+class FairnessRecord(TypedDict):
+    """An action that is fair for each value of some of its parameters. strength: weak or strong."""
+
+    action: str
+    strength: str
+    each: list[str]
+
+
+class LevelRecord(TypedDict):
+    """A level of a search on a cluster."""
+
+    level: int
+    states: int
+    visited: int
+    generated: int
+    shuffled_bytes: int
+    seconds: float
+
+
+class FingerprintsRecord(TypedDict):
+    """How visited states are kept. collision_bound: the probability, at most, that two of them share a fingerprint."""
+
+    bits: int
+    collision_bound: float
+
+
+class SparkRecord(TypedDict, total=False):
+    """The cluster of a search, and the distribution of its states; no keys: it was on this machine."""
+
+    master: str
+    partitions: int
+    fingerprints: FingerprintsRecord
+    levels: list[LevelRecord]
+
+
+class AllStatesRecord(TypedDict):
+    """A search of all states beside one of classes. asked: the properties that it was for; none: all of them."""
+
+    asked: list[str]
+    depth: int | None
+    distinct: int
+    complete: bool
+
+
+class ClassesRecord(TypedDict, total=False):
+    """A search of one state of each class; no keys: none was asked for. why: the reason why no ids were renamed."""
+
+    renamed: list[str]
+    why: str
+    order_forgotten: list[str]
+    lists_forgotten: list[str]
+    classes: int
+    states: int | None
+    all_states: list[AllStatesRecord]
+
+
+class SimulationRecord(TypedDict):
+    """Random walks. depths: counts of walks by their numbers of states."""
+
+    walks: int
+    depth: int
+    seed: int
+    weights: dict[str, int]
+    depths: list[dict[str, int]]
+
+
+class AnyNumberRecord(TypedDict):
+    """A proof for any number: the free numbers with their least values, the bounds that it does without, and what it
+    takes to be more than it is."""
+
+    free: dict[str, int]
+    lifted: list[str]
+    remarks: list[str]
+
+
+class OpinionRecord(TypedDict):
+    """The answers of another checker. compared: how many. differences: in words, by `about`, `ours`, `theirs`."""
+
+    checker: str
+    same: bool
+    compared: int
+    differences: list[dict[str, str]]
+    traces: int
+    reason: str
+    undecided: list[str]
+    seconds: float
+
+
 class EngineRecord(TypedDict, total=False):
     """The keys that one kind of engine adds."""
 
-    fairness: list[dict[str, Any]]
-    spark: dict[str, Any]
-    symmetry: dict[str, Any]
-    simulation: dict[str, Any]
+    fairness: list[FairnessRecord]
+    spark: SparkRecord
+    symmetry: ClassesRecord
+    simulation: SimulationRecord
     lemmas: list[str]
     bounds_open: list[str]
-    any_number: dict[str, Any]
-    second_opinion: dict[str, Any]
+    any_number: AnyNumberRecord
+    second_opinion: OpinionRecord
 
 
 class RunRecord(EngineRecord):
@@ -98,7 +186,7 @@ class RunRecord(EngineRecord):
     stopped_because: str
     model: str
     model_sha256: str | None
-    config: dict[str, Any]
+    config: PlainConfig
     engine: str | None
     engine_version: str
     properties: list[PropertyRecord]
@@ -135,7 +223,7 @@ class RunIdentity:
 
     model: str
     model_sha256: str | None
-    config: dict[str, Any]
+    config: PlainConfig
     engine: str | None
     repro: str
     source: str = ""
@@ -154,7 +242,7 @@ class RunIdentity:
             prepared.settings,
         )
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> JsonObject:
         """The fields of records and traces that identify the model and its configuration."""
         return {"model": self.model, "model_sha256": self.model_sha256, "config": self.config}
 
@@ -182,7 +270,7 @@ class RunIdentity:
             "repro": self.repro,
         }
 
-    def origin(self) -> dict[str, Any]:
+    def origin(self) -> JsonObject:
         """The part of a trace's `#meta` that names the run."""
         own = {"model_file": self.source} if own_file(self.source) else {}
         return {

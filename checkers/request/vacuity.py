@@ -102,7 +102,7 @@ def never_applies(claim: Property, model: Model) -> bool:
     if claim.when is None:
         return False
     types = _types(model)
-    open_values: list[dict[str, Any]] = [{}]
+    open_values: list[dict[str, object]] = [{}]
     for _ in range(MOST_VALUES):
         if not open_values:
             return True
@@ -244,7 +244,7 @@ def _has_known_meaning(module: str) -> bool:
     return module.startswith(f"{LANGUAGE}.language") or source(module) is None
 
 
-def _value(node: ast.AST, known: dict[str, Any]) -> Any:
+def _value(node: ast.AST, known: Mapping[str, object]) -> Any:
     """The object that a name, or a name in a module, stands for outside of the function; None for others."""
     if isinstance(node, ast.Name):
         return known.get(node.id)

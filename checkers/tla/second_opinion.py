@@ -15,6 +15,7 @@ from reassure.checkers.machine.own_files import temporary_folder
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus
+from reassure.checkers.request.run_identity import OpinionRecord
 from reassure.checkers.tla.module import TlaModule, cfg_head, export
 from reassure.checkers.tla.tlc import CONSTANT_FALSE, TlcInstallation, TlcRun, TlcTrace, Unreadable, read_value, run_tlc
 from reassure.spec.language.vocabulary import Property
@@ -67,7 +68,7 @@ class Opinion:
             return Exit.DISAGREE
         return Exit.INCONCLUSIVE if self.reason or self.undecided else Exit.OK
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> OpinionRecord:
         """Its part of the run record."""
         return {
             "checker": "tlc",

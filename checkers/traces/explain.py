@@ -29,7 +29,7 @@ UNKNOWN = object()
 class Scene:
     """The names and values in sight of a property where it was decided."""
 
-    names: dict[str, Any]
+    names: dict[str, object]
     local: frozenset[str]
     """The names that are its own; the others stand for the same in every state."""
     printed: tuple[type, ...]
@@ -171,7 +171,7 @@ def _values_of(part: ast.expr, scene: Scene) -> list[str]:
     return [line for line in lines if line.partition(" = ")[0] not in deciding[0]]
 
 
-def _returned(function: Any, call: Callable[[], bool]) -> tuple[ast.expr, dict[str, Any]] | None:
+def _returned(function: Any, call: Callable[[], bool]) -> tuple[ast.expr, dict[str, object]] | None:
     """The expression of the return statement by which `function` ended in `call`, and the names it saw."""
     returned = traced_return(function, call, False)
     if returned is None:
@@ -288,7 +288,7 @@ def _quantifier(expression: ast.expr) -> Quantifier | None:
     return None
 
 
-def _deciding(quantified: Quantifier, scene: Scene) -> list[dict[str, Any]]:
+def _deciding(quantified: Quantifier, scene: Scene) -> list[dict[str, object]]:
     """The members for which a claim about all is false, in the order in which people write them."""
     claim, generators, universal = quantified
     if not universal:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, Protocol
+from typing import Protocol
 
+from reassure.checkers.request.run_identity import FairnessRecord
 from reassure.checkers.traces.format_value import plain
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.vocabulary import Property
@@ -36,12 +37,12 @@ def assumptions_in(trace: Trace, bound: BoundModel) -> Assumptions:
     return from_data(data)
 
 
-def from_data(data: list[dict[str, Any]]) -> Assumptions:
+def from_data(data: list[FairnessRecord]) -> Assumptions:
     """Assumptions that stand in records and trace files."""
     return {a["action"]: Assumption(a["action"], a["strength"], tuple(a["each"])) for a in data}
 
 
-def as_data(assumptions: Assumptions) -> list[dict[str, Any]]:
+def as_data(assumptions: Assumptions) -> list[FairnessRecord]:
     """Assumptions as they stand in records and trace files."""
     return [{"action": a.action, "strength": a.strength, "each": list(a.each)} for a in assumptions.values()]
 

@@ -112,7 +112,7 @@ LONGEST = 300
 """Letters of an expression that a message shows."""
 
 
-def names_for_expressions(model: Model) -> dict[str, Any]:
+def names_for_expressions(model: Model) -> dict[str, object]:
     """Names for expressions about a model: the language, and the modules of its state and of the model."""
     names = {name: getattr(spec, name) for name in spec.__all__}
     for module in (model.state.__module__, model.module):
@@ -250,7 +250,7 @@ def _claim(model: Model, name: str, expression: str, negated: bool, folder: Path
         raise Failure(
             Exit.USAGE, "an expression is about a state `s` or about a step `before`, `after`, not about both"
         )
-    kinds: dict[str, Any] = {"s": model.state, "c": model.config}
+    kinds: dict[str, type] = {"s": model.state, "c": model.config}
     if over_steps:
         kinds = {"before": model.state, "after": model.state, "c": model.config}
         kinds |= {"action": Action} if "action" in names else {}

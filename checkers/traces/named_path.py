@@ -17,7 +17,7 @@ from reassure.checkers.traces.plain_json import from_plain, to_plain
 from reassure.spec.language.types import Type
 from reassure.spec.language.vocabulary import GuardRefused
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Params
-from reassure.spec.semantics.trace import Trace, TraceError, TraceStep, guard_of
+from reassure.spec.semantics.trace import JsonObject, Trace, TraceError, TraceStep, guard_of
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 STEP = re.compile(r"([A-Za-z_]\w*)(?:\((.*)\))?")
@@ -29,7 +29,7 @@ class NamedStep:
     """An initial function or an action. params: plain JSON by name."""
 
     name: str
-    params: dict[str, Any] = field(default_factory=dict)
+    params: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _step_of(part: str) -> NamedStep:
     match = STEP.fullmatch(part)
     if match is None:
         raise TraceError(f"{part[:80]!r} is not a step; write action or action(parameter=value)")
-    params: dict[str, Any] = {}
+    params: JsonObject = {}
     for pair in filter(None, (match[2] or "").split(",")):
         name, sign, value = pair.partition("=")
         if not sign or name in params:

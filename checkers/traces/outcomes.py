@@ -44,19 +44,18 @@ def code_of(function: FunctionType, definition: ast.FunctionDef) -> CodeType:
         raise LookupError(f"{function.__name__} is made within another function")
     plain = copy.copy(definition)
     plain.decorator_list = []
-    namespace: dict[str, Any] = {}
+    namespace: dict[str, FunctionType] = {}
     future = ast.parse("from __future__ import annotations").body
     tree = ast.fix_missing_locations(ast.Module([*future, plain], []))
     exec(compile(tree, function.__code__.co_filename, "exec"), dict(function.__globals__), namespace)
-    code: CodeType = namespace[definition.name].__code__
-    return code
+    return namespace[definition.name].__code__
 
 
 def replaced(tree: ast.AST, old: ast.AST, new: ast.AST) -> Any:
     """The tree with one node in the place of another. The given tree stays as it is; both share what is equal."""
     if tree is old:
         return new
-    changes: dict[str, Any] = {}
+    changes: dict[str, object] = {}
     for name, value in ast.iter_fields(tree):
         if isinstance(value, ast.AST):
             after = replaced(value, old, new)
@@ -69,7 +68,7 @@ def replaced(tree: ast.AST, old: ast.AST, new: ast.AST) -> Any:
     return _with_fields(tree, changes) if changes else tree
 
 
-def _with_fields(tree: ast.AST, changes: Mapping[str, Any]) -> ast.AST:
+def _with_fields(tree: ast.AST, changes: Mapping[str, object]) -> ast.AST:
     changed = copy.copy(tree)
     for name, value in changes.items():
         setattr(changed, name, value)

@@ -23,10 +23,10 @@ from reassure.spec.language.types import (
     Type,
 )
 from reassure.spec.language.values import Map
-from reassure.spec.semantics.trace import WRONG, TraceError
+from reassure.spec.semantics.trace import WRONG, JsonObject, TraceError
 
 
-def keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def keys_once(pairs: list[tuple[str, Any]]) -> JsonObject:
     """A JSON object; `ValueError` if it has a key twice, of which a reader would see the last alone."""
     data = dict(pairs)
     if len(data) != len(pairs):

@@ -11,13 +11,13 @@ give the same as it. `#meta.also` lists the others: `set` has the values that di
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypedDict
 
 from reassure.checkers.traces.explain import reasons
 from reassure.checkers.traces.reconstruct import is_deadlock, last_step
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Step
-from reassure.spec.semantics.trace import WRONG, Trace, TraceError, configurations, properties_of
+from reassure.spec.semantics.trace import WRONG, JsonObject, Trace, TraceError, configurations, properties_of
 
 WHOLE_RUNS = "about whole runs: a finite path does not decide it"
 
@@ -35,7 +35,26 @@ class Here(StrEnum):
     RAISED = "raised"
 
 
-def properties_here(trace: Trace, bound: BoundModel, enabled: int) -> list[dict[str, Any]]:
+class PropertyHere(TypedDict):
+    """A property at the end of a path. doc, note: "" if there is none. because: why it is violated, or what raises."""
+
+    name: str
+    kind: str
+    doc: str
+    status: Here
+    note: str
+    because: list[str]
+
+
+class Beyond(TypedDict):
+    """The names of properties one step ahead: those violated there, covers reached, and those that raise."""
+
+    violates: list[str]
+    reaches: list[str]
+    raises: list[str]
+
+
+def properties_here(trace: Trace, bound: BoundModel, enabled: int) -> list[PropertyHere]:
     """Every property and cover of the model, as plain JSON. enabled: steps that the last state has."""
     entries = [_property(prop, trace, bound) for prop in [*bound.properties, *bound.covers]]
     if bound.model.deadlock:
@@ -68,13 +87,20 @@ def _true(prop: Property, trace: Trace, bound: BoundModel) -> bool:
     return bound.holds(prop, trace.states[-1])
 
 
-def _property(prop: Property, trace: Trace, bound: BoundModel) -> dict[str, Any]:
+def _property(prop: Property, trace: Trace, bound: BoundModel) -> PropertyHere:
     status, note, lines = _status(prop, trace, bound)
     if status is Here.VIOLATED:
         about = {"property": prop.name, "property_kind": prop.kind}
         lines = reasons(Trace(trace.states, trace.steps, about), bound)
-    entry = {"name": prop.name, "kind": prop.kind, "doc": prop.doc, "status": status, "note": note}
-    return entry | {"because": lines}
+    entry: PropertyHere = {
+        "name": prop.name,
+        "kind": prop.kind,
+        "doc": prop.doc,
+        "status": status,
+        "note": note,
+        "because": lines,
+    }
+    return entry
 
 
 def _status(prop: Property, trace: Trace, bound: BoundModel) -> tuple[Here, str, list[str]]:
@@ -112,22 +138,25 @@ def _progress(prop: Property, state: Any, bound: BoundModel) -> str:
     return f"{WHOLE_RUNS}; here its premise is {'true' if true else 'false'}, its goal {'true' if goal else 'false'}"
 
 
-def _deadlock(trace: Trace, bound: BoundModel, enabled: int) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": "deadlock", "kind": "deadlock", "doc": "", "note": "", "because": []}
-    if enabled:
-        return entry | {"status": Here.HOLDS}
+def _deadlock(trace: Trace, bound: BoundModel, enabled: int) -> PropertyHere:
+    status, note, lines = _end(trace.states[-1], bound) if not enabled else (Here.HOLDS, "", [])
+    return {"name": "deadlock", "kind": "deadlock", "doc": "", "note": note, "because": lines, "status": status}
+
+
+def _end(state: Any, bound: BoundModel) -> tuple[Here, str, list[str]]:
+    """As `_status`, of a state with nothing enabled: whether a run may end there."""
     try:
-        terminal = bound.is_terminal(trace.states[-1])
+        terminal = bound.is_terminal(state)
     except ModelError as error:
-        return entry | {"status": Here.RAISED, "because": [str(error)]}
+        return Here.RAISED, "", [str(error)]
     if terminal:
-        return entry | {"status": Here.HOLDS, "note": "nothing is enabled; the model says that a run may end here"}
-    return entry | {"status": Here.VIOLATED, "because": ["nothing is enabled here, and no @terminal function is true"]}
+        return Here.HOLDS, "nothing is enabled; the model says that a run may end here", []
+    return Here.VIOLATED, "", ["nothing is enabled here, and no @terminal function is true"]
 
 
-def beyond(bound: BoundModel, before: Any, step: Step) -> dict[str, list[str]]:
+def beyond(bound: BoundModel, before: Any, step: Step) -> Beyond:
     """One step ahead: the properties that a step or the state after it violates, covers it reaches, and what raises."""
-    names: dict[str, list[str]] = {"violates": [], "reaches": [], "raises": []}
+    names: Beyond = {"violates": [], "reaches": [], "raises": []}
     if isinstance(step.after, Clipped):
         return names
     for prop in [*bound.properties, *bound.covers]:
@@ -146,7 +175,7 @@ def beyond(bound: BoundModel, before: Any, step: Step) -> dict[str, list[str]]:
     return names
 
 
-Meta = dict[str, Any]
+Meta = JsonObject
 """The `#meta` of a trace."""
 
 

@@ -22,10 +22,10 @@ ONE_LINE = 80
 """Most letters of a record that stands on one line."""
 
 
-def flat(value: Any, path: str = "") -> dict[str, Any]:
+def flat(value: Any, path: str = "") -> dict[str, object]:
     """Fields by path, records taken apart."""
     if hasattr(value, "__dataclass_fields__"):
-        fields: dict[str, Any] = {}
+        fields: dict[str, object] = {}
         for name in value.__dataclass_fields__:
             fields.update(flat(getattr(value, name), f"{path}.{name}" if path else name))
         return fields

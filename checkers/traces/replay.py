@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NotRequired, TypedDict, cast
 
 from reassure.checkers.machine.exit_codes import Exit, Failure, worst
 from reassure.checkers.machine.terminal import counted
@@ -22,6 +22,7 @@ from reassure.spec.semantics.interpreter import BoundModel, ModelError
 from reassure.spec.semantics.liveness import assumptions_of
 from reassure.spec.semantics.trace import (
     WRONG,
+    JsonObject,
     ReplayRefused,
     Trace,
     TraceError,
@@ -104,7 +105,16 @@ def _judge_property(trace: Trace, bound: BoundModel, result: Replayed) -> None:
         result.code = Exit.EXPECTATION
 
 
-def refused_attempts(trace: Trace) -> list[dict[str, Any]]:
+class RefusedAttempt(TypedDict):
+    """An action that is not enabled in a state of a trace. state: its number. params: as ITF. guard: it refuses."""
+
+    state: int
+    action: str
+    params: JsonObject
+    guard: NotRequired[str]
+
+
+def refused_attempts(trace: Trace) -> list[RefusedAttempt]:
     """The attempts that a suite says are refused; `TraceError` if they have another shape."""
     suite = trace.meta.get("suite", {})
     attempts = suite.get("refused", []) if isinstance(suite, dict) else None
@@ -118,7 +128,7 @@ def refused_attempts(trace: Trace) -> list[dict[str, Any]]:
             raise TraceError("an attempt in `#meta`.`suite`.`refused` has no `params`, an object")
         if not isinstance(attempt.get("guard", ""), str):
             raise TraceError("an attempt in `#meta`.`suite`.`refused` has a `guard` that is no text")
-    return attempts
+    return cast(list[RefusedAttempt], attempts)
 
 
 def _judge_refusals(trace: Trace, bound: BoundModel, result: Replayed) -> None:
@@ -163,7 +173,7 @@ ABOUT = ("model", "model_file", "model_sha256", "config", "property", "property_
 def to_steps(trace: Trace, bound: BoundModel) -> str:
     """The trace as the text of a JSON file."""
     start = trace.steps[0]
-    whole: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    whole: dict[str, object] = {"format": FORMAT, "version": VERSION}
     whole |= {key: trace.meta[key] for key in ABOUT if trace.meta.get(key) is not None}
     whole["initial"] = {
         "function": start.action,
@@ -183,22 +193,22 @@ def to_steps(trace: Trace, bound: BoundModel) -> str:
     return json.dumps(whole, indent=1) + "\n"
 
 
-def _step(trace: Trace, i: int, bound: BoundModel) -> dict[str, Any]:
+def _step(trace: Trace, i: int, bound: BoundModel) -> dict[str, object]:
     before, after, step = trace.states[i - 1], trace.states[i], trace.steps[i]
     changed = [name for name, _ in bound.type.fields if getattr(before, name) != getattr(after, name)]
     return {"actor": step.actor, **_call(step, bound), "changed": changed, "state": to_plain(after, bound.type)}
 
 
-def _call(step: TraceStep, bound: BoundModel) -> dict[str, Any]:
+def _call(step: TraceStep, bound: BoundModel) -> dict[str, object]:
     return {"action": step.action, "params": _params(step, bound)}
 
 
-def _params(step: TraceStep, bound: BoundModel) -> dict[str, Any]:
+def _params(step: TraceStep, bound: BoundModel) -> JsonObject:
     kinds = dict(bound.parameters(step.action))
     return {name: to_plain(value, kinds[name]) for name, value in step.params.items()}
 
 
-def _refused(attempt: dict[str, Any], bound: BoundModel) -> dict[str, Any]:
+def _refused(attempt: RefusedAttempt, bound: BoundModel) -> dict[str, object]:
     """An attempt that is kept as ITF."""
     kinds = dict(bound.parameters(attempt["action"]))
     params = {name: to_plain(decode(data, kinds[name]), kinds[name]) for name, data in attempt["params"].items()}

@@ -392,7 +392,7 @@ def by_parameter(
     """
     count = len(node.args)
     try:
-        places: dict[str, Any] = {k.arg: count + i for i, k in enumerate(node.keywords) if k.arg is not None}
+        places: dict[str, int] = {k.arg: count + i for i, k in enumerate(node.keywords) if k.arg is not None}
         place_of = signature_of(function).bind(*range(count), **places).arguments
     except TypeError:
         raise context.refuse(node, f"`{ast.unparse(node)}`", takes) from None

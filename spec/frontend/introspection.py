@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from reassure.spec.language.annotations import each_hint
+from reassure.spec.language.annotations import Hints, each_hint
 from reassure.spec.language.light_dataclasses import dataclass
 
 REMEMBERED = 4096
@@ -33,7 +33,7 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
 
 
 @lru_cache(REMEMBERED)
-def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+def hints_of(function: Callable[..., Any]) -> Hints:
     """The annotations of a function or class, with what is noted in them."""
     return each_hint(function)
 

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NotRequired, TextIO, TypedDict, cast
 
 from reassure.spec.language.keys import TupleType
 from reassure.spec.language.light_dataclasses import dataclass
@@ -38,7 +38,14 @@ from reassure.spec.language.types import (
 )
 from reassure.spec.language.values import Map
 from reassure.spec.language.vocabulary import GuardRefused
-from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Params
+
+JsonObject = dict[str, Any]
+"""A JSON object of a file, as it was read or as it will be written: who reads a key asks whether it is there."""
+PlainConfig = dict[str, object]
+"""A configuration as plain JSON: the value of each field of a model's `Config`; of an enum, the value of its member."""
+Itf = TypedDict("Itf", {"#meta": JsonObject, "vars": list[str], "states": list[JsonObject], "loop": NotRequired[int]})
+"""The file of a trace. states: each with the values of `vars` and a `#meta` of its own. loop: a number of a state."""
 
 LONGEST = 128 << 20
 """Bytes of a file that is read whole; as JSON it takes up to 25 times as many in memory."""
@@ -85,7 +92,7 @@ class TraceStep:
     """The step to a state: the action with its parameters (for the first, the initial function)."""
 
     action: str
-    params: dict[str, Any]
+    params: Params
     actor: str
 
 
@@ -95,7 +102,7 @@ class Trace:
 
     states: list[Any]
     steps: list[TraceStep]
-    meta: dict[str, Any] = field(default_factory=dict)
+    meta: JsonObject = field(default_factory=dict)
     loop: int | None = None
     """The number of the state that follows the last one in a run that never ends: from it on, all repeat."""
     closing: TraceStep | None = None
@@ -209,7 +216,7 @@ def to_itf(trace: Trace, bound: BoundModel) -> str:
         }
         states.append({"#meta": meta, **encode(state, bound.type)})
     meta = {"format": "ITF", "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html", **trace.meta}
-    whole: dict[str, Any] = {"#meta": meta, "vars": variables, "states": states}
+    whole: Itf = {"#meta": meta, "vars": variables, "states": states}
     if trace.loop is not None:
         whole["loop"] = trace.loop
     if trace.closing is not None:
@@ -219,24 +226,24 @@ def to_itf(trace: Trace, bound: BoundModel) -> str:
     return itf_text(whole)
 
 
-def itf_text(data: dict[str, Any]) -> str:
+def itf_text(data: Itf) -> str:
     """The text of ITF data: a line for each state, and one for each other member."""
     members = []
     for name, value in data.items():
         text = json.dumps(value)
         if name == "states":
-            text = "[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
+            text = "[\n" + ",\n".join(map(json.dumps, data["states"])) + "\n]"
         members.append(f"{json.dumps(name)}: {text}")
     return "{\n" + ",\n".join(members) + "\n}\n"
 
 
-def configurations(meta: dict[str, Any]) -> list[dict[str, Any]]:
+def configurations(meta: JsonObject) -> list[PlainConfig]:
     """The configurations that a trace is a run of: its own, or one for each release that it lists."""
     config = meta.get("config", {})
     return [{**config, "release": release} for release in meta.get("releases", [])] or [config]
 
 
-def properties_of(meta: dict[str, Any]) -> dict[str, str | None]:
+def properties_of(meta: JsonObject) -> dict[str, str | None]:
     """The properties that a trace is about, by name, with their kinds."""
     properties = meta.get("properties") or {meta.get("property"): meta.get("property_kind")}
     return {name: kind for name, kind in properties.items() if name}
@@ -248,7 +255,7 @@ def of_each_property(trace: Trace) -> list[Trace]:
     return [replace(trace, meta={**trace.meta, "property": name, "property_kind": kind}) for name, kind in properties]
 
 
-def read_itf(path: Path) -> dict[str, Any]:
+def read_itf(path: Path) -> Itf:
     """The JSON of a trace file; `TraceError` says what is wrong with it."""
     try:
         data = json.loads(read_text(path))
@@ -275,10 +282,10 @@ def read_itf(path: Path) -> dict[str, Any]:
             raise TraceError(f"{path}: `#meta`.`{key}` is {json.dumps(meta[key])[:40]}")
     if meta.get("properties"):  # what is about one property is about the first
         meta["property"], meta["property_kind"] = next(iter(meta["properties"].items()))
-    return data
+    return cast(Itf, data)
 
 
-def from_itf(data: dict[str, Any], bound: BoundModel) -> Trace:
+def from_itf(data: Itf, bound: BoundModel) -> Trace:
     """The trace of ITF data for a model; `TraceError` where it is not of the model's types."""
     states, steps = [], []
     for i, raw in enumerate(data["states"]):
@@ -321,7 +328,7 @@ def _is_assumption(data: Any, bound: BoundModel) -> bool:
     )
 
 
-def _step(where: str, name: Any, meta: dict[str, Any], bound: BoundModel) -> TraceStep:
+def _step(where: str, name: Any, meta: JsonObject, bound: BoundModel) -> TraceStep:
     """The step that a `#meta` tells of; `TraceError` if the model has no such action or parameters."""
     try:
         kinds = dict(bound.parameters(name))

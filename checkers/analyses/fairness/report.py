@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 from rich.text import Text
 
 from reassure.checkers.analyses.fairness.analysis import FairnessAnalysis, Need, PropertyNeeds, Suggestion
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.terminal import beyond_bounds, counted, ways_out
-from reassure.checkers.report.analysis_report import AnalysisReport, Row, Tone, signed
+from reassure.checkers.report.analysis_report import AnalysisReport, Row, RowRecord, Tone, signed
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.fairness import as_data, repeats
 from reassure.checkers.traces.render import ROW, in_a_row
@@ -110,7 +109,7 @@ def _rows(p: PropertyNeeds, clipped: int, identity: RunIdentity, bound: BoundMod
         yield Row(_suggestion(p.suggestion), group=group)
 
 
-def _nested(properties: Sequence[PropertyNeeds], rows: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+def _nested(properties: Sequence[PropertyNeeds], rows: Iterator[RowRecord]) -> list[dict[str, object]]:
     """The record of each property. rows: of the weakenings of all."""
     return [
         {
@@ -125,6 +124,6 @@ def _nested(properties: Sequence[PropertyNeeds], rows: Iterator[dict[str, Any]])
     ]
 
 
-def _suggestion_record(found: Suggestion) -> dict[str, Any]:
+def _suggestion_record(found: Suggestion) -> dict[str, object]:
     enough = None if found.enough is None else as_data({a.action: a for a in found.enough})
     return {"enough": enough, "beyond": found.beyond}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import Any
 
 from reassure.checkers.analyses.find.analysis import Answer, find
 from reassure.checkers.console.commands import GateKind, Record, search_figures
@@ -14,6 +13,7 @@ from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console, StyledText, counted
+from reassure.checkers.request.run_identity import ClassesRecord
 from reassure.checkers.request.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS, SET, SYMMETRY, WORKERS, Option
 from reassure.checkers.traces.render import in_a_row, tell
 
@@ -69,7 +69,7 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
             console.print("  " + line, style="bold green" if head else "bold red")
         console.print()
     states = counted(result.stats.distinct, "state")
-    symmetry = result.search.symmetry if result.search is not None else {}
+    symmetry: ClassesRecord = result.search.symmetry if result.search is not None else {}
     if "classes" in symmetry:
         of_states = f" of {counted(symmetry['states'], 'state')}" if symmetry["states"] is not None else ""
         states = f"{symmetry['classes']:,} classes{of_states}"
@@ -119,7 +119,7 @@ def _report_guards(found: Answer, console: Console) -> None:
         )
 
 
-def _record(found: Answer, trace: str | None) -> dict[str, Any]:
+def _record(found: Answer, trace: str | None) -> dict[str, object]:
     """The run record, with the expression and what forbids it."""
     record = found.result.record({})
     forbidding = [{"action": g.action, "text": g.text, "file": g.file, "line": g.line} for g in found.guards]

@@ -104,7 +104,7 @@ class PictureNode:
     deadlock: int = 0
     violates: Counter[str] = field(default_factory=Counter)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The node as plain JSON."""
         return {
             "id": self.id,
@@ -129,7 +129,7 @@ class Edge:
     steps: int
     violates: dict[str, int] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The edge as plain JSON."""
         return {
             "from": self.source,
@@ -194,7 +194,7 @@ class StatePicture:
             lines.append(f"not marked, because they are about whole runs: {', '.join(self.unmarked)}")
         return lines
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The picture as plain JSON."""
         return {
             "format": FORMAT,

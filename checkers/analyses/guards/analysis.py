@@ -20,7 +20,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any
 
 from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.conclusion import state_claims
@@ -33,6 +32,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Ending, Interrupted, Stop, StopReason
 from reassure.checkers.machine.terminal import counted
 from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.request.run_identity import ClassesRecord
 from reassure.checkers.traces.outcomes import (
     ChangedModel,
     as_definition,
@@ -160,7 +160,7 @@ class GuardAnalysis:
     """The reason why it ended."""
     raised: tuple[Trace, str] | None = None
     """The run to a state in which the model raises with all its guards, and what raises there; then none is judged."""
-    symmetry: dict[str, Any] = field(default_factory=dict)
+    symmetry: ClassesRecord = field(default_factory=ClassesRecord)
     """Of a search of one state of each class: as of `SearchResult`."""
 
     @property
@@ -348,7 +348,7 @@ def guards(
     searches = GuardSearches(bound, options, progress.proof)
     verdicts, stopped = searches.listed(about), ALL_LEFT_OUT
     base, raised = None, None
-    symmetry: dict[str, Any] = {}
+    symmetry: ClassesRecord = {}
     with Ending() as ending:
         base = searches.base()
         if base.stopped.reason is StopReason.RAISED:

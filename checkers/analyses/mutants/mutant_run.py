@@ -14,7 +14,6 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from multiprocessing.synchronize import Event
-from typing import Any
 
 from reassure.checkers.analyses.mutants.analysis import Fate, Judge, Judged
 from reassure.checkers.analyses.mutants.mutant_search import MutantLimits, MutantOutcome
@@ -26,6 +25,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Ending, Interrupted, Stop, StopReason, interrupts_wait
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import prepare
+from reassure.checkers.request.run_identity import ClassesRecord
 
 POLL = 0.1
 """Seconds between looks at the processes."""
@@ -106,7 +106,7 @@ class MutantReport:
     """By the number of the mutant, as far as they are judged."""
     wider: list[str] = field(default_factory=list)
     """The wider configurations in which equivalent mutants were judged again."""
-    symmetry: dict[str, Any] = field(default_factory=dict)
+    symmetry: ClassesRecord = field(default_factory=ClassesRecord)
     """Of searches of one state of each class: as of `SearchResult`, for the model itself."""
     early: Stop | None = None
     """The reason why not all of them are judged."""

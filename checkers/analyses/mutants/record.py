@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.digest import digest
 from reassure.checkers.request.model_loader import home, load, names
 from reassure.checkers.request.shared_options import pairs
+from reassure.spec.semantics.trace import JsonObject
 
 SCHEMA = 1
 FLAWED = "mutants"
@@ -175,7 +175,7 @@ def read_plans(path: Path = PATHS.plan) -> Plans:
         raise Failure(Exit.USAGE, f"{path.name}: {type(error).__name__}: {error}") from None
 
 
-def _plan(name: str, base: Mapping[str, Any], entry: dict[str, Any]) -> MutantPlan:
+def _plan(name: str, base: Mapping[str, int], entry: JsonObject) -> MutantPlan:
     settings = tuple(pairs(entry.pop("set", {})))
     shares = entry.pop("shares", "")
     wider = tuple(tuple(pairs(table)) for table in entry.pop("wider", []))
@@ -189,7 +189,7 @@ def _plan(name: str, base: Mapping[str, Any], entry: dict[str, Any]) -> MutantPl
     return MutantPlan(name, settings, numbers["max"], numbers["further"], numbers["seed"], shares, wider)
 
 
-def _reason(entry: dict[str, Any]) -> Reason:
+def _reason(entry: JsonObject) -> Reason:
     reason = Reason(tuple(entry.pop("properties")), tuple(entry.pop("models", [])), str(entry.pop("why")))
     if entry:
         raise ValueError(f"a reason has properties, models, why, not {min(entry)!r}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rich.text import Text
 
 from reassure.checkers.analyses.mutants.analysis import Fate, Judged
@@ -94,7 +92,7 @@ def _remark(noticed: Noticed, whole: bool) -> str:
     return "each of these mutants reaches it" if noticed.is_cover else "unexercised: it kills none of these mutants"
 
 
-def mutants_record(report: MutantReport, identity: RunIdentity) -> dict[str, Any]:
+def mutants_record(report: MutantReport, identity: RunIdentity) -> dict[str, object]:
     """The run record of `mutants`."""
     stats = report.base.stats
     return {
@@ -127,7 +125,7 @@ def mutants_record(report: MutantReport, identity: RunIdentity) -> dict[str, Any
     }
 
 
-def _told(judged: Judged) -> dict[str, Any]:
+def _told(judged: Judged) -> dict[str, object]:
     """The wider configuration that tells an equivalent mutant from the model."""
     if judged.told_by is None:
         return {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from reassure.checkers.analyses.stuck.analysis import Stuck, StuckResult
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit
@@ -49,7 +48,7 @@ def stuck_report(bound: BoundModel, found: StuckResult) -> AnalysisReport:
 def _rows(answer: Stuck, found: StuckResult, bound: BoundModel) -> list[Row]:
     """The lines of one answer; the first has its record."""
     trace, group, write = answer.trace, found.expression or answer.name, None
-    data: dict[str, Any] = {"name": answer.name, "kind": "can_reach" if found.expression else "leads_to"}
+    data: dict[str, object] = {"name": answer.name, "kind": "can_reach" if found.expression else "leads_to"}
     data |= {"status": "holds" if found.exit is Exit.OK else answer.status}
     data |= {key: getattr(answer, key) for key in ("claimed", "can_end", "trapped", "undecided")}
     data |= {"trace": None, "depth": len(trace) if trace else None}

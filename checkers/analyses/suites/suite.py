@@ -18,9 +18,19 @@ from reassure.checkers.engines.native.state_graph import StateGraph
 from reassure.checkers.machine.atomic_files import write_atomically, write_record
 from reassure.checkers.request.run_identity import trace_stem
 from reassure.checkers.traces.reconstruct import replayed_trace
-from reassure.checkers.traces.replay import to_steps
+from reassure.checkers.traces.replay import RefusedAttempt, to_steps
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
-from reassure.spec.semantics.trace import ReplayRefused, Trace, TraceError, encode, from_itf, read_itf, replay, to_itf
+from reassure.spec.semantics.trace import (
+    JsonObject,
+    ReplayRefused,
+    Trace,
+    TraceError,
+    encode,
+    from_itf,
+    read_itf,
+    replay,
+    to_itf,
+)
 
 ITF, STEPS = ".itf.json", ".steps.json"
 """The suffixes of traces' names."""
@@ -152,7 +162,7 @@ def write_suite(
     return written
 
 
-def refused_record(bound: BoundModel, attempt: Attempt) -> dict[str, Any]:
+def refused_record(bound: BoundModel, attempt: Attempt) -> RefusedAttempt:
     """An action that is not enabled in a state of a trace: what a negative test tries."""
     kinds = dict(bound.parameters(attempt.action))
     params = {name: encode(value, kinds[name]) for name, value in attempt.params.items()}
@@ -166,7 +176,7 @@ def suite_record(
     kept: KeptSuite,
     written: WrittenSuite,
     meta: Mapping[str, Any],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The index of a suite."""
     kept_files = set(kept.files)
     return {
@@ -217,7 +227,7 @@ def random_traces(bound: BoundModel, count: int, most: int, seed: int) -> Iterat
 
 
 def write_random_traces(
-    folder: FilePath, name: SuiteName, bound: BoundModel, traces: Iterator[Trace], meta: dict[str, Any], plain: bool
+    folder: FilePath, name: SuiteName, bound: BoundModel, traces: Iterator[Trace], meta: JsonObject, plain: bool
 ) -> tuple[list[str], Counter[str]]:
     """Writes the traces, and removes those of an earlier run; the files, and how often each action is taken.
 

@@ -14,7 +14,7 @@ from typing import Any
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.traces.plain_json import from_plain, key_text, keys_once
 from reassure.spec.language.types import MapType, OptionType, RecordType, Type
-from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.interpreter import BoundModel, Params
 from reassure.spec.semantics.trace import TraceError
 
 ANY = "*"
@@ -33,7 +33,7 @@ class Line:
     number: int
     text: str
     actions: frozenset[str] | None
-    params: dict[str, Any]
+    params: Params
     """Of the parameters, what is known: values, or `Partly`."""
     state: Partly
     """Of the state (after the step), what is known."""
@@ -92,7 +92,7 @@ def _actions(data: Any, bound: BoundModel) -> frozenset[str] | None:
     return frozenset(chosen)
 
 
-def _params(data: Any, actions: frozenset[str] | None, bound: BoundModel) -> dict[str, Any]:
+def _params(data: Any, actions: frozenset[str] | None, bound: BoundModel) -> Params:
     if not isinstance(data, dict):
         raise TraceError("params is an object")
     if data and actions is None:

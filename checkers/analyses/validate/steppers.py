@@ -27,7 +27,7 @@ from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK, ERR
 from reassure.checkers.engines.native.kernels.partitioning import edge_list
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import MapType, OptionType, RecordType, Type
-from reassure.spec.semantics.interpreter import BoundModel, Clipped
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, Params
 
 Key = Any
 """A state, as the stepper has it: hashable."""
@@ -98,7 +98,7 @@ class PlainStepper:
         """See `Stepper`."""
         return [(i, after) for i, _, after in self._steps(states, actions)]
 
-    def _steps(self, states: Sequence[Key], actions: frozenset[str]) -> Iterator[tuple[int, dict[str, Any], Any]]:
+    def _steps(self, states: Sequence[Key], actions: frozenset[str]) -> Iterator[tuple[int, Params, Any]]:
         if actions not in self._of:
             self._of[actions] = OnlySome(self.bound, actions)
         for i, state in enumerate(states):

@@ -6,7 +6,6 @@ import argparse
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 from reassure.checkers.console.commands import GateKind
@@ -17,7 +16,7 @@ from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.machine.terminal import Console, counted
 from reassure.checkers.request.shared_options import OF_TRACE, Option, pairs
 from reassure.checkers.traces.replay import replay_trace
-from reassure.spec.semantics.trace import read_text
+from reassure.spec.semantics.trace import PlainConfig, read_text
 
 INDEX = ".suite.json"
 """Of the index of a suite, which lists its traces."""
@@ -61,7 +60,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     return worst(codes)
 
 
-def wheres_of(configs: Iterable[dict[str, Any]]) -> list[str]:
+def wheres_of(configs: Iterable[PlainConfig]) -> list[str]:
     """For each configuration, in words, its release if there are several, and what is not as in the last of them.
 
     "" if there is nothing to tell.

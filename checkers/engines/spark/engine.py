@@ -55,7 +55,7 @@ from reassure.checkers.request.engine_results import EngineResult, Evidence, Pro
 from reassure.checkers.request.options import SearchOptions, SparkOptions
 from reassure.checkers.request.prepare import Prepared
 from reassure.checkers.request.result import properties_of
-from reassure.checkers.request.run_identity import ENGINE_VERSION
+from reassure.checkers.request.run_identity import ENGINE_VERSION, SparkRecord
 from reassure.checkers.request.vacuity import vacuous_claims
 
 ON_CLUSTER = Stop(StopReason.LIMIT, "a level is large enough for the cluster")
@@ -328,7 +328,7 @@ def _saying(progress: Progress, what: str) -> Callable[[], None]:
     return lambda: progress.proof(what)
 
 
-def spark_record(run: DistributedRun, cluster: SparkOptions) -> dict[str, Any]:
+def spark_record(run: DistributedRun, cluster: SparkOptions) -> SparkRecord:
     """The part of the run record about the cluster and the distribution of the states."""
     used = run.key and run.context is not None
     return {

@@ -36,6 +36,7 @@ import pyarrow.parquet as pq
 from reassure.checkers.engines.native.kernels.fingerprints import Key
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.machine.exit_codes import UsageFailure
+from reassure.spec.semantics.trace import JsonObject, PlainConfig
 
 SCHEMA = 2
 F = TypeVar("F", bound=Callable[..., Any])
@@ -123,7 +124,7 @@ class Identity:
     model_sha256: str
     values_sha256: str
     """Of the values that the model reaches, also from outside of its text."""
-    config: dict[str, Any]
+    config: PlainConfig
     engine_version: str
     partitions: int
     words: int
@@ -323,7 +324,7 @@ class RunDirectory:
             )
         self._must_match(have, expected, ("asked",))
 
-    def _must_match(self, have: dict[str, Any], expected: Identity, later: tuple[str, ...]) -> None:
+    def _must_match(self, have: JsonObject, expected: Identity, later: tuple[str, ...]) -> None:
         names = {
             "model_sha256": "text of the model",
             "engine_version": "engine version",

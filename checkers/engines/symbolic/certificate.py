@@ -36,7 +36,7 @@ from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure
 from reassure.checkers.request.run_identity import ENGINE_VERSION
 from reassure.checkers.traces.plain_json import keys_once
 from reassure.spec.frontend.lowered_model import LoweredModel
-from reassure.spec.semantics.trace import read_text
+from reassure.spec.semantics.trace import JsonObject, PlainConfig, read_text
 
 SCHEMA = 1
 
@@ -50,14 +50,14 @@ class Certificate:
 
     model: str
     model_sha256: str
-    config: dict[str, Any]
+    config: PlainConfig
     properties: list[str]
     lemmas: list[dict[str, str]]
     model_file: str | None = None
 
     @classmethod
     def of(
-        cls, machine: Machine, sha: str, config: dict[str, Any], proved: list[str], lemmas: list[Invariant]
+        cls, machine: Machine, sha: str, config: PlainConfig, proved: list[str], lemmas: list[Invariant]
     ) -> Certificate:
         scripts = []
         for lemma in lemmas:
@@ -73,7 +73,7 @@ class Certificate:
         write_atomically(path, json.dumps(data, indent=1) + "\n")
 
 
-def contents(path: Path) -> dict[str, Any]:
+def contents(path: Path) -> JsonObject:
     """The object of a certificate's file, of whichever kind; `UsageFailure` if there is none."""
     try:
         data = json.loads(read_text(path), object_pairs_hook=keys_once)
@@ -90,7 +90,7 @@ def contents(path: Path) -> dict[str, Any]:
     return data
 
 
-def read(path: Path, data: dict[str, Any] | None = None) -> Certificate:
+def read(path: Path, data: JsonObject | None = None) -> Certificate:
     """A certificate from its file; `UsageFailure` if it is none. data: the file's contents, if they were read."""
     data = contents(path) if data is None else data
     if data.get("kind") != "inductive-invariant":
@@ -103,8 +103,8 @@ OF_LEMMA: dict[str, type] = {"text": str, "smt": str}
 
 
 def fields_of(
-    path: Path, data: dict[str, Any], schema: int, keys: dict[str, type], of_lemma: dict[str, type]
-) -> dict[str, Any]:
+    path: Path, data: JsonObject, schema: int, keys: dict[str, type], of_lemma: dict[str, type]
+) -> JsonObject:
     """The fields of a certificate. keys, of_lemma: what it and each lemma have, with the types.
 
     `UsageFailure` if it lacks something, or has more, or something twice: a person might believe what nothing reads.

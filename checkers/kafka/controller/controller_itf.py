@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from reassure.checkers.console.files import trace_file
 from reassure.checkers.kafka.controller.driver import Driver
@@ -36,10 +36,11 @@ from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, Re
 from reassure.spec.language.annotations import record_type, resolve
 from reassure.spec.language.types import Range, RecordType
 from reassure.spec.language.values import Map
-from reassure.spec.semantics.trace import TraceError, decode, encode, read_itf
+from reassure.spec.semantics.interpreter import Params
+from reassure.spec.semantics.trace import Itf, JsonObject, TraceError, decode, encode, read_itf
 
 Value = Annotated[int, Range(0, 255)]
-_USUAL: dict[str, Any] = {"min_isr": {"#bigint": "0"}, "cordoned": {"#set": []}, "unregistered": {"#set": []}}
+_USUAL: JsonObject = {"min_isr": {"#bigint": "0"}, "cordoned": {"#set": []}, "unregistered": {"#set": []}}
 """Fields of a state that older files do not have."""
 CHANGES = (Kind.CHANGE_MIN_ISR, Kind.CHANGE_UNCLEAN)
 """Commands with a value."""
@@ -130,7 +131,7 @@ def _type(setup: Setup) -> RecordType:
     return record_type(RecordedWithTopic if setup.topic else Recorded, Bounds(setup.brokers))
 
 
-def _params(command: Command | None, follower: int, brokers: int) -> dict[str, Any]:
+def _params(command: Command | None, follower: int, brokers: int) -> JsonObject:
     kinds = {
         "broker": resolve(Broker, Bounds(brokers)),
         "target": resolve(Replicas, Bounds(brokers)),
@@ -139,7 +140,7 @@ def _params(command: Command | None, follower: int, brokers: int) -> dict[str, A
         "second_target": resolve(Replicas, Bounds(brokers)),
         "partition": resolve(Value, Bounds(brokers)),
     }
-    params: dict[str, Any] = {}
+    params: Params = {}
     if follower:
         params["broker"] = Broker(follower)
     if command is not None and command.kind in CHANGES:
@@ -157,7 +158,7 @@ def _params(command: Command | None, follower: int, brokers: int) -> dict[str, A
     return {name: encode(value, kinds[name]) for name, value in params.items()}
 
 
-def to_itf(run: ControllerRun, meta: dict[str, Any]) -> str:
+def to_itf(run: ControllerRun, meta: JsonObject) -> str:
     """The run as ITF text."""
     kind, states = _type(run.setup), []
     for i, state in enumerate(run.states):
@@ -192,7 +193,7 @@ def to_itf(run: ControllerRun, meta: dict[str, Any]) -> str:
     return json.dumps({"#meta": head, "vars": sorted(n for n, _ in kind.fields), "states": states}, indent=1) + "\n"
 
 
-def itf(path: Path) -> dict[str, Any]:
+def itf(path: Path) -> Itf:
     """The JSON of an ITF file, or of that of a short name; `Failure` if it is none."""
     try:
         return read_itf(trace_file(path))
@@ -200,13 +201,13 @@ def itf(path: Path) -> dict[str, Any]:
         raise Failure(Exit.USAGE, str(error)) from None
 
 
-def run_of_controller(path: Path) -> dict[str, Any] | None:
+def run_of_controller(path: Path) -> Itf | None:
     """The JSON of an ITF file if it is a run of the controller rather than of a model."""
     data = itf(path)
     return data if isinstance(data["#meta"].get("kafka"), dict) else None
 
 
-def from_itf(data: dict[str, Any], name: str) -> ControllerTrace:
+def from_itf(data: Itf, name: str) -> ControllerTrace:
     """The commands of such a file; `Failure` if it is not what it says."""
     try:
         config = data["#meta"]["kafka"]
@@ -234,7 +235,7 @@ def from_itf(data: dict[str, Any], name: str) -> ControllerTrace:
     return ControllerTrace(setup, states[0], tuple(commands), len(states) - 1)
 
 
-def _state(raw: dict[str, Any], kind: RecordType, brokers: int) -> ControllerState:
+def _state(raw: JsonObject, kind: RecordType, brokers: int) -> ControllerState:
     fields = {**_USUAL, **{key: value for key, value in raw.items() if key != "#meta"}}
     r = decode(fields, kind)
     incarnations = tuple(r.registrations[Broker(b)] for b in range(1, brokers + 1))
@@ -256,7 +257,7 @@ def _flags(r: RecordedWithTopic) -> tuple[bool, bool, bool]:
     return r.second_keeps_nobody, r.listed_otherwise, r.remembered
 
 
-def _command(action: str, params: dict[str, Any], brokers: int) -> Command | None:
+def _command(action: str, params: JsonObject, brokers: int) -> Command | None:
     if action in ("catch_up", "commit"):
         return None
     bounds = Bounds(brokers)

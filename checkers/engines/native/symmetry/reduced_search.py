@@ -37,6 +37,7 @@ from reassure.checkers.machine.stop import Ending, StopReason
 from reassure.checkers.request.engine_results import CoverResult, EngineResult, Evidence, PropertyFact, SearchResult
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import Prepared
+from reassure.checkers.request.run_identity import AllStatesRecord, ClassesRecord
 from reassure.spec.frontend.any_order import forgotten_lists, guards_read_order, in_any_order
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import SeqType, Type, bits_of
@@ -58,7 +59,7 @@ def classes_record(
     levels: Iterable[Iterable[Rows]],
     threads: int,
     look: Callable[[], None] | None,
-) -> dict[str, Any]:
+) -> ClassesRecord:
     """The part of the run record about a search of classes. levels: their representatives.
 
     look: called while their states are counted; where it ends that, the record has no number of them. None: they are
@@ -158,7 +159,7 @@ class ExactClasses:
         levels: Iterable[Iterable[Rows]] | None = None,
         threads: int = 1,
         look: Callable[[], None] | None = lambda: None,
-    ) -> dict[str, Any]:
+    ) -> ClassesRecord:
         """The part of the run record about the classes of a search; nothing if none were asked for.
 
         levels: its representatives; None: those of a search in this process. look: as of `classes_record`.
@@ -311,7 +312,7 @@ def _all_states(result: EngineResult, why: str) -> EngineResult:
     return result
 
 
-def _record(exploration: Exploration, renamings: Renamings, look: Callable[[], None] | None) -> dict[str, Any]:
+def _record(exploration: Exploration, renamings: Renamings, look: Callable[[], None] | None) -> ClassesRecord:
     """The part of the run record about classes."""
     assert isinstance(exploration.search, Search)
     search = exploration.search
@@ -406,7 +407,7 @@ def _asked(
     return exact
 
 
-def _noted(asked: list[str], options: SearchOptions, exact: EngineResult) -> dict[str, Any]:
+def _noted(asked: list[str], options: SearchOptions, exact: EngineResult) -> AllStatesRecord:
     """A search of all states as the record has it; nothing asked: everything."""
     distinct, complete = exact.stats.distinct, exact.complete
     return {"asked": asked, "depth": options.depth, "distinct": distinct, "complete": complete}

@@ -63,6 +63,6 @@ class WordRows:
         return self.memory.nbytes
 
     @cached_property
-    def __array_interface__(self) -> dict[str, Any]:
+    def __array_interface__(self) -> dict[str, object]:
         place = (address_of(self.memory), False)
         return {"version": 3, "typestr": "<i8", "shape": (len(self), self.words), "data": place}

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from reassure.checkers.engines.symbolic.any_number.induction import (
     LOGIC,
@@ -35,9 +35,18 @@ from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.operations import arguments_first
 from reassure.spec.language.annotations import AnyNumber
 from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import JsonObject, PlainConfig
 
 KIND = "inductive-invariant-for-any-number"
 SCHEMA = 1
+
+
+class WrittenLemma(TypedDict):
+    """A lemma three times: as text, as nodes (`written`), and in SMT-LIB."""
+
+    text: str
+    node: Any
+    smt: str
 
 
 @dataclass
@@ -50,10 +59,10 @@ class AnyCertificate:
 
     model: str
     model_sha256: str
-    config: dict[str, Any]
+    config: PlainConfig
     free: list[str]
     properties: list[str]
-    lemmas: list[dict[str, Any]]
+    lemmas: list[WrittenLemma]
     cores: list[list[int]]
     model_file: str | None = None
 
@@ -63,7 +72,7 @@ class AnyCertificate:
         write_atomically(path, json.dumps(data, indent=1) + "\n")
 
 
-def read(path: Path, data: dict[str, Any] | None = None) -> AnyCertificate:
+def read(path: Path, data: JsonObject | None = None) -> AnyCertificate:
     """A certificate from its file; `UsageFailure` if it is none, `Failure` if it is of no property.
 
     data: the file's contents, if they were read.
@@ -124,14 +133,14 @@ def system_of(bound: BoundModel, any_number: AnyNumber, names: Iterable[str] | N
 
 
 def certificate_of(
-    goals: Goals, names: list[str], lemmas: list[int], sha256: str, config: dict[str, Any]
+    goals: Goals, names: list[str], lemmas: list[int], sha256: str, config: PlainConfig
 ) -> AnyCertificate:
     """The certificate of what is proved. lemmas: the numbers of those that it needs."""
     induction = goals.induction
     system, place = induction.system, {number: i for i, number in enumerate(lemmas)}
     its = [*names, *(induction.lemmas[i].text for i in lemmas)]
     own = system_of(system.lowered.bound, system.any_number, its)  # with the numbers of nodes that `verify` comes to
-    named, named_own, texts = named_by(system), named_by(own), []
+    named, named_own, texts = named_by(system), named_by(own), list[WrittenLemma]()
     for lemma in (induction.lemmas[i] for i in lemmas):
         node = named_own(lemma.text)[named(lemma.text).index(lemma.node)]
         texts.append({"text": lemma.text, "node": written(node), "smt": Quantified(own.graph).script(node)})

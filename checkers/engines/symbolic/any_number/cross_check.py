@@ -12,7 +12,7 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.engines.symbolic.any_number.instance import Instance, leaves_of
+from reassure.checkers.engines.symbolic.any_number.instance import Instance, Leaves, leaves_of
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of, numbers, sizes
 from reassure.checkers.engines.symbolic.any_number.system import Move, System, place_of, places
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
@@ -93,7 +93,7 @@ def _fitting(
             yield move, instance
 
 
-def _becomes(move: Move, instance: Instance, after: dict[str, Any]) -> bool:
+def _becomes(move: Move, instance: Instance, after: Leaves) -> bool:
     """Whether the state after a move is this one: of its sets of records, whether each slot is empty."""
     for path, node in move.after.items():
         if "#" in path:

@@ -31,6 +31,8 @@ from reassure.spec.language.types import (
     unbounded,
 )
 
+Leaves = dict[str, Any]
+"""Scalars by path: a number; of a sequence its items, each with whether it is there; of a table a list of these."""
 Env = tuple[tuple[int, int], ...]
 Sequence = list[tuple[Any, Any]]
 """Items, each with whether it is there."""
@@ -333,7 +335,7 @@ SPECIAL: dict[str, Callable[[Instance, Node, Env], Any]] = {
 # -- from Python's values ------------------------------------------------------------------------------------------
 
 
-def leaves_of(value: Any, kind: Type, sizes: Mapping[type, int], path: str = "") -> dict[str, Any]:
+def leaves_of(value: Any, kind: Type, sizes: Mapping[type, int], path: str = "") -> Leaves:
     """The scalars of a value of a type for any number, by their path. sizes: of the sorts."""
     if isinstance(kind, RecordType):
         dot = path + "." if path else ""
@@ -365,14 +367,14 @@ def zero_of(kind: Type, sizes: Mapping[type, int]) -> Any:
     return [] if isinstance(kind, SeqType) else 0
 
 
-def _absent(kind: Type, sizes: Mapping[type, int], path: str) -> dict[str, Any]:
+def _absent(kind: Type, sizes: Mapping[type, int], path: str) -> Leaves:
     """What an optional that is absent holds."""
     scalars = {name: zero_of(scalar, sizes) for name, scalar in scalar_leaves(kind, path) if "#" not in name}
     return scalars | {name: v for inner, bag in bags(kind, path) for name, v in _slots((), bag, sizes, inner).items()}
 
 
-def _slots(records: Any, kind: BagType, sizes: Mapping[type, int], path: str) -> dict[str, Any]:
-    leaves: dict[str, Any] = {}
+def _slots(records: Any, kind: BagType, sizes: Mapping[type, int], path: str) -> Leaves:
+    leaves: Leaves = {}
     scalars = list(scalar_leaves(kind.item))
     held = [leaves_of(record, kind.item, sizes) for record in records]
     there = sorted(([one[name] for name, _ in scalars] for one in held), key=_flat, reverse=True)

@@ -139,7 +139,7 @@ class Naming:
         self.graph, self.look = graph, look
         self.store = Store()
         self._sorts: dict[Type, Any] = {}
-        self._declared: dict[str, Any] = {}
+        self._declared: dict[str, z3.FuncDeclRef] = {}
         """Constants and functions by their names."""
         self._named: dict[Type, dict[int, Any]] = {}
         """Members by their index in the sort."""

@@ -54,6 +54,7 @@ from reassure.checkers.request.engine_results import (
 )
 from reassure.checkers.request.options import ProofOptions, SearchOptions
 from reassure.checkers.request.prepare import Prepared
+from reassure.checkers.request.run_identity import AnyNumberRecord
 from reassure.checkers.request.vacuity import settings_read
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.reconstruct import Disagreement
@@ -370,7 +371,7 @@ def _system(prepared: Prepared, options: SearchOptions, look: Callable[[], None]
     return System(lowered, relations, any_number, look)
 
 
-def _of_any_number(system: System) -> dict[str, object]:
+def _of_any_number(system: System) -> AnyNumberRecord:
     """The free numbers, the bounds that are lifted, and what the formulas take to be more than it is."""
     declared = dict(scalar_leaves(system.lowered.bound.type))
     lifted = []

@@ -16,7 +16,7 @@ import z3
 
 from reassure.checkers.engines.native.exploration import Limits, explore
 from reassure.checkers.engines.native.search import Search
-from reassure.checkers.engines.symbolic.any_number.instance import Instance, InstanceColumns, leaves_of, zero_of
+from reassure.checkers.engines.symbolic.any_number.instance import Instance, InstanceColumns, Leaves, leaves_of, zero_of
 from reassure.checkers.engines.symbolic.any_number.system import Move, System, places
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.engines.symbolic.cross_check import draw
@@ -40,6 +40,7 @@ from reassure.spec.language.types import (
     unbounded,
 )
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
+from reassure.spec.semantics.trace import PlainConfig
 
 SEARCHED, WALKS = 20_000, SimulationOptions(200, 60, 1)
 """States of the search that a sample is drawn from, and the walks that go further."""
@@ -80,7 +81,7 @@ def with_members(bound: BoundModel, each: Iterable[dict[str, int]]) -> Iterator[
     yield from _bound_to(bound, ({**values, **numbers} for numbers in each))
 
 
-def _bound_to(bound: BoundModel, configs: Iterable[dict[str, Any]]) -> Iterator[BoundModel]:
+def _bound_to(bound: BoundModel, configs: Iterable[PlainConfig]) -> Iterator[BoundModel]:
     """The model with each configuration that it does not refuse; its text may name more members than there are."""
     for config in configs:
         try:
@@ -189,7 +190,7 @@ def instance_of(system: System, bound: BoundModel, state: Any) -> Instance:
     return Instance(counts, leaves_of(state, system.type, counts) | numbers(bound, system))
 
 
-def numbers(bound: BoundModel, system: System) -> dict[str, Any]:
+def numbers(bound: BoundModel, system: System) -> dict[str, int]:
     """The values of the free numbers in a configuration."""
     return {f"c.{name}": getattr(bound.config, name) for name in system.any_number.free}
 
@@ -331,7 +332,7 @@ class _Reader:
             self._read(kind, [e.term for e in elements])
 
     def _read(self, kind: IdType, elements: list[Any]) -> None:
-        found: dict[str, Any] = {}
+        found: dict[str, z3.ExprRef] = {}
         for term in elements:
             found.setdefault(str(self.model.eval(term, True)), term)
         keys = list(found)
@@ -381,7 +382,7 @@ class _Reader:
         return [(1, i) for i in [*items, *twice]]
 
 
-class _Leaves(dict[str, Any]):
+class _Leaves(Leaves):
     """The values of variables, each read when it is asked for."""
 
     def __init__(self, reader: _Reader, kinds: dict[str, Type]) -> None:
