@@ -17,7 +17,7 @@ from reassure.checkers.traces.properties_here import violated_here
 from reassure.checkers.traces.render import told
 from reassure.checkers.traces.replay import to_steps
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
-from reassure.spec.semantics.trace import Trace, TraceStep, to_itf
+from reassure.spec.semantics.trace import JsonObject, Trace, TraceStep, to_itf
 
 WIDTH = 100
 
@@ -116,7 +116,7 @@ def _setting(text: str) -> Any:
     return int(text) if re.fullmatch(r"-?\d+", text) else text
 
 
-def _plain(state: Any, bound: BoundModel) -> dict[str, Any]:
+def _plain(state: Any, bound: BoundModel) -> JsonObject:
     data = to_plain(state, bound.type)
     assert isinstance(data, dict)
     return data

@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import signal
 import threading
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -23,7 +24,7 @@ class ExplorerJob:
     def __init__(self, model: str, settings: list[str], options: SearchOptions) -> None:
         self._request = (model, settings, options)
         self._lock = threading.Lock()
-        self._status: dict[str, Any] = {"state": "idle", "text": "not started"}
+        self._status: dict[str, object] = {"state": "idle", "text": "not started"}
         self._process: Any = None
 
     def start(self, expression: str = "") -> None:
@@ -40,7 +41,7 @@ class ExplorerJob:
         sending.close()
         threading.Thread(target=self._listen, args=(receiving, process), daemon=True).start()
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> dict[str, object]:
         """The progress of the search, or its result."""
         with self._lock:
             return dict(self._status)
@@ -69,7 +70,7 @@ class ExplorerJob:
         if not answered:
             self._note(process, {"state": "interrupted", "text": _ending(process.exitcode)})
 
-    def _note(self, process: Any, message: dict[str, Any]) -> None:
+    def _note(self, process: Any, message: Mapping[str, object]) -> None:
         with self._lock:
             if process is self._process:
                 self._status = {"expression": self._status.get("expression", ""), **message}

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.request.digest import module_files, source
@@ -17,6 +16,7 @@ from reassure.checkers.request.outside_values import values_digest
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.traces.refusals import ExplainingModel
 from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.trace import JsonObject, PlainConfig
 
 Stamp = dict[Path, tuple[int, int]]
 """Time of the last change and size of files."""
@@ -36,7 +36,7 @@ class Loaded:
         return values_digest(self.bound)
 
     @property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> PlainConfig:
         """The configuration as plain JSON."""
         return config_values(self.bound.config)
 
@@ -67,7 +67,7 @@ class ModelSource:
         self._loaded = Loaded(bound, ExplainingModel(bound), digest)
         return self._loaded
 
-    def meta(self, loaded: Loaded) -> dict[str, Any]:
+    def meta(self, loaded: Loaded) -> JsonObject:
         """The metadata of a trace: the model, its digest and configuration."""
         meta = {"model": loaded.bound.model.name, "model_sha256": loaded.digest, "config": loaded.config}
         return meta | ({"model_file": self.model} if own_file(self.model) else {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
 from reassure.checkers.explorer.loaded import Loaded
 from reassure.checkers.traces.named_path import NamedStep, named, to_text
@@ -14,12 +14,21 @@ MOST_NODES = 60
 """States that are shown; steps to others are counted."""
 
 
-def neighbourhood(loaded: Loaded, path: list[NamedStep], state: Any, radius: int) -> dict[str, Any]:
+class NearState(TypedDict):
+    """A state near another one. distance: in steps. changes: a line each. violates: by the steps that lead to it."""
+
+    path: str
+    distance: int
+    changes: list[str]
+    violates: list[str]
+
+
+def neighbourhood(loaded: Loaded, path: list[NamedStep], state: Any, radius: int) -> dict[str, object]:
     """The states that at most `radius` steps lead to from the end of a path, and the steps between them."""
     bound = loaded.bound
     numbers: dict[Any, int] = {state: 0}
-    nodes: list[dict[str, Any]] = [{"path": to_text(path), "distance": 0, "changes": [], "violates": []}]
-    edges: list[dict[str, Any]] = []
+    nodes: list[NearState] = [{"path": to_text(path), "distance": 0, "changes": [], "violates": []}]
+    edges: list[dict[str, object]] = []
     level: list[tuple[Any, list[NamedStep]]] = [(state, path)]
     left_out = 0
     for distance in range(1, radius + 1):

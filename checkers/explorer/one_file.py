@@ -12,10 +12,11 @@ import re
 import zlib
 from collections.abc import Iterable
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypedDict
 
 from reassure.checkers.engines.native.state_graph import StateGraph, reachable_graph
 from reassure.checkers.explorer.loaded import Loaded
+from reassure.checkers.explorer.session import Answered
 from reassure.checkers.explorer.view import guard_json, starts, view
 from reassure.checkers.explorer.worker import searched
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -40,6 +41,17 @@ MODULES = ("dom.js", "graph.js", "picture.js", "sections.js", "searches.js", "of
 """The modules of the page, each after those that it imports."""
 
 
+class PageData(TypedDict):
+    """What the page would ask the explorer for. views, pictures: of paths, by their texts. space: None: it is cut."""
+
+    about: Answered
+    begin: str
+    search: Answered | None
+    views: dict[str, Answered]
+    pictures: dict[str, Answered]
+    space: Answered | None
+
+
 def one_file(prepared: Prepared, path: list[NamedStep], options: SearchOptions, progress: Progress) -> tuple[str, str]:
     """The text of the file, and a sentence on what is in it. path: a trace to begin at the end of; none: the start."""
     loaded = Loaded(prepared.bound, ExplainingModel(prepared.bound), prepared.sha256)  # its classes are the graph's
@@ -59,7 +71,7 @@ def one_file(prepared: Prepared, path: list[NamedStep], options: SearchOptions, 
             "no path to show: give --trace FILE",
         )
     bound = loaded.bound
-    data: dict[str, Any] = {
+    data: PageData = {
         "about": {
             "model": bound.model.name,
             "source": model,
@@ -70,7 +82,7 @@ def one_file(prepared: Prepared, path: list[NamedStep], options: SearchOptions, 
             **starts(loaded),
         },
         "begin": to_text(path) if path else "",
-        "search": None if search is None else search | {"model": loaded.digest, "stale": False},
+        "search": None if search is None else {**search, "model": loaded.digest, "stale": False},
         "views": {},
         "pictures": {},
         "space": _space(graph, loaded, progress) if graph.complete else None,
@@ -86,7 +98,7 @@ def one_file(prepared: Prepared, path: list[NamedStep], options: SearchOptions, 
     return _page(bound.model.name, data), what
 
 
-def _add_path(data: dict[str, Any], path: list[NamedStep], loaded: Loaded) -> None:
+def _add_path(data: PageData, path: list[NamedStep], loaded: Loaded) -> None:
     """Adds what the explorer shows of a path and of its beginnings. `Failure` where the model does not have it."""
     followed = follow(path, loaded.bound)
     trace = followed.trace
@@ -96,12 +108,12 @@ def _add_path(data: dict[str, Any], path: list[NamedStep], loaded: Loaded) -> No
     paths = [to_text(path[: i + 1]) for i in range(len(path))]
     for i, text in enumerate(paths):
         if text not in data["views"]:
-            data["views"][text] = {"digest": loaded.digest} | view(loaded, path[: i + 1])
+            data["views"][text] = {"digest": loaded.digest, **view(loaded, path[: i + 1])}
     trace.meta |= {"model": loaded.bound.model.name, "config": loaded.config}
     data["pictures"][paths[-1]] = {"picture": picture(trace, loaded.bound, every=True), "paths": paths}
 
 
-def _space(graph: StateGraph, loaded: Loaded, progress: Progress) -> dict[str, Any]:
+def _space(graph: StateGraph, loaded: Loaded, progress: Progress) -> dict[str, object]:
     """Every state, as its difference from the one before it on a shortest path, and every step, in few numbers."""
     bound = graph.bound
     fields, values, calls, guards = _Table(), _Table(), _Table(), _Table()
@@ -175,7 +187,7 @@ class _Table:
         return self._numbers[entry]
 
 
-def _page(model: str, data: dict[str, Any]) -> str:
+def _page(model: str, data: PageData) -> str:
     """The page of the explorer with its files and its data in it."""
     own = files(__package__) / "assets"
     html = (own / "explorer.html").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -146,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise KeyError(below)
         self._send_json(self.server.session.command(name, body))
 
-    def _send_json(self, data: dict[str, Any], status: HTTPStatus = HTTPStatus.OK) -> None:
+    def _send_json(self, data: Mapping[str, object], status: HTTPStatus = HTTPStatus.OK) -> None:
         self._send(status, "application/json", json.dumps(data))
 
     def _send(self, status: HTTPStatus, media: str, text: str, disposition: str = "") -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from reassure.checkers.explorer.evaluation import Evaluator
 from reassure.checkers.explorer.export import FORMS, Exported, describe, export
@@ -20,6 +19,8 @@ from reassure.spec.semantics.interpreter import ModelError
 from reassure.spec.semantics.trace import Trace, TraceError
 
 Query = Mapping[str, str]
+Answered = Mapping[str, object]
+"""An answer, ready for `json.dumps`."""
 LONGEST_EXPRESSION = 10_000
 
 
@@ -36,7 +37,7 @@ class ExplorerSession:
         self.find = ExplorerJob(source.model, source.settings, options)
         self.evaluator = Evaluator(source)
         self._lock = threading.Lock()
-        self.questions: dict[str, Callable[[Query], dict[str, Any]]] = {
+        self.questions: dict[str, Callable[[Query], Answered]] = {
             "about": self._about,
             "view": self._view,
             "picture": self._picture,
@@ -46,18 +47,18 @@ class ExplorerSession:
             "find": lambda query: self.find.status(),
         }
         """By name, what a page may ask."""
-        self.commands: dict[str, Callable[[Query], dict[str, Any]]] = {
+        self.commands: dict[str, Callable[[Query], Answered]] = {
             "search": self._command_search,
             "find": self._command_find,
         }
         """By name, what changes something."""
 
-    def ask(self, name: str, query: Query) -> dict[str, Any]:
+    def ask(self, name: str, query: Query) -> Answered:
         """The answer to a question. Raises `BadRequest`, or `Failure` where the model cannot be loaded or raises."""
         with self._lock:
             return self.questions[name](query)
 
-    def command(self, name: str, query: Query) -> dict[str, Any]:
+    def command(self, name: str, query: Query) -> Answered:
         """Starts or stops a search; its status. Raises `BadRequest`."""
         with self._lock:
             return self.commands[name](query)
@@ -78,19 +79,19 @@ class ExplorerSession:
         self.find.stop(wait=True)
         self.evaluator.stop()
 
-    def _about(self, query: Query) -> dict[str, Any]:
+    def _about(self, query: Query) -> Answered:
         loaded = self.source.loaded()
         model = loaded.bound.model
-        about: dict[str, Any] = {"model": model.name, "source": self.source.model, "settings": self.source.settings}
-        about |= {"config": loaded.config, "digest": loaded.digest, "forms": list(FORMS)}
-        return about | _raising(lambda: starts(loaded))
+        about = {"model": model.name, "source": self.source.model, "settings": self.source.settings}
+        digest, forms = loaded.digest, list(FORMS)
+        return {**about, "config": loaded.config, "digest": digest, "forms": forms, **_raising(lambda: starts(loaded))}
 
-    def _view(self, query: Query) -> dict[str, Any]:
+    def _view(self, query: Query) -> Answered:
         loaded = self.source.loaded()
         path = _path(query)
-        return {"digest": loaded.digest} | _raising(lambda: view(loaded, path))
+        return {"digest": loaded.digest, **_raising(lambda: view(loaded, path))}
 
-    def _picture(self, query: Query) -> dict[str, Any]:
+    def _picture(self, query: Query) -> Answered:
         """The path as lifelines, and the path up to each of its steps."""
         loaded = self.source.loaded()
         trace, path = self._trace(loaded, query)
@@ -98,7 +99,7 @@ class ExplorerSession:
         paths = [to_text(path[: i + 1]) for i in range(len(path))]
         return _raising(lambda: {"picture": picture(trace, loaded.bound, every=True), "paths": paths})
 
-    def _neighbourhood(self, query: Query) -> dict[str, Any]:
+    def _neighbourhood(self, query: Query) -> Answered:
         loaded = self.source.loaded()
         radius = query.get("radius", "1")
         if radius not in ("1", "2"):
@@ -106,7 +107,7 @@ class ExplorerSession:
         trace, path = self._trace(loaded, query)
         return _raising(lambda: neighbourhood(loaded, path, trace.states[-1], int(radius)))
 
-    def _values(self, query: Query) -> dict[str, Any]:
+    def _values(self, query: Query) -> Answered:
         """The value of an expression in each state of a path."""
         expression = query.get("expression", "").strip()
         if not expression or len(expression) > LONGEST_EXPRESSION:
@@ -127,7 +128,7 @@ class ExplorerSession:
             raise BadRequest(f"the model does not have this path: {why}")
         return followed.trace, path
 
-    def _search_status(self) -> dict[str, Any]:
+    def _search_status(self) -> Answered:
         """The progress of the search, and whether it is of the model as it is now."""
         status = self.search.status()
         loaded = self.source.loaded()
@@ -135,7 +136,7 @@ class ExplorerSession:
         stale = searched[0] is not None and searched != (loaded.digest, loaded.values)
         return status | {"model": loaded.digest, "stale": stale}
 
-    def _command_search(self, query: Query) -> dict[str, Any]:
+    def _command_search(self, query: Query) -> Answered:
         match query.get("do"):
             case "start":
                 self.search.start()
@@ -145,7 +146,7 @@ class ExplorerSession:
                 raise BadRequest(f"a search is told to start or to stop, not to {other!r}")
         return self._search_status()
 
-    def _command_find(self, query: Query) -> dict[str, Any]:
+    def _command_find(self, query: Query) -> Answered:
         expression = query.get("expression", "").strip()
         if query.get("do") == "stop":
             self.find.stop()
@@ -168,7 +169,7 @@ def _path(query: Query) -> list[NamedStep]:
     return path
 
 
-def _raising(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _raising(call: Callable[[], Answered]) -> Answered:
     """The result of a call; `BadRequest` where the model raises outside of an action and a property."""
     try:
         return call()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 from urllib.parse import unquote
 
 from reassure.checkers.explorer.loaded import Loaded
 from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.named_path import Followed, NamedStep, follow, named, to_text
-from reassure.checkers.traces.properties_here import beyond, properties_here
+from reassure.checkers.traces.properties_here import PropertyHere, beyond, properties_here
 from reassure.checkers.traces.refusals import Attempts, RefusingGuard
 from reassure.checkers.traces.render import beside, call, call_text, changes, flat
 from reassure.spec.language.vocabulary import Action
@@ -23,10 +23,101 @@ MOST_STEPS = 300
 """Enabled steps of an action that are listed."""
 
 
-def starts(loaded: Loaded) -> dict[str, Any]:
+class FieldShown(TypedDict):
+    """A field of a state. changed, old: by the last step of a path, if there is one."""
+
+    field: str
+    value: str
+    changed: NotRequired[bool]
+    old: NotRequired[str | None]
+
+
+class StartShown(TypedDict):
+    """An initial state."""
+
+    call: str
+    path: str
+    state: list[FieldShown]
+
+
+class StartsShown(TypedDict):
+    """The first initial states, and how many there are. clipped: those that leave a bound."""
+
+    starts: list[StartShown]
+    count: int
+    clipped: int
+
+
+class GuardShown(TypedDict):
+    """A guard, with the choices of parameters that it refuses: their number, and some of them."""
+
+    text: str
+    note: str
+    place: str
+    count: int
+    refused: list[dict[str, object]]
+
+
+class ProblemShown(TypedDict):
+    """The reason why a path ends early. step: 0 is the initial state. guard: it forbids the step."""
+
+    step: int
+    call: str
+    reason: str
+    guard: NotRequired[GuardShown]
+
+
+class StepShown(TypedDict):
+    """A step of a path. path: up to it."""
+
+    call: str
+    actor: str
+    path: str
+    changes: list[dict[str, str]]
+
+
+class NextStep(TypedDict):
+    """A step that can be taken. path: with it; None if it leaves a bound, which `leaves` tells. Others: as `Beyond`."""
+
+    call: str
+    who: str
+    path: str | None
+    leaves: NotRequired[str]
+    changes: NotRequired[list[dict[str, str]]]
+    violates: NotRequired[list[str]]
+    reaches: NotRequired[list[str]]
+    raises: NotRequired[list[str]]
+
+
+class ActionShown(TypedDict):
+    """An action in the last state of a path. unlisted: steps beyond those listed. undrawn: as of `Attempts`."""
+
+    name: str
+    who: str
+    doc: str
+    enabled: list[NextStep]
+    unlisted: int
+    raises: list[dict[str, str]]
+    guards: list[GuardShown]
+    undrawn: list[str]
+
+
+class PathShown(TypedDict):
+    """All that the page shows of a path; of one without an initial state the problem alone."""
+
+    problem: ProblemShown | None
+    path: str
+    parent: NotRequired[str | None]
+    steps: NotRequired[list[StepShown]]
+    state: NotRequired[list[FieldShown]]
+    actions: NotRequired[list[ActionShown]]
+    properties: NotRequired[list[PropertyHere]]
+
+
+def starts(loaded: Loaded) -> StartsShown:
     """The initial states, of which a path takes one."""
     bound = loaded.bound
-    listed: list[dict[str, Any]] = []
+    listed: list[StartShown] = []
     count = clipped = 0
     for declared, params, state in bound.initial_states():
         if isinstance(state, Clipped):
@@ -34,13 +125,13 @@ def starts(loaded: Loaded) -> dict[str, Any]:
             continue
         count += 1
         if len(listed) < MOST_STARTS:
-            fields = [{"field": name, "value": plain(value)} for name, value in flat(state).items()]
+            fields: list[FieldShown] = [{"field": name, "value": plain(value)} for name, value in flat(state).items()]
             path = to_text([named(declared.name, params, bound)])
             listed.append({"call": call_text(declared.name, params), "path": path, "state": fields})
     return {"starts": listed, "count": count, "clipped": clipped}
 
 
-def view(loaded: Loaded, path: list[NamedStep]) -> dict[str, Any]:
+def view(loaded: Loaded, path: list[NamedStep]) -> PathShown:
     """All that the page shows of a path. path: at least an initial function."""
     followed = follow(path, loaded.bound)
     problem = _problem(loaded, followed)
@@ -65,30 +156,31 @@ def view(loaded: Loaded, path: list[NamedStep]) -> dict[str, Any]:
     }
 
 
-def _problem(loaded: Loaded, followed: Followed) -> dict[str, Any] | None:
+def _problem(loaded: Loaded, followed: Followed) -> ProblemShown | None:
     """The reason why the path ends early, with the guard that forbids the next step."""
     problem = followed.problem
     if problem is None:
         return None
-    data: dict[str, Any] = {"step": problem.step, "call": unquote(problem.call), "reason": problem.reason}
+    data: ProblemShown = {"step": problem.step, "call": unquote(problem.call), "reason": problem.reason}
     if problem.refused is None or followed.trace is None:
         return data
     refused = problem.refused
     guard = loaded.explaining.refusal(followed.trace.states[-1], refused.action, refused.params)
-    return data if guard is None else data | {"guard": guard_json(guard, refused.action)}
+    if guard is not None:
+        data["guard"] = guard_json(guard, refused.action)
+    return data
 
 
-def _steps(trace: Trace, path: list[NamedStep]) -> list[dict[str, Any]]:
+def _steps(trace: Trace, path: list[NamedStep]) -> list[StepShown]:
     """The steps so far, each with the path that ends with it."""
-    rows = []
+    rows: list[StepShown] = []
     for i, step in enumerate(trace.steps):
-        changed = changes(trace.states[i - 1], trace.states[i]) if i else []
-        row = {"call": call(step), "actor": step.actor, "path": to_text(path[: i + 1])}
-        rows.append(row | {"changes": [change._asdict() for change in changed]})
+        changed = [change._asdict() for change in changes(trace.states[i - 1], trace.states[i])] if i else []
+        rows.append({"call": call(step), "actor": step.actor, "path": to_text(path[: i + 1]), "changes": changed})
     return rows
 
 
-def _state(trace: Trace) -> list[dict[str, Any]]:
+def _state(trace: Trace) -> list[FieldShown]:
     """The last state field by field, with what the last step changed."""
     after = trace.states[-1]
     before = trace.states[-2] if len(trace) > 1 else after
@@ -98,7 +190,7 @@ def _state(trace: Trace) -> list[dict[str, Any]]:
     ]
 
 
-def _action(loaded: Loaded, action: Action, attempts: Attempts, path: list[NamedStep], state: Any) -> dict[str, Any]:
+def _action(loaded: Loaded, action: Action, attempts: Attempts, path: list[NamedStep], state: Any) -> ActionShown:
     """The steps that an action has in the last state, its errors, and the guards that refuse it."""
     doc = inspect.getdoc(action.function) or ""
     return {
@@ -115,19 +207,30 @@ def _action(loaded: Loaded, action: Action, attempts: Attempts, path: list[Named
     }
 
 
-def _step(loaded: Loaded, step: Step, path: list[NamedStep], before: Any) -> dict[str, Any]:
+def _step(loaded: Loaded, step: Step, path: list[NamedStep], before: Any) -> NextStep:
     """A step that can be taken, what it changes, and what it violates."""
     name = step.action.name
-    data: dict[str, Any] = {"call": call_text(name, step.params), "who": step.action.who}
+    text, who = call_text(name, step.params), step.action.who
     if isinstance(step.after, Clipped):
-        return data | {"path": None, "leaves": f"{step.after.path}: {step.after.message}"}
+        return {"call": text, "who": who, "path": None, "leaves": f"{step.after.path}: {step.after.message}"}
     following = to_text([*path, named(name, step.params, loaded.bound)])
     changed = [change._asdict() for change in changes(before, step.after)]
-    return data | {"path": following, "changes": changed, **beyond(loaded.bound, before, step)}
+    ahead = beyond(loaded.bound, before, step)
+    return {
+        "call": text,
+        "who": who,
+        "path": following,
+        "changes": changed,
+        "violates": ahead["violates"],
+        "reaches": ahead["reaches"],
+        "raises": ahead["raises"],
+    }
 
 
-def guard_json(guard: RefusingGuard, action: str) -> dict[str, Any]:
+def guard_json(guard: RefusingGuard, action: str) -> GuardShown:
     """A guard, with the choices of parameters that it refuses."""
-    refused = [{"call": call_text(action, one.params), "values": list(one.values)} for one in guard.examples]
+    refused: list[dict[str, object]] = [
+        {"call": call_text(action, one.params), "values": list(one.values)} for one in guard.examples
+    ]
     place = f"{Path(guard.file).name}:{guard.line}" if guard.file else ""
     return {"text": guard.text, "note": guard.note, "place": place, "count": guard.count, "refused": refused}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
-from typing import Any, NoReturn
+from typing import Any, NoReturn, NotRequired, TypedDict
 
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.console.failures import as_failure
@@ -23,8 +23,45 @@ from reassure.spec.semantics.interpreter import BoundModel
 BEAT = 0.2
 """Seconds between two messages about how far a search is."""
 
-Message = dict[str, Any]
-Work = Callable[[Progress], Message]
+
+class ClaimFound(TypedDict):
+    """A property or cover after a search. path: of the run that shows it. loop: where that goes on for ever, if so."""
+
+    name: str
+    kind: NotRequired[str]
+    status: str
+    note: NotRequired[str]
+    depth: int | None
+    path: str | None
+    loop: NotRequired[str]
+
+
+class Searched(TypedDict):
+    """A search that has ended. digest, values: of the model that was searched. traced: properties with a run."""
+
+    state: str
+    text: str
+    verdict: str
+    exit_code: int
+    digest: str | None
+    values: str
+    states: int
+    levels: int
+    clipped: int
+    properties: list[ClaimFound]
+    covers: list[ClaimFound]
+    traced: int
+    repro: str
+
+
+class StateFound(TypedDict):
+    """The answer to a search for an expression. state: found, unreachable or unknown."""
+
+    expression: str
+    path: str | None
+    reasons: list[str]
+    state: str
+    text: str
 
 
 class SentProgress(Progress):
@@ -52,6 +89,7 @@ def serve(connection: Connection, model: str, settings: list[str], options: Sear
     """The whole of a process: searches, or finds a state if there is an expression, and sends what comes out."""
     signal.signal(signal.SIGTERM, _interrupt)
     progress = SentProgress(connection)
+    answer: Mapping[str, object]
     try:
         answer = (
             _state_at(model, settings, options, expression, progress)
@@ -71,7 +109,7 @@ def _interrupt(number: int, frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def searched(model: str, settings: list[str], options: SearchOptions, progress: Progress) -> Message:
+def searched(model: str, settings: list[str], options: SearchOptions, progress: Progress) -> Searched:
     """A search of every reachable state."""
     result, bound = run(CheckRequest(model, settings, "native", options), progress)
     record = result.record({})
@@ -95,15 +133,16 @@ def searched(model: str, settings: list[str], options: SearchOptions, progress: 
     }
 
 
-def _property(result: PropertyResult, bound: BoundModel) -> Message:
-    data = {
+def _property(result: PropertyResult, bound: BoundModel) -> ClaimFound:
+    return {
         "name": result.name,
         "kind": result.kind,
         "status": result.status,
         "note": result.note,
         "depth": result.depth,
+        "path": _path(result, bound),
+        "loop": _loop(result, bound),
     }
-    return data | {"path": _path(result, bound), "loop": _loop(result, bound)}
 
 
 def _cover_status(reached: bool, result: CheckResult) -> str:
@@ -126,26 +165,25 @@ def _loop(result: PropertyResult, bound: BoundModel) -> str:
     return f"{call(trace.closing)} leads back to state {trace.loop}, and so on for ever"
 
 
-def _state_at(model: str, settings: list[str], options: SearchOptions, expression: str, progress: Progress) -> Message:
+def _state_at(
+    model: str, settings: list[str], options: SearchOptions, expression: str, progress: Progress
+) -> StateFound:
     """The shortest path to a state, or over a step, of which an expression is true."""
     from reassure.checkers.analyses.find.analysis import find
 
     answer = find(model, settings, expression, options, progress, weigh_guards=False)
     states = counted(answer.result.stats.distinct, "state")
-    message: Message = {"expression": expression, "path": None, "reasons": answer.reasons}
-    if answer.trace is not None:
-        message["path"] = to_text(named_path(answer.trace, answer.bound))
-        steps = len(answer.trace) - 1
+    path = _path(answer, answer.bound)
     if answer.exit is Exit.OK:
-        return message | {"state": "found", "text": f"found after {counted(steps, 'step')}, among {states}"}
-    if answer.unreachable:
-        return message | {
-            "state": "unreachable",
-            "text": f"never true in this configuration: all {states} were visited",
-        }
-    if answer.exit is Exit.MODEL:
-        return message | {"state": "unknown", "text": f"unknown: something raises first, in a search of {states}"}
-    clipped = answer.result.stats.clipped
-    more = f"; {counted(clipped, 'step')} beyond a bound" if clipped else ""
-    why = answer.result.stopped_because
-    return message | {"state": "unknown", "text": f"unknown: not found among {states}{more}; stopped because {why}"}
+        steps = len(answer.trace) - 1 if answer.trace is not None else 0
+        state, text = "found", f"found after {counted(steps, 'step')}, among {states}"
+    elif answer.unreachable:
+        state, text = "unreachable", f"never true in this configuration: all {states} were visited"
+    elif answer.exit is Exit.MODEL:
+        state, text = "unknown", f"unknown: something raises first, in a search of {states}"
+    else:
+        clipped = answer.result.stats.clipped
+        more = f"; {counted(clipped, 'step')} beyond a bound" if clipped else ""
+        why = answer.result.stopped_because
+        state, text = "unknown", f"unknown: not found among {states}{more}; stopped because {why}"
+    return {"expression": expression, "path": path, "reasons": answer.reasons, "state": state, "text": text}
