@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, TypedDict
 
+from reassure.checkers.kafka.audit.message_format import MetadataFields
 from reassure.checkers.kafka.audit.metadata_records import OTHERS, UNCHANGED_LEADER, UNCHANGED_RECOVERY, MetadataRecord
 from reassure.checkers.kafka.audit.share import WHOLE, PartitionShare
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, reassigning
@@ -292,9 +293,13 @@ class ClusterHistory:
             for key, p in self.partitions.items():
                 eligible = p.elr or p.last_known_leader is not None or p.last_known_is_nobody
                 if data["topicName"] in ("", self.topics.get(key[0])) and eligible:
-                    none: dict[str, Any] = {"last_known_leader": None, "last_known_is_nobody": False}
-                    none["partition_epoch"] = p.partition_epoch + 1
-                    self.partitions[key] = replace(p, elr=frozenset(), **none)
+                    self.partitions[key] = replace(
+                        p,
+                        elr=frozenset(),
+                        last_known_leader=None,
+                        last_known_is_nobody=False,
+                        partition_epoch=p.partition_epoch + 1,
+                    )
 
     def _broker(self, number: int, record: MetadataRecord) -> RegisteredBroker:
         if number not in self.brokers:
@@ -359,13 +364,20 @@ def _leader(number: int) -> Broker | None:
     return None if number < 0 else _broker(number)
 
 
-def _last_known(ids: list[int] | None) -> dict[str, Any]:
+class LastKnown(TypedDict):
+    """Fields of a partition: its last known leader. last_known_is_nobody: it is written down as -1."""
+
+    last_known_leader: Broker | None
+    last_known_is_nobody: bool
+
+
+def _last_known(ids: list[int] | None) -> LastKnown:
     """The last known leader: production code keeps one at most."""
     first = ids[0] if ids else None
     return {"last_known_leader": _leader(first) if first is not None else None, "last_known_is_nobody": first == -1}
 
 
-def _created(data: dict[str, Any]) -> Partition:
+def _created(data: MetadataFields) -> Partition:
     return Partition(
         replicas=_same_row(tuple(data["replicas"])),
         isr=_set(data["isr"]),
@@ -383,11 +395,11 @@ def _created(data: dict[str, Any]) -> Partition:
 SET_FIELDS = "isr", "eligibleLeaderReplicas", "addingReplicas", "removingReplicas"
 
 
-def _changed(before: Partition, data: dict[str, Any]) -> Partition:
+def _changed(before: Partition, data: MetadataFields) -> Partition:
     """A partition after a change: what a record leaves out stays; a leader that is named raises the leader epoch."""
     replicas, leader, recovery = data["replicas"], data["leader"], data["leaderRecoveryState"]
     isr, elr, adding, removing = (data.get(key) for key in SET_FIELDS)
-    last: dict[str, Any] = {
+    last: LastKnown = {
         "last_known_leader": before.last_known_leader,
         "last_known_is_nobody": before.last_known_is_nobody,
     }

@@ -10,12 +10,10 @@ from functools import cache, lru_cache
 from typing import Any
 
 from reassure.checkers.kafka.audit.batch_order import BatchOrder
-from reassure.checkers.kafka.audit.message_format import FIXED, MalformedRecord, Schema, WireField
+from reassure.checkers.kafka.audit.message_format import FIXED, MalformedRecord, MetadataFields, Schema, WireField
 from reassure.checkers.kafka.audit.metadata_records import KINDS, OTHER_KINDS, OTHERS, SCHEMAS, MetadataRecord
 from reassure.checkers.kafka.audit.share import WHOLE, PartitionShare
 
-Fields = dict[str, Any]
-"""The fields of a record's payload, by name."""
 BATCH = re.compile(r"^baseOffset: (\d+) lastOffset: (\d+) ")
 BATCH_TIME = re.compile(r" CreateTime: (-?\d+)\b")
 OFFSET = re.compile(r"^\|? ?offset: (\d+) ")
@@ -158,7 +156,7 @@ def _record(
 
 
 @lru_cache(1 << 14)
-def _decoded(text: str) -> tuple[str, int, Fields]:
+def _decoded(text: str) -> tuple[str, int, MetadataFields]:
     """Kind, version and fields of a payload. Changes of partitions name no epochs: many have the same text."""
     payload = json.loads(text)
     kind = _kind(payload["type"])
@@ -177,7 +175,7 @@ def _kind(name: str) -> str:
     return kind if kind in KINDS else ""
 
 
-def _filled(schema: Schema, version: Any, data: Fields) -> Fields:
+def _filled(schema: Schema, version: Any, data: MetadataFields) -> MetadataFields:
     """The fields of a record; a tagged field with its default is not printed."""
     if type(version) is not int or not 0 <= version <= schema.newest:
         raise MalformedRecord(f"{schema.name} of version {version}: versions 0 to {schema.newest} are known")
@@ -193,7 +191,7 @@ def _filled(schema: Schema, version: Any, data: Fields) -> Fields:
 
 
 @cache
-def _of_schema(name: str) -> tuple[dict[str, WireField], Fields, frozenset[str]]:
+def _of_schema(name: str) -> tuple[dict[str, WireField], MetadataFields, frozenset[str]]:
     """The fields of a record's schema by name, their defaults, and the names of those that every dump prints."""
     fields = SCHEMAS[KINDS[name]].fields
     required = frozenset(f.name for f in fields if f.tag is None and f.first == 0)

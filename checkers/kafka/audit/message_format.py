@@ -11,6 +11,8 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
+from reassure.spec.semantics.trace import JsonObject
+
 NULL = -1
 """The length of what is null."""
 
@@ -89,6 +91,10 @@ class WireField:
 FIXED = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q"}
 
 
+MetadataFields = JsonObject
+"""The fields of a message of Kafka by name, of the types that its `Schema` gives them."""
+
+
 @dataclass(frozen=True)
 class Schema:
     """A message. newest: the last version that is known here; fields that later ones add are not read."""
@@ -97,14 +103,14 @@ class Schema:
     newest: int
     fields: tuple[WireField, ...] = field(default_factory=tuple)
 
-    def read(self, reader: Reader, version: int) -> dict[str, Any]:
+    def read(self, reader: Reader, version: int) -> MetadataFields:
         """The fields of a message by name. Raises `MalformedRecord`."""
         if not 0 <= version <= self.newest:
             raise MalformedRecord(f"{self.name} of version {version}: versions 0 to {self.newest} are known")
         return _structure(self.fields, reader, version)
 
 
-def _structure(fields: tuple[WireField, ...], reader: Reader, version: int) -> dict[str, Any]:
+def _structure(fields: tuple[WireField, ...], reader: Reader, version: int) -> MetadataFields:
     present = [f for f in fields if f.first <= version]
     values = {f.name: _value(f, reader, version) for f in present if f.tag is None}
     values |= {f.name: f.default for f in fields if f.tag is not None}

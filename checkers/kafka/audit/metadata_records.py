@@ -6,9 +6,8 @@ import re
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from reassure.checkers.kafka.audit.message_format import MalformedRecord, Reader, Schema, WireField
+from reassure.checkers.kafka.audit.message_format import MalformedRecord, MetadataFields, Reader, Schema, WireField
 
 FRAME = 1
 """The version of the frame that each record of the log stands in."""
@@ -97,10 +96,10 @@ class MetadataRecord:
     """The offset of the first record of its batch."""
     kind: str
     version: int
-    data: dict[str, Any]
+    data: MetadataFields
 
 
-def read_record(value: bytes) -> tuple[str, int, dict[str, Any]]:
+def read_record(value: bytes) -> tuple[str, int, MetadataFields]:
     """Kind, version and fields of the value of a record. Raises `MalformedRecord`."""
     reader = Reader(value)
     frame = reader.unsigned()

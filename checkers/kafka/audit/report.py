@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -124,7 +123,7 @@ def findings_table(rows: list[tuple[str, ...]]) -> Table:
     return findings
 
 
-def record(report: AuditReport, task: AuditTask) -> dict[str, Any]:
+def record(report: AuditReport, task: AuditTask) -> dict[str, object]:
     """The audit as JSON."""
     audit, code = report.audit, report.exit()
     return {

@@ -21,7 +21,7 @@ from reassure.checkers.machine.stop import Interrupted
 from reassure.checkers.request.model_loader import function, settings
 from reassure.spec.kafka.partition import Broker
 from reassure.spec.language.values import Map
-from reassure.spec.semantics.interpreter import BoundModel, make_config
+from reassure.spec.semantics.interpreter import BoundModel, Params, make_config
 
 MODEL = "kraft.cluster_runs:model"
 MOST_STATES = 20_000
@@ -133,14 +133,14 @@ def observations(seen: Sequence[SeenState], more: Mapping[int, int] = {}) -> Ite
         before = state
 
 
-def _events(before: ControllerState, after: ControllerState) -> list[tuple[Sequence[str], dict[str, Any]]]:
+def _events(before: ControllerState, after: ControllerState) -> list[tuple[Sequence[str], Params]]:
     """Events of brokers and of the configuration: the actions that each may be, and its parameter.
 
     A broker that registers again proves a clean shutdown only if it was shutting down.
     """
     counts = zip(before.incarnations, after.incarnations, strict=True)
     again = {Broker(number) for number, (old, new) in enumerate(counts, 1) if new > old}
-    events: list[tuple[Sequence[str], dict[str, Any]]] = []
+    events: list[tuple[Sequence[str], Params]] = []
     for b in again:
         events.append((REGISTRATIONS if b in before.shutting_down else REGISTRATIONS[:1], {"broker": b}))
     events += [(("fence",), {"broker": b}) for b in before.unfenced - after.unfenced - again]

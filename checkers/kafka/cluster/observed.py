@@ -16,6 +16,7 @@ from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
 from reassure.checkers.kafka.audit.segment_file import HEAD, LENGTH_AT, read_segment
 from reassure.checkers.kafka.controller.words import ControllerState
 from reassure.spec.kafka.partition import Broker
+from reassure.spec.semantics.trace import JsonObject
 
 FIRST_SEGMENT = "00000000000000000000.log"
 
@@ -199,7 +200,7 @@ def isr_requests(log: Path, topic: str) -> list[IsrRequest]:
     return requests
 
 
-def _of_topic(message: Mapping[str, Any], topic: str) -> dict[str, Any]:
+def _of_topic(message: Mapping[str, Any], topic: str) -> JsonObject:
     """What a request or its answer says of a topic's partition 0; no error if it says nothing."""
     partitions = (p for t in message["topics"] if t["topicId"] == topic for p in t["partitions"])
     return next((p for p in partitions if p["partitionIndex"] == 0), {"errorCode": 0})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 from reassure.checkers.kafka.cluster.execute import ExecutedStep, compared
 from reassure.checkers.kafka.cluster.observed import BrokerLog
@@ -85,7 +84,7 @@ def records_text(result: ClusterResult) -> str:
     )
 
 
-def cluster_record(result: ClusterResult) -> dict[str, Any]:
+def cluster_record(result: ClusterResult) -> dict[str, object]:
     """The same as data."""
     execution, outcome = result.execution, result.outcome
     records = execution.records
@@ -109,7 +108,7 @@ def cluster_record(result: ClusterResult) -> dict[str, Any]:
     }
 
 
-def _step_record(step: ExecutedStep, result: ClusterResult) -> dict[str, Any]:
+def _step_record(step: ExecutedStep, result: ClusterResult) -> dict[str, object]:
     s = step.step
     start = result.run.plan.start
     return {
@@ -212,6 +211,6 @@ def random_record(runs: Sequence[RandomRun], release: str, scope: RandomScope) -
     )
 
 
-def random_data(runs: Sequence[RandomRun], release: str, scope: RandomScope) -> dict[str, Any]:
+def random_data(runs: Sequence[RandomRun], release: str, scope: RandomScope) -> dict[str, object]:
     """Random runs as data."""
     return {**asdict(random_record(runs, release, scope)), "each": [asdict(run) for run in runs]}

@@ -12,7 +12,6 @@ import lzma
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 MAGIC = b"reassure answers 1\n"
 QUESTION, ANSWER = 7, 4
 _PRESET = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}
-_FILTERS: list[dict[str, Any]] = [{"id": lzma.FILTER_DELTA, "dist": 8}, _PRESET]
+_FILTERS: list[dict[str, int]] = [{"id": lzma.FILTER_DELTA, "dist": 8}, _PRESET]
 
 
 def folder() -> Path:
@@ -63,12 +62,13 @@ class Recorder:
 
     def write(self, path: Path) -> None:
         """Writes the file; the same answers always give the same bytes."""
-        head: dict[str, Any] = {"release": self.release.version, "driver": driver_digest(), "scopes": []}
+        scopes: list[tuple[str, int]] = []
         columns: list[bytes] = []
         for setup, rows in sorted(self.rows.items(), key=lambda item: item[0].packed()):
-            head["scopes"].append([setup.packed().hex(), len(rows)])
+            scopes.append((setup.packed().hex(), len(rows)))
             both = np.frombuffer(b"".join(q + a for q, a in sorted(rows.items())), np.int64)
             columns += [column.tobytes() for column in both.reshape(-1, QUESTION + ANSWER).T]
+        head = {"release": self.release.version, "driver": driver_digest(), "scopes": scopes}
         text = json.dumps(head, sort_keys=True).encode()
         packed = lzma.compress(b"".join(columns), format=lzma.FORMAT_RAW, filters=_FILTERS)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -42,6 +42,7 @@ from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.class_archive import NONE, Archive, jvm_archive
 from reassure.checkers.machine.exit_codes import SystemFailure, UsageFailure
 from reassure.checkers.machine.own_files import cache_folder, locked, others_can_write, own_folder, temporary_folder
+from reassure.spec.semantics.trace import JsonObject
 
 DRIVER = "ControllerDriver.java"
 TOPIC_DRIVER = "TopicDriver.java"
@@ -145,7 +146,7 @@ def fetched(release: Release, tests: bool = False) -> ClassPath | None:
     return ClassPath(release, place / DRIVER_JAR, tuple(jars))
 
 
-def _manifest(place: Path) -> dict[str, Any]:
+def _manifest(place: Path) -> JsonObject:
     try:
         manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):

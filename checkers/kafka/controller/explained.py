@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
 
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore_with
@@ -237,8 +236,7 @@ def _unpacked(graph: ControllerExploration, number: int, rises: int) -> Controll
     state = unpacked(int(graph.states[number]), epochs, int(graph.settings[number]), graph.scope.brokers)
     if not state.keeps_nobody:
         return state
-    fields: dict[str, Any] = {**vars(state.partition), "last_known_is_nobody": True}
-    return ControllerState(**{**vars(state), "partition": type(state.partition)(**fields)})
+    return replace(state, partition=replace(state.partition, last_known_is_nobody=True))
 
 
 def _is_in(graph: ControllerExploration, number: int, rises: int, state: ControllerState) -> bool:

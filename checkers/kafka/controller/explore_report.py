@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from reassure.checkers.kafka.controller.command_properties import (
     COMMAND_PROPERTIES,
@@ -96,7 +95,7 @@ def report_explanation(explanation: Explanation, model: str, version: str, conso
         side_by_side(unexplained.first, version, "the rules", console)
 
 
-def explanation_record(explanation: Explanation) -> dict[str, Any]:
+def explanation_record(explanation: Explanation) -> dict[str, object]:
     """The same as data."""
     kinds = {kind: kind_of.count for kind, kind_of in explanation.unexplained.items()}
     return {"compared_steps": explanation.steps, "unexplained_steps": explanation.count, "unexplained": kinds}
@@ -132,7 +131,7 @@ def report_run(run: ControllerRun, texts: list[str], console: Console, steps: in
         before = now
 
 
-def exploration_record(graph: ControllerExploration, findings: Findings) -> dict[str, Any]:
+def exploration_record(graph: ControllerExploration, findings: Findings) -> dict[str, object]:
     """The same as data."""
     return {
         "release": graph.version,

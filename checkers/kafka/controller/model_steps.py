@@ -36,7 +36,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import ALL_VISITED, Stop, StopReason
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import Type
-from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.interpreter import BoundModel, Params
 from reassure.spec.semantics.trace import Trace, TraceStep, replay
 
 HELD = ("partition", "unclean", "unfenced", "broker_epochs", "shutting_down", "min_isr", "cordoned", "unregistered")
@@ -107,7 +107,7 @@ class ModelStep:
 
     before: ControllerPart
     action: str
-    params: dict[str, Any]
+    params: Params
     after: ControllerPart
     command: Command
     level: int
@@ -154,7 +154,7 @@ class StepKinds:
         self.transitions = {name: 0 for name in names if name in COMMANDS}
         """By action: how many steps were listed."""
         self.clipped = 0
-        self._calls: dict[bytes, tuple[str, dict[str, Any]]] = {}
+        self._calls: dict[bytes, tuple[str, Params]] = {}
         self._commands: dict[bytes, Command] = {}
 
     def listed(self, rows: Rows) -> tuple[Rows, Rows, Rows]:
@@ -197,11 +197,11 @@ class StepKinds:
         states = np.stack([state, successor[:words]])
         return ModelStep(before, action, params, after, self._commands[key], level, states)
 
-    def call(self, step: Rows) -> tuple[str, dict[str, Any]]:
+    def call(self, step: Rows) -> tuple[str, Params]:
         """Action and parameters of the words behind a successor's state."""
         number = int(step[0]) & ACTION_MASK
         stored = iter(_values(self.kernel.model.parameters[number], step[self.kernel.shape.step_words :]))
-        params: dict[str, Any] = {}
+        params: Params = {}
         for p in self.lowered.actions[number].parameters:
             if isinstance(p.drawn, tuple):  # a member of a message set: its record as one number
                 params[p.name] = unpack_record(next(stored), p.type)  # type: ignore[arg-type]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from reassure.checkers.kafka.controller.conform import Conformance
 from reassure.checkers.kafka.controller.model_steps import StepSource
 from reassure.checkers.kafka.controller.model_view import call_text
@@ -103,7 +101,7 @@ def report_conformance_row(
     )
 
 
-def conformance_record(conformance: Conformance, source: StepSource) -> dict[str, Any]:
+def conformance_record(conformance: Conformance, source: StepSource) -> dict[str, object]:
     """The same as data."""
     return {
         "release": conformance.version,

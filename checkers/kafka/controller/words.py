@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition
@@ -86,7 +85,7 @@ class Setup:
     company: bool = False
     topic: bool = False
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, int | str]:
         """For a file: brokers, MinISR, and whatever is not usual."""
         usual = Setup(self.brokers)
         fields = {name: value for name, value in vars(self).items() if value != getattr(usual, name)}

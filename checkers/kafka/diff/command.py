@@ -51,6 +51,7 @@ from reassure.checkers.request.shared_options import (
     TRACE,
     Option,
 )
+from reassure.spec.semantics.trace import PlainConfig
 
 FEWEST_BROKERS = 2
 MORE_BROKERS, MORE_DEPTH = 3, 4
@@ -241,7 +242,7 @@ def begun(state: ControllerState, setup: Setup) -> ControllerState:
     return replace(state, partition=partition, incarnations=(0,) * state.brokers, min_isr=min_isr)
 
 
-def _config(args: argparse.Namespace, scope: Scope) -> dict[str, Any]:
+def _config(args: argparse.Namespace, scope: Scope) -> PlainConfig:
     """The bounds as data."""
     names = [option.name for option in SCOPE_OPTIONS] + ["depth", "property"]
     return {**{name: getattr(args, name) for name in names}, "events": list(scope.events)}

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from reassure.checkers.kafka.builds.own_tests import OwnTests, run_own_tests
 from reassure.checkers.kafka.builds.patched_build import make_build, sources
@@ -59,9 +58,9 @@ class PatchOutcome:
         """The names of the patches."""
         return " + ".join(path.stem for path in self.paths)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """The outcome as data, with the digest of the patch."""
-        row: dict[str, Any] = {
+        row: dict[str, object] = {
             "patch": self.name,
             "sha256": list(self.digests),
             "comment": self.comment,
@@ -84,7 +83,7 @@ class PatchOutcome:
         return row
 
 
-def _price_record(price: PriceRun) -> dict[str, Any]:
+def _price_record(price: PriceRun) -> dict[str, object]:
     return {
         "run": [str(command) for command in price.run],
         "differs": [{"field": field, "base": base, "head": head} for field, base, head in price.differs],

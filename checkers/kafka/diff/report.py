@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from reassure.checkers.kafka.controller.controller_properties import CAN_END
 from reassure.checkers.kafka.controller.explore import EVENTS
@@ -172,8 +171,8 @@ def report_broken(name: str, side: int, shown: Shown, console: Console) -> None:
 
 
 def diff_record(
-    diffs: Sequence[BuildDiff], traces: dict[str, list[str]], builds: list[dict[str, Any]], same: bool
-) -> dict[str, Any]:
+    diffs: Sequence[BuildDiff], traces: dict[str, list[str]], builds: list[dict[str, object]], same: bool
+) -> dict[str, object]:
     """The keys that a comparison adds to a run record. traces: the files of the runs. builds: BASE and HEAD.
 
     same: the digests of their classes are equal.
@@ -213,14 +212,14 @@ def _search_record(diff: BuildDiff, traces: dict[str, list[str]]) -> dict[str, o
     }
 
 
-def _property(name: str, status: str, shown: Shown | None, traces: dict[str, list[str]]) -> dict[str, Any]:
+def _property(name: str, status: str, shown: Shown | None, traces: dict[str, list[str]]) -> dict[str, object]:
     kind = {CAN_END: "leads_to", **{p.name: p.kind for p in SHARED}}.get(name, "invariant")
     trace = traces[name][0] if shown is not None and name in traces else None
     depth = len(shown.run.states) if shown is not None else None
     return {"name": name, "kind": kind, "status": status, "trace": trace, "depth": depth}
 
 
-def difference_record(run: RunOfBoth) -> dict[str, Any]:
+def difference_record(run: RunOfBoth) -> dict[str, object]:
     """A difference as data: its steps, and the last step of its shortest run by both builds."""
     d = run.difference
     return {
@@ -234,6 +233,6 @@ def difference_record(run: RunOfBoth) -> dict[str, Any]:
     }
 
 
-def _difference(run: RunOfBoth, traces: list[str]) -> dict[str, Any]:
+def _difference(run: RunOfBoth, traces: list[str]) -> dict[str, object]:
     records = {"base": run.texts[BASE], "head": run.texts[HEAD]}
     return {**difference_record(run), "records": records, "traces": traces}

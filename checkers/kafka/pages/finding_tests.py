@@ -77,7 +77,7 @@ def read(data: Mapping[str, Any]) -> dict[str, FindingTest]:
     return {str(name): FindingTest(**outcome) for name, outcome in data.items()}
 
 
-def written(outcomes: Mapping[str, FindingTest | RunWithFixes]) -> dict[str, Any]:
+def written(outcomes: Mapping[str, FindingTest | RunWithFixes]) -> dict[str, object]:
     """The JSON of outcomes."""
     return {name: asdict(outcome) for name, outcome in outcomes.items()}
 

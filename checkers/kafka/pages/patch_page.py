@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict, cast
 
 from reassure.checkers.ledger.ledger import PATHS
 from reassure.checkers.ledger.markdown import table
@@ -107,7 +107,50 @@ CORDONED = Section(
 SECTIONS = (SAME, TOGETHER, FAULTS, FIXES, ALL_FIXES, FIXES_OF_THREE, CORDONED)
 
 
-def outcomes(section: Section) -> dict[str, Any]:
+class ChangedRun(TypedDict):
+    """A shortest run, as commands. differs: by field, the values of the release (`base`) and of the patch (`head`)."""
+
+    run: list[str]
+    differs: list[dict[str, str]]
+
+
+class ChangedSteps(ChangedRun):
+    """A group of steps that a patch changes. alike_before: both builds have the run up to them."""
+
+    command: str
+    fields: list[str]
+    steps: int
+    alike_before: bool
+
+
+class PatchRow(TypedDict):
+    """A patch, or several together, beside the release. own_tests: of Kafka, how many `passed` and `failed`."""
+
+    patch: str
+    sha256: list[str]
+    comment: str
+    brokers: int
+    states: int
+    steps: int
+    differing_steps: int
+    run: list[str]
+    head_breaks: list[str]
+    base_breaks: list[str]
+    complete: bool
+    own_tests: dict[str, int] | None
+    seconds: float
+    groups: NotRequired[list[ChangedSteps]]
+    prices: NotRequired[dict[str, ChangedRun | None]]
+
+
+class PatchesRecord(TypedDict):
+    """What `reassure kafka patches` writes, as far as the page reads it."""
+
+    release: str
+    patches: list[PatchRow]
+
+
+def outcomes(section: Section) -> PatchesRecord:
     """The record of a section; `SystemFailure` for a file that is none."""
     try:
         data = json.loads(section.path.read_text(encoding="utf-8"))
@@ -116,10 +159,10 @@ def outcomes(section: Section) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError):
         text = f"{section.path} is not a record of compared patches: write it by `{section.command}`"
         raise SystemFailure(text) from None
-    return dict(data)
+    return cast(PatchesRecord, data)
 
 
-def patch_page(records: Sequence[dict[str, Any]]) -> str:
+def patch_page(records: Sequence[PatchesRecord]) -> str:
     """The page. records: those of `SECTIONS`."""
     parts = [INTRODUCTION]
     for section, data in zip(SECTIONS, records, strict=True):
@@ -132,7 +175,7 @@ def patch_page(records: Sequence[dict[str, Any]]) -> str:
     return "\n".join(parts)
 
 
-def cell(section: Section, row: dict[str, Any]) -> dict[str, str]:
+def cell(section: Section, row: PatchRow) -> dict[str, str]:
     """The cells of a patch, by column."""
     tests, unfinished = row["own_tests"], "" if row["complete"] else " (not finished)"
     differing = f"{row['differing_steps']:,} of {row['steps']:,}"
@@ -157,7 +200,7 @@ PRICES = {
 """The prices of a fix (`checkers.kafka.diff.prices`) in words."""
 
 
-def _groups(row: dict[str, Any]) -> str:
+def _groups(row: PatchRow) -> str:
     """Every group of steps that a patch changes, each with a shortest run, and what is worse after it."""
     which = row["patch"] if len(row["sha256"]) == 1 else "all of them together"
     lines = [f"### Every step that is changed by {which}", ""]
@@ -170,17 +213,17 @@ def _groups(row: dict[str, Any]) -> str:
     return "\n".join([*lines, "", table(columns, rows), ""])
 
 
-def _run(group: dict[str, Any]) -> str:
+def _run(group: ChangedSteps) -> str:
     """The shortest run to a step of a group."""
     return _steps(group) + ("" if group["alike_before"] else " (one build's run)")
 
 
-def _steps(row: dict[str, Any]) -> str:
+def _steps(row: PatchRow | ChangedRun) -> str:
     """The commands of a run."""
     return "; ".join(f"`{step}`" for step in row["run"])
 
 
-def _differs(group: dict[str, Any]) -> str:
+def _differs(group: ChangedRun) -> str:
     """The values that differ after that run."""
     return ", ".join(f"{d['field']} {d['base']} → {d['head']}" for d in group["differs"])
 

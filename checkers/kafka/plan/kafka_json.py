@@ -35,7 +35,7 @@ from reassure.checkers.machine.atomic_files import did_you_mean
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.traces.plain_json import keys_once
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, rules_of
-from reassure.spec.semantics.trace import read_text
+from reassure.spec.semantics.trace import JsonObject, read_text
 
 Partition = tuple[str, int]
 """A topic and a partition's number."""
@@ -124,7 +124,7 @@ def _topic(path: Path, value: Any) -> str:
     return value
 
 
-def _object(path: Path, value: Any, keys: Iterable[str], needed: Iterable[str], what: str) -> dict[str, Any]:
+def _object(path: Path, value: Any, keys: Iterable[str], needed: Iterable[str], what: str) -> JsonObject:
     if not isinstance(value, dict):
         _wrong(path, f"{what} is an object, not {_short(value)}")
     unknown = sorted(set(value) - set(keys))
@@ -217,7 +217,7 @@ def _must_not_be_of_another_tool(path: Path, data: Any, *own: str) -> None:
         raise Failure(Exit.USAGE, f"{path} is JSON of {tool.tool}: take {tool.instead}")
 
 
-def _cordoned(path: Path, broker: dict[str, Any], number: int) -> bool:
+def _cordoned(path: Path, broker: JsonObject, number: int) -> bool:
     """Whether all log directories of a broker are cordoned, by its configurations."""
     names: dict[str, set[str]] = {}
     for key in (LOG_DIRS, CORDONED):
@@ -263,7 +263,7 @@ def read_assignment(path: Path, cluster: ClusterFile, part: str = "proposed") ->
     }
 
 
-def _entries(path: Path, text: str, part: str) -> list[dict[str, Any]]:
+def _entries(path: Path, text: str, part: str) -> list[JsonObject]:
     """The partitions of Kafka's JSON: like Kafka's tool, a file without a version is of version 1, and other keys are
     read over."""
     own = _generated(path, text, part)
@@ -308,7 +308,7 @@ def description(path: Path) -> Described | None:
     return None if is_log(path) else _described(path, _text(path))
 
 
-def _must_be_disks(path: Path, entry: dict[str, Any], of: str) -> None:
+def _must_be_disks(path: Path, entry: JsonObject, of: str) -> None:
     disks = entry.get(DISKS, [])
     if not isinstance(disks, list) or not all(isinstance(disk, str) for disk in disks):
         _wrong(path, f"{of}: log_dirs is a list of texts, not {disks!r}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 from rich.text import Text
 
@@ -235,7 +234,7 @@ def plan_record(
     copying: tuple[int, int] | None,
     inputs: dict[str, Path],
     repro: str,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The run record, with everything about the plan in `plan`."""
     config = {k: v for k, v in vars(limits).items() if v < UNLIMITED}
     return {
