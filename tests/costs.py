@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
+from typing import TypedDict
 
 from tests.helpers import tiers
 
@@ -47,15 +47,22 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def measure(paths: Iterable[str], processes: int) -> dict[str, dict[str, Any]]:
+def measure(paths: Iterable[str], processes: int) -> dict[str, tiers.Cost]:
     """Runs tests; what each of them reports of its cost."""
     subprocess.run([sys.executable, "-m", "pytest", "-q", "-n", str(processes), *paths], cwd=ROOT, check=False)
     return last_run()["costs"]
 
 
-def last_run() -> dict[str, Any]:
+class LastRun(TypedDict):
     """named: whether only tests that the user named ran. costs: what each test reported."""
-    kept: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))
+
+    named: bool
+    costs: dict[str, tiers.Cost]
+
+
+def last_run() -> LastRun:
+    """The last run of tests."""
+    kept: LastRun = json.loads(KEPT.read_text(encoding="utf-8"))
     return kept
 
 

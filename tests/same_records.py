@@ -23,6 +23,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from reassure.spec.semantics.trace import JsonObject
+
 ROOT = Path(__file__).parents[1]
 FEW = 3_000
 """Pinned states of a check of the gate up to which it takes less than a second."""
@@ -94,7 +96,7 @@ def commands() -> list[list[str]]:
     return [*map(shlex.split, COMMANDS.split("\n")[1:-1]), *of_gate, gate]
 
 
-def run_in(checkout: Path, words: list[str]) -> tuple[dict[str, Any], list[str]]:
+def run_in(checkout: Path, words: list[str]) -> tuple[JsonObject, list[str]]:
     """Runs a command of a checkout in a folder that has `FILES` alone: what it gave, and the lines that it printed."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

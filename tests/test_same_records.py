@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from reassure.checkers.console.overview import GROUPS
+from reassure.spec.semantics.trace import JsonObject
 from tests import same_records
 from tests.same_records import ROOT, commands, differences, main
 
@@ -29,7 +29,7 @@ def test_times_memory_and_version_may_differ() -> None:
         ({**RECORD, "stats": {"memory": 1}}, ["run.stats: keys seconds, memory -> memory"]),
     ],
 )
-def test_a_difference_has_its_place(other: dict[str, Any], places: list[str]) -> None:
+def test_a_difference_has_its_place(other: JsonObject, places: list[str]) -> None:
     assert list(differences(RECORD, other)) == places
 
 
@@ -37,14 +37,14 @@ def test_every_analysis_and_the_gate_are_compared() -> None:
     assert {words[0] for words in commands()} == {*GROUPS["ask"], "check", "gate"} - {"query", "export"}
 
 
-def run_with(record: dict[str, Any]) -> Callable[..., tuple[dict[str, Any], list[str]]]:
+def run_with(record: JsonObject) -> Callable[..., tuple[JsonObject, list[str]]]:
     """A run in this checkout that gives a record, and one in another that gives `RECORD`."""
     return lambda checkout, words: ({"code": 0, "record": record if checkout == ROOT else RECORD, "files": {}}, [])
 
 
 @pytest.mark.parametrize(("record", "code"), [(RECORD, 0), ({**RECORD, "verdict": "deadlock"}, 1)])
 def test_the_exit_code_tells_whether_any_record_differs(
-    record: dict[str, Any], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    record: JsonObject, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(same_records, "run_in", run_with(record))
     assert main([str(ROOT / "tests"), "--only", "stuck*9*"]) == code

@@ -48,7 +48,7 @@ def test_the_list_is_as_the_command_writes_it() -> None:
     assert tiers.DEAR.read_text() == costs.HEAD.format(limit=tiers.LIMIT) + "".join(f"{row}\n" for row in rows)
 
 
-def measured(own: float, *uses: str, **made: float) -> dict[str, Any]:
+def measured(own: float, *uses: str, **made: float) -> tiers.Cost:
     return {"own": own, "made": made, "uses": list(uses)}
 
 
@@ -91,7 +91,7 @@ def test_the_ordinary_tier_leaves_out_an_entry_with_all_its_parameters() -> None
 
 
 @pytest.fixture
-def last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> costs.LastRun:
     """Of the whole suite: a listed test, and one that is dear and not listed."""
     monkeypatch.setattr(tiers, "DEAR", tmp_path / "dear.txt")
     monkeypatch.setattr(costs, "KEPT", tmp_path / "costs")
@@ -109,7 +109,7 @@ def last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     ],
 )
 def test_tests_that_are_named_run(
-    source: str, keyword: str, marks: str, left: list[str], last_run: dict[str, Any]
+    source: str, keyword: str, marks: str, left: list[str], last_run: costs.LastRun
 ) -> None:
     """Dear or not; a process of pytest-xdist does as it is told, since it is given paths."""
     costs.write({"a.py::dear": 2.0})
@@ -144,7 +144,7 @@ def test_a_dear_test_that_is_not_listed_is_missing() -> None:
 
 @pytest.mark.parametrize(("others", "code", "part"), [(3.0, 0, "23%"), (2.0, 1, "31%")])
 def test_the_check_fails_if_dear_tests_are_a_quarter_of_the_ordinary_ones(
-    last_run: dict[str, Any], others: float, code: int, part: str, capsys: pytest.CaptureFixture[str]
+    last_run: costs.LastRun, others: float, code: int, part: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of less, a test that happened to come first may have paid for others."""
     tests = {f"tests/b.py::cheap[{number}]": measured(0.1) for number in range(round(others * 10))}
@@ -161,7 +161,7 @@ def test_the_check_fails_if_dear_tests_are_a_quarter_of_the_ordinary_ones(
     assert capsys.readouterr().out == ""
 
 
-def test_the_check_is_of_a_run_of_everything(last_run: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_check_is_of_a_run_of_everything(last_run: costs.LastRun, capsys: pytest.CaptureFixture[str]) -> None:
     costs.KEPT.write_text(json.dumps({**last_run, "named": True}))
     assert costs.main(["--check"]) == 2
     assert "./test.sh --all" in capsys.readouterr().err

@@ -12,8 +12,8 @@ import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from reassure.spec.semantics.trace import JsonObject
 from tests.benchmarks.commands import OWN, Checkout, checkout
 from tests.benchmarks.whole_runs import Measured
 
@@ -55,18 +55,18 @@ def table(tell: Callable[[str], None], before: Checkout | None = None, long: boo
         tell(line)
 
 
-def proof(side: Checkout, model: str, options: list[str]) -> tuple[dict[str, Any], Measured]:
+def proof(side: Checkout, model: str, options: list[str]) -> tuple[JsonObject, Measured]:
     """The record of a proof, and what it took; the kernel is compiled before."""
     pairs = [option for option in options if option.startswith("--set")]
     with tempfile.TemporaryDirectory() as folder:
         cache, path = Path(folder) / "cache", Path(folder) / "record.json"
         side.run(cache, "prove", model, *pairs, "--method=bmc", "--depth=1", "--quiet", codes=ENDS)
         took = side.run(cache, "prove", model, *options, "--quiet", f"--json={path}", codes=ENDS)
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        record: JsonObject = json.loads(path.read_text(encoding="utf-8"))
     return record, took
 
 
-def _proved(record: dict[str, Any]) -> str:
+def _proved(record: JsonObject) -> str:
     """How many of the properties of states and steps that were asked for are proved."""
     asked = [p["status"] for p in record["properties"] if p["status"] not in ("not_checked", "not_applicable")]
     return f"{sum(status in ('proved', 'holds_within_bounds') for status in asked)} of {len(asked)}"

@@ -13,7 +13,7 @@ import json
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.gate import gate_file
@@ -24,13 +24,26 @@ from reassure.checkers.request.options import DEFAULT_ENGINE, SearchOptions
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.tla.second_opinion import ask_tlc
 from reassure.checkers.tla.tlc import TlcInstallation
+from reassure.spec.semantics.trace import JsonObject
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "reference" / "second-opinion.md"
 ANSWERS = Path(__file__).with_name("second_opinion.json")
 MEMORY = 2 << 30
-Answer = dict[str, Any]
+Answer = JsonObject
+"""What the page needs of one comparison; its `outcome` says which other keys there are."""
 NOT_RUN = "not run"
+
+
+class Answers(TypedDict, total=False):
+    """The file of answers: of checks of the gate, of whole runs, of smaller models. seconds: TLC's limit."""
+
+    answers: dict[str, Answer]
+    whole_runs: dict[str, Answer]
+    smaller: dict[str, Answer]
+    seconds: float
+    tlc: str
+
 
 KRAFT = (
     "brokers=2",
@@ -181,7 +194,7 @@ def final(answer: Answer, request: CheckRequest, seconds: float) -> bool:
     return enough and answer.get("model_sha256") == digest_of(request)
 
 
-def page(data: dict[str, Any]) -> str:
+def page(data: Answers) -> str:
     """The page of answers."""
     answers = data["answers"]
     rows: list[str] = []
@@ -236,7 +249,7 @@ def row_of(check: Check | CheckRequest, distinct: int | None, answer: Answer, ea
     return "| " + " | ".join(cells) + " |\n"
 
 
-def of_each(data: dict[str, Any]) -> dict[tuple[str, str], tuple[str, str, int]]:
+def of_each(data: Answers) -> dict[tuple[str, str], tuple[str, str, int]]:
     """By model and property of whole runs: its kind, TLC's verdict where it agrees with ours ("" if there is none),
     and the distinct states of the largest configuration with one.
     """
@@ -266,7 +279,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="forget the answers that there are")
     args = parser.parse_args()
     tlc, began = TlcInstallation.find(args.jar), time.monotonic()
-    data: dict[str, Any] = {"answers": {}, "whole_runs": {}, "smaller": {}}
+    data: Answers = {"answers": {}, "whole_runs": {}, "smaller": {}}
     if ANSWERS.is_file() and not args.again:
         data |= json.loads(ANSWERS.read_text(encoding="utf-8"))
     data |= {"seconds": args.seconds, "tlc": tlc.version()}

@@ -16,8 +16,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
+from reassure.checkers.request.run_identity import RunRecord
 from tests.helpers.command import executing
 
 
@@ -29,7 +29,7 @@ def resident(status: str) -> float:
     return (kib["VmRSS"] - kib["RssShmem"]) / 1024
 
 
-def timed(words: list[str], cache: Path | None = None) -> tuple[float, float, dict[str, Any]]:
+def timed(words: list[str], cache: Path | None = None) -> tuple[float, float, RunRecord]:
     """Seconds of a whole command, the driver's own memory at most (MiB), and its record."""
     with tempfile.NamedTemporaryFile(suffix=".json") as record:
         command = [sys.executable, "-m", "reassure", "check", *words, f"--json={record.name}", "--quiet"]

@@ -26,7 +26,7 @@ def test_construct(name: str, tmp_path: Path) -> None:
     rng = random.Random(name)
     enabled = 0
     rows: list[list[int]] = []
-    columns: list[dict[str, Any]] = []
+    columns: list[dict[str, object]] = []
     for _ in range(100):
         state = drawn(bound.type, rng)
         assert native.layout.decode(native.layout.encode(state)) == state

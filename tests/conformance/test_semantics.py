@@ -86,11 +86,11 @@ def both(path: str, **options: Any) -> Any:
     return want
 
 
-def statuses(found: dict[str, Any]) -> dict[str, str]:
+def statuses(found: dict[str, object]) -> dict[str, str]:
     return {p["name"]: p["status"] for p in found["properties"]}
 
 
-def error(found: dict[str, Any]) -> str:
+def error(found: dict[str, object]) -> str:
     """What the model raises in a reachable state; "" if it does not."""
     assert (found["verdict"] == "model-error") == ("raises" in found["traces"])
     return next((p["error"] for p in found["properties"] if p["status"] == "raised"), "")

@@ -25,6 +25,7 @@ from reassure.checkers.request.engine_results import (
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.request.run_identity import RunIdentity, RunRecord
+from reassure.spec.semantics.trace import JsonObject
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "what-passes.md").read_text(encoding="utf-8")
 BOUND, _ = plain("die_hard", [])
@@ -108,7 +109,7 @@ def test_each_rule_of_a_result() -> None:
 
 def record(verdict: str = "pass", **others: Any) -> RunRecord:
     code = next(code for code, name in VERDICTS.items() if name == verdict)
-    made: dict[str, Any] = {
+    made: JsonObject = {
         "verdict": verdict, "exit_code": code.value, "complete": True, "stop_reason": "complete", "stopped_because": "",
         "properties": [{"name": "p", "kind": "invariant", "status": "holds", "depth": None}],
         "covers": [{"name": "c", "reached": True}], "not_applicable": [], "meanings": {},
@@ -117,17 +118,17 @@ def record(verdict: str = "pass", **others: Any) -> RunRecord:
     return cast(RunRecord, made)
 
 
-def of_status(status: str, depth: int | None = None) -> list[dict[str, Any]]:
+def of_status(status: str, depth: int | None = None) -> list[JsonObject]:
     return [{"name": "p", "kind": "invariant", "status": status, "depth": depth}]
 
 
 FALLEN = record("safety-violation", properties=of_status("violated", 3))
 IDLE_COVER = [{"name": "c", "reached": False}]
 IDLE = {"a": {"taken": 0, "new": 0}}
-OPINION: dict[str, Any] = {"same": False, "differences": [], "reason": "no Java", "undecided": []}
+OPINION: JsonObject = {"same": False, "differences": [], "reason": "no Java", "undecided": []}
 FALLEN_UNASKED = record("safety-violation", properties=of_status("violated", 3), second_opinion=OPINION)
 ASKED = {"given": {"model": "m", "second_opinion": "tlc"}}
-Case = tuple[RunRecord, dict[str, Any]]
+Case = tuple[RunRecord, JsonObject]
 CASES: dict[str, list[Case]] = {
     "`expect` is another verdict": [
         (record(), {"expect": "inconclusive"}), (record("inconclusive"), {}), (record("system-error"), {}),
@@ -174,7 +175,7 @@ CASES: dict[str, list[Case]] = {
 }  # fmt: skip
 
 
-def judged(of: RunRecord, keys: dict[str, Any]) -> list[int]:
+def judged(of: RunRecord, keys: JsonObject) -> list[int]:
     given = {"expect": "pass", "violated": None, "given": {"model": "m"}, **keys}
     return [problem.code.value for problem in judge(Check("one", "check", **given), of)]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reassure.spec.language.vocabulary import Property
-from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, Params, Step
 
 Fairness = dict[str, tuple[str, tuple[str, ...]]]
 """By action: weak or strong, and the parameters for each value of which the action is fair."""
@@ -19,7 +19,7 @@ class Edge:
 
     source: int
     action: str
-    params: dict[str, Any]
+    params: Params
     target: int | None
 
 

@@ -21,6 +21,7 @@ from reassure.spec.language.types import DomainError
 from reassure.spec.language.values import Map
 from reassure.spec.language.vocabulary import LanguageError, Property
 from reassure.spec.semantics.interpreter import ConfigError, ModelError
+from reassure.spec.semantics.trace import JsonObject
 from tests.fuzz.brute import (
     Fairness,
     Graph,
@@ -224,7 +225,7 @@ def _suffices(graph: Graph, claim: Property, fairness: Fairness) -> bool:
     return not violated_by_a_fair_run(graph, claim, fairness) and not violated_within(graph, claim, fairness)
 
 
-def _suggested(graph: Graph, claim: Property, declared: Fairness, suggestion: dict[str, Any]) -> Found:
+def _suggested(graph: Graph, claim: Property, declared: Fairness, suggestion: JsonObject) -> Found:
     """Whether what a model without a fair action is told to assume is enough, and not more."""
     if declared:
         yield "a suggestion beside declared fairness", (claim.name, declared)

@@ -20,7 +20,8 @@ from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.render import flat
 from reassure.spec.language.types import MapType, RecordType, Type
 from reassure.spec.language.values import Map
-from reassure.spec.semantics.trace import encode, from_itf
+from reassure.spec.semantics.interpreter import Params
+from reassure.spec.semantics.trace import JsonObject, encode, from_itf
 from tests.fuzz.brute import Edge, Graph, first_hit, step_truth
 from tests.fuzz.command_answers import searched
 from tests.fuzz.command_frame import Found, Frame, Ran, expected_exit
@@ -188,8 +189,8 @@ class Observed:
     """A line of a log. actions: None for a look at the state. fields: of the state."""
 
     actions: set[str] | None
-    params: dict[str, Any]
-    fields: dict[str, Any]
+    params: Params
+    fields: JsonObject
 
     def agrees(self, graph: Graph, number: int) -> bool:
         """Whether a state is what is observed."""
@@ -233,7 +234,7 @@ def _log(f: Frame) -> list[Observed]:
     names = [a.name for a in g.bound.model.actions]
     here = rng.choice([n for n, level in enumerate(g.level) if level == 1])
 
-    def seen(number: int) -> dict[str, Any]:
+    def seen(number: int) -> JsonObject:
         return {name: value for name, value in vars(g.states[number]).items() if rng.random() < 0.5}
 
     lines = [Observed(None, {}, seen(here))]
@@ -253,10 +254,10 @@ def _log(f: Frame) -> list[Observed]:
     return lines
 
 
-def _written(graph: Graph, line: Observed) -> dict[str, Any]:
+def _written(graph: Graph, line: Observed) -> JsonObject:
     """The line as plain JSON."""
     kinds = dict(graph.bound.type.fields)
-    data: dict[str, Any] = {"state": {name: to_plain(value, kinds[name]) for name, value in line.fields.items()}}
+    data: JsonObject = {"state": {name: to_plain(value, kinds[name]) for name, value in line.fields.items()}}
     if line.actions is None:
         return data
     action = next(iter(line.actions)) if len(line.actions) == 1 else sorted(line.actions)
@@ -284,7 +285,7 @@ def replay(f: Frame) -> Found:
             yield "a damaged trace is accepted", data
 
 
-def _damage(f: Frame, states: list[dict[str, Any]]) -> None:
+def _damage(f: Frame, states: list[JsonObject]) -> None:
     """Changes a state, a step or the order of what a trace says."""
     rng, at = f.rng, f.rng.randrange(len(states))
     how = rng.randrange(5)

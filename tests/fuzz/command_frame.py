@@ -15,6 +15,7 @@ from typing import Any
 from reassure.checkers.cli.main import main
 from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, worst
 from reassure.checkers.request.vacuity import vacuous_claims
+from reassure.spec.semantics.trace import JsonObject
 from tests.fuzz.brute import (
     Graph,
     deadlock,
@@ -52,7 +53,7 @@ class Ran:
     """A command that ended."""
 
     code: Exit
-    record: dict[str, Any]
+    record: JsonObject
     out: str
     err: str
 
@@ -106,9 +107,9 @@ class Frame:
         return set(vacuous_claims(self.subject.bound, self.subject.lowered))
 
     @property
-    def names(self) -> dict[str, Any]:
+    def names(self) -> dict[str, object]:
         """Those of the model's module; commands import its file anew."""
-        names: dict[str, Any] = self.subject.bound.model.initials[0].function.__globals__
+        names: dict[str, object] = self.subject.bound.model.initials[0].function.__globals__
         return names
 
     def value(self, expression: str, **names: Any) -> Any:

@@ -20,7 +20,7 @@ from tests.fuzz.subject import Difference, Subject, error_kind
 from tests.helpers.runs import plain_result, result_of
 
 
-def everything(verdict: CheckResult) -> dict[str, Any]:
+def everything(verdict: CheckResult) -> dict[str, object]:
     """All that engines must agree on."""
     record = verdict.record({})
     found = {k: record[k] for k in ("verdict", "complete", "stopped_because", "properties", "covers", "actions")}
@@ -32,7 +32,7 @@ def everything(verdict: CheckResult) -> dict[str, Any]:
     return found
 
 
-def searched(subject: Subject, check: Callable[..., CheckResult], **options: Any) -> dict[str, Any] | str:
+def searched(subject: Subject, check: Callable[..., CheckResult], **options: Any) -> dict[str, object] | str:
     """What an engine says of the levels that were searched; of a model that raises, that it does."""
     chosen = SearchOptions(depth=subject.depth, witness=True, **options)
     try:
@@ -41,7 +41,7 @@ def searched(subject: Subject, check: Callable[..., CheckResult], **options: Any
         return f"ModelError {error}"
 
 
-def plain(subject: Subject) -> dict[str, Any] | str:
+def plain(subject: Subject) -> dict[str, object] | str:
     return searched(subject, lambda o: plain_result(subject.bound, o))
 
 
@@ -84,14 +84,14 @@ def spark(subject: Subject) -> Iterator[Difference]:
         yield Difference("spark", *found)
 
 
-def _different(want: dict[str, Any] | str, run: Callable[[], dict[str, Any] | str]) -> tuple[str, str] | None:
+def _different(want: dict[str, object] | str, run: Callable[[], dict[str, object] | str]) -> tuple[str, str] | None:
     try:
         return differing(want, run())
     except Disagreement as error:
         return "plain Python contradicts it", str(error)
 
 
-def differing(want: dict[str, Any] | str, got: dict[str, Any] | str) -> tuple[str, str] | None:
+def differing(want: dict[str, object] | str, got: dict[str, object] | str) -> tuple[str, str] | None:
     """Where two answers differ, the worst first."""
     if isinstance(want, str) or isinstance(got, str):
         if isinstance(want, str) and isinstance(got, str):

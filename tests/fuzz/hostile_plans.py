@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.cli.main import main as command
+from reassure.spec.semantics.trace import JsonObject
 
 SLOW = 20
 """Seconds that a command may take."""
@@ -42,16 +43,16 @@ ANSWERS = {0, 5, 11, 12, 13, 15, 16}
 REFUSALS = {6, 64, 151}
 
 
-def files_of(rng: random.Random) -> dict[str, Any]:
+def files_of(rng: random.Random) -> JsonObject:
     """A cluster and two assignments that fit together, before they are damaged."""
     ids = list(range(rng.choice((1, 3, 6))))
     racks = rng.choice(([None], ["a"], ["a", "b", "c"], ["ö", "[bold]x[/bold]"]))
     brokers = [{"id": b} | ({"rack": rack} if (rack := rng.choice(racks)) is not None else {}) for b in ids]
-    cluster: dict[str, Any] = {"brokers": brokers, "min.insync.replicas": rng.choice((1, 2, 3))}
+    cluster: JsonObject = {"brokers": brokers, "min.insync.replicas": rng.choice((1, 2, 3))}
     topics = [rng.choice(NAMES) for _ in range(rng.choice((1, 2, 5)))]
     parts = sorted({(t, rng.randrange(4)) for t in topics})
 
-    def assignment() -> dict[str, Any]:
+    def assignment() -> JsonObject:
         rows = [
             {"topic": t, "partition": p, "replicas": rng.sample(ids, rng.randint(1, min(3, len(ids))))}
             for t, p in parts
@@ -92,7 +93,7 @@ def _places(data: Any) -> Iterator[tuple[Any, Any]]:
         yield from _places(data[key])
 
 
-def problem_of(files: dict[str, Any], folder: Path, rng: random.Random) -> tuple[int, str]:
+def problem_of(files: JsonObject, folder: Path, rng: random.Random) -> tuple[int, str]:
     """The exit code of `plan` on these files, and what is wrong with how it ended; "" if nothing is."""
     words = ["plan"]
     for name, data in files.items():

@@ -16,6 +16,7 @@ import pytest
 
 from reassure.checkers.engines.symbolic.any_number.instantiation import Instantiation
 from reassure.checkers.request.result import PropertyStatus
+from reassure.checkers.request.run_identity import ClassesRecord
 from reassure.spec.language.types import Type
 from tests.fuzz import compare_symmetry
 from tests.fuzz.census import counted
@@ -168,7 +169,7 @@ def test_a_census_counts_a_model_by_what_it_has() -> None:
     ],
 )
 def test_renamed(number: int, taste: dict[str, bool], folder: Path) -> None:
-    reduced: list[dict[str, Any]] = []
+    reduced: list[ClassesRecord] = []
     right = compare_symmetry.result_of
 
     def noted(*given: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from reassure import Model
 from reassure.checkers.check import CheckRequest, run
@@ -13,7 +12,7 @@ from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.result import CheckResult
 from reassure.models.kip435_batching.zookeeper_cluster import Cluster
 from reassure.spec.kafka.shared_properties import Part
-from reassure.spec.semantics.interpreter import BoundModel, make_config
+from reassure.spec.semantics.interpreter import BoundModel, Params, make_config
 from tests.helpers.runs import plain_result
 
 P0 = Part(0)
@@ -262,7 +261,7 @@ LIMITS = {
 """The same, for the limits and for the third step of the calculation."""
 
 
-def taken(bound: BoundModel, s: Cluster, *steps: tuple[str, dict[str, Any]]) -> Cluster:
+def taken(bound: BoundModel, s: Cluster, *steps: tuple[str, Params]) -> Cluster:
     """The state after steps, each an action with its parameters."""
     for name, params in steps:
         after = bound.take(s, name, params)

@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 from urllib.parse import urlencode
 
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.explorer.server import ExplorerServer
 from reassure.checkers.explorer.session import ExplorerSession
 from reassure.checkers.request.options import SearchOptions
+from reassure.spec.semantics.trace import JsonObject
 
 TOKEN = "a-token-of-a-test"
 PATIENCE = 60.0
@@ -54,19 +54,19 @@ def answer(
         connection.close()
 
 
-def asked(server: ExplorerServer, name: str, **query: str) -> dict[str, Any]:
+def asked(server: ExplorerServer, name: str, **query: str) -> JsonObject:
     """The answer to a question of the page."""
-    made: dict[str, Any] = json.loads(answer(server, f"/{TOKEN}/api/{name}?{urlencode(query)}")[1])
+    made: JsonObject = json.loads(answer(server, f"/{TOKEN}/api/{name}?{urlencode(query)}")[1])
     return made
 
 
-def told(server: ExplorerServer, name: str, **body: str) -> dict[str, Any]:
+def told(server: ExplorerServer, name: str, **body: str) -> JsonObject:
     """The answer to a command of the page."""
-    made: dict[str, Any] = json.loads(answer(server, f"/{TOKEN}/api/{name}", "POST", json.dumps(body))[1])
+    made: JsonObject = json.loads(answer(server, f"/{TOKEN}/api/{name}", "POST", json.dumps(body))[1])
     return made
 
 
-def ended(server: ExplorerServer, name: str) -> dict[str, Any]:
+def ended(server: ExplorerServer, name: str) -> JsonObject:
     """What comes out of a search, once it has ended."""
     until = time.monotonic() + PATIENCE
     while (status := asked(server, name))["state"] == "running":

@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
+from reassure.spec.semantics.trace import JsonObject
+
 FILE = Path(__file__).parents[3] / "shared" / "kafka_vectors.json"
-GROUPS: dict[str, list[dict[str, Any]]] = json.loads(FILE.read_text())["groups"] if FILE.is_file() else {}
+Vector = JsonObject
+"""A case with what Kafka answered. Each has an `id`; the other keys are those of its group."""
+GROUPS: dict[str, list[Vector]] = json.loads(FILE.read_text())["groups"] if FILE.is_file() else {}
 NOT_APPLICABLE = {
     "alter_partition_validation-009": "an unknown partition: the rules are of one partition, which is there",
     "alter_partition_validation-011": "an unknown topic: the rules are of one partition, which is there",
@@ -26,7 +30,7 @@ def vectors(group: str) -> Any:
     return pytest.mark.parametrize("v", found, ids=[v["id"] for v in found])
 
 
-def unbalanced(v: dict[str, Any]) -> bool:
+def unbalanced(v: Vector) -> bool:
     """With the "balanced" switch off, or more than one last known leader: only unit tests have that."""
     return v.get("use_last_known_leader") is False or any(
         len(v.get(k, {}).get("lastKnownElr", [])) > 1 for k in ("before", "state")

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.kafka.audit.batch_order import BatchOrder
+from reassure.checkers.kafka.audit.message_format import MetadataFields
 from reassure.checkers.kafka.audit.metadata_records import KINDS, SCHEMAS, MetadataRecord
 from reassure.checkers.kafka.audit.segment_file import CONTROL, HEAD, LENGTH_AT, SUMMED_FROM, crc32c, read_segment
 
 LOGS = Path(__file__).parent / "kept_logs"
-NULLS: dict[str, dict[str, Any]] = {
+NULLS: dict[str, MetadataFields] = {
     "RegisterBroker": {"incarnationId": "I", "brokerEpoch": 1, "endPoints": [], "features": [], "rack": ""},
     "BrokerRegistrationChange": {"brokerEpoch": 1},
 }

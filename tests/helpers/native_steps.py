@@ -13,7 +13,7 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK, ACTIONS_AT, ERROR
 from reassure.checkers.engines.native.model.model_kernel import model_kernel
 from reassure.spec.frontend.lowering import lower_model
-from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Params
 
 
 class Native:
@@ -31,7 +31,7 @@ class Native:
         # More room than is needed, so that a kernel with a fault does not write over other memory.
         self.out = np.zeros((64 + 64 * self.kernel.max_successors, shape.row_words), np.int64)
 
-    def steps(self, state: Any) -> tuple[list[tuple[str, dict[str, Any], Any]], int, bool]:
+    def steps(self, state: Any) -> tuple[list[tuple[str, Params, Any]], int, bool]:
         """Steps (action, parameters, state after) in order, how many were clipped, and whether something raised."""
         tally = np.zeros(shape_of(self.kernel).tally_words, np.int64)
         row = np.array(self.layout.encode(state), np.uint64)
@@ -49,7 +49,7 @@ class Native:
         """The words of the state after a step of the last call."""
         return tuple(int(w) % (1 << 64) for w in self.out[step, : self.layout.words])
 
-    def params(self, action: int, words: list[int]) -> dict[str, Any]:
+    def params(self, action: int, words: list[int]) -> Params:
         """The parameters of a step."""
         stored = (
             words[f.word] % (1 << 64) >> f.shift & ((1 << f.code.bits) - 1) for f in self.kernel.parameters[action]
@@ -61,7 +61,7 @@ class Native:
         return found
 
 
-def plain_steps(bound: BoundModel, state: Any) -> tuple[list[tuple[str, dict[str, Any], Any]], int, bool]:
+def plain_steps(bound: BoundModel, state: Any) -> tuple[list[tuple[str, Params, Any]], int, bool]:
     """As `Native.steps`, by plain Python; nothing but the last where something raises."""
     found, clipped = [], 0
     try:

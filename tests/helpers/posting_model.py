@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.interpreter import BoundModel, Params
 from reassure.spec.semantics.trace import Trace, TraceStep
 from tests.helpers.model_text import module
 
@@ -77,7 +77,7 @@ def posting(folder: Path, nodes: int = 3, **renamed: str) -> Any:
     return module(text, folder, prelude="")
 
 
-def taken(made: Any, *calls: tuple[str, dict[str, Any]]) -> tuple[Trace, BoundModel]:
+def taken(made: Any, *calls: tuple[str, Params]) -> tuple[Trace, BoundModel]:
     """The trace of these steps from the only initial state."""
     bound = BoundModel(made.MODEL)
     ((first, params, state),) = bound.initial_states()

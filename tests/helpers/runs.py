@@ -17,6 +17,7 @@ from reassure.checkers.request.run_identity import RunIdentity
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.semantics.interpreter import BoundModel, make_config
+from reassure.spec.semantics.trace import PlainConfig
 
 
 def checked(model: str, pairs: list[str], engine: str, **options: Any) -> tuple[CheckResult, BoundModel]:
@@ -24,7 +25,7 @@ def checked(model: str, pairs: list[str], engine: str, **options: Any) -> tuple[
     return run(CheckRequest(model, pairs, engine, SearchOptions(**options)), Progress(quiet=True))
 
 
-def bind(model: Model, values: dict[str, Any]) -> tuple[BoundModel, LoweredModel]:
+def bind(model: Model, values: PlainConfig) -> tuple[BoundModel, LoweredModel]:
     """A model with configuration values, and in the form that engines translate."""
     bound = BoundModel(model, make_config(model, values))
     return bound, lower_model(bound)
@@ -48,7 +49,7 @@ def plain_result(bound: BoundModel, options: SearchOptions | None = None) -> Che
     return result_of(reference.check, bound, options)
 
 
-def everything(verdict: CheckResult) -> dict[str, Any]:
+def everything(verdict: CheckResult) -> dict[str, object]:
     """All that engines must agree on."""
     record = verdict.record({})
     kept = {k: record[k] for k in ("verdict", "complete", "stopped_because", "properties", "covers", "actions")}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import pytest
 
@@ -21,7 +21,17 @@ COLLECTED = pytest.StashKey[list[str]]()
 NAMED = "tests_are_named"
 """What the processes of pytest-xdist are told: they are given paths, whatever the user named."""
 WHETHER_NAMED = pytest.StashKey[bool]()
-_costs: dict[str, dict[str, Any]] = {}
+
+
+class Cost(TypedDict):
+    """Processor seconds of a test, those of fixtures that it made, by name, and the names of fixtures that it uses."""
+
+    own: float
+    made: dict[str, float]
+    uses: list[str]
+
+
+_costs: dict[str, Cost] = {}
 
 
 def dear_tests() -> dict[str, float]:
@@ -72,7 +82,7 @@ def keep(config: pytest.Config) -> None:
         config.cache.set(COSTS, {"named": config.stash[WHETHER_NAMED], "costs": _costs})
 
 
-def costs_of(measured: dict[str, dict[str, Any]]) -> dict[str, float]:
+def costs_of(measured: Mapping[str, Cost]) -> dict[str, float]:
     """Processor seconds of each test: its own, and its part of what it shares with others."""
     users: dict[str, int] = {}
     made: dict[str, float] = {}

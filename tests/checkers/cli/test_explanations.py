@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.explorer.session import ExplorerSession
+from reassure.checkers.explorer.view import GuardShown
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.testing.expect import Expecting, ModelCheckFailed
 from reassure.checkers.traces import explain, replay
+from reassure.checkers.traces.properties_here import PropertyHere
 from tests.helpers.command import model_file, said
 
 MODEL = """
@@ -182,7 +183,7 @@ def test_a_gate_whose_counterexample_cannot_be_told(
     assert "; its counterexample cannot be told: OverflowError: too wide" in out
 
 
-def in_explorer(model: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def in_explorer(model: str) -> tuple[PropertyHere, GuardShown]:
     """The explorer's answers on a property, and on a disabled action, after `start/drop`."""
     view = ExplorerSession(ModelSource(model, []), SearchOptions()).ask("view", {"path": "start/drop"})
     return view["properties"][0], next(a for a in view["actions"] if a["name"] == "drop")["guards"][0]

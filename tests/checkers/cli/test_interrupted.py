@@ -26,6 +26,7 @@ from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.stop import ALL_VISITED, BY_USER, Interrupted, Stop, StopReason, budget_ended
 from reassure.checkers.publish import model_pages
 from reassure.checkers.testing import file_tests
+from reassure.spec.semantics.trace import JsonObject
 from tests.helpers.command import report_of, said
 
 DIE_HARD = """
@@ -78,8 +79,8 @@ def fails_at(from_call: Callable[..., list[Any]]) -> Callable[..., None]:
     return replace_function
 
 
-def record(path: Path) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(path.read_text())
+def record(path: Path) -> JsonObject:
+    data: JsonObject = json.loads(path.read_text())
     return data
 
 

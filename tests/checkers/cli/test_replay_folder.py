@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from reassure.spec.semantics.trace import Itf
 from tests.helpers.command import reported, said
 
 FIRST, SECOND, THIRD = (f"core--traces--actions-00{n}.itf.json" for n in (1, 2, 3))
@@ -23,7 +23,7 @@ def suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     return folder
 
 
-def edit(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+def edit(path: Path, change: Callable[[Itf], None]) -> None:
     data = json.loads(path.read_text())
     change(data)
     path.write_text(json.dumps(data))
@@ -163,7 +163,7 @@ def test_another_guard_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_an_attempt_that_is_not_refused_fails(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def attempt(data: dict[str, Any], broker: str) -> None:
+    def attempt(data: Itf, broker: str) -> None:
         params = {"broker": {"#bigint": broker}}
         data["#meta"]["suite"]["refused"] = [{"state": 0, "action": "fence", "params": params, "guard": "g"}]
 

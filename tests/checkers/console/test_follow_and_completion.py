@@ -16,6 +16,7 @@ import pytest
 
 from reassure.checkers.console.follow import follow
 from reassure.checkers.publish.commands_page import schema_text
+from reassure.spec.semantics.trace import JsonObject
 from tests.helpers.command import said
 from tests.helpers.lease_model import LEASE
 from tests.helpers.outside_models import counter, set_step
@@ -136,7 +137,7 @@ def test_completion_in_zsh_of_someone_without_settings(tmp_path: Path, capsys: p
         os.close(terminal)
 
 
-def fits(value: Any, schema: dict[str, Any], place: str = "") -> list[str]:
+def fits(value: Any, schema: JsonObject, place: str = "") -> list[str]:
     """What in a value is not as a schema of the kind that is generated says."""
     names = {
         str: "string",

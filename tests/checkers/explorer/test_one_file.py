@@ -7,10 +7,10 @@ import json
 import re
 import zlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from reassure.checkers.explorer.one_file import PageData
 from tests.helpers.browser import chromium
 from tests.helpers.command import said
 from tests.helpers.labelled_graph import Steps, graph_file
@@ -27,10 +27,10 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def data_of(file: Path) -> dict[str, Any]:
+def data_of(file: Path) -> PageData:
     packed = re.search(r'id="offline-data">([^<]*)</script>', file.read_text())
     assert packed is not None
-    data: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(packed[1])))
+    data: PageData = json.loads(zlib.decompress(base64.b64decode(packed[1])))
     return data
 
 

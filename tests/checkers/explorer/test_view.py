@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.explorer.session import BadRequest, ExplorerSession
+from reassure.checkers.explorer.view import ActionShown, PathShown
 from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.request.options import SearchOptions
+from reassure.checkers.traces.properties_here import PropertyHere
 from tests.helpers import raising_model
 from tests.helpers.command import model_file
 
@@ -31,14 +32,12 @@ def kraft() -> ExplorerSession:
     return session("kraft")
 
 
-def action(view: dict[str, Any], name: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(a for a in view["actions"] if a["name"] == name)
-    return found
+def action(view: PathShown, name: str) -> ActionShown:
+    return next(a for a in view["actions"] if a["name"] == name)
 
 
-def said_of(view: dict[str, Any], name: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(p for p in view["properties"] if p["name"] == name)
-    return found
+def said_of(view: PathShown, name: str) -> PropertyHere:
+    return next(p for p in view["properties"] if p["name"] == name)
 
 
 OPTIONAL = """

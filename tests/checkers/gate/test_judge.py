@@ -12,6 +12,7 @@ from reassure.checkers.gate.judge import judge, property_digest
 from reassure.checkers.gate.kinds import KINDS, kind_of
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.request.run_identity import RunRecord
+from reassure.spec.semantics.trace import JsonObject
 
 CODE = {verdict: code for code, verdict in VERDICTS.items()}
 
@@ -30,12 +31,12 @@ def record(verdict: str, stop_reason: str = "complete") -> RunRecord:
 
 
 def check(verdict: str, **keys: Any) -> Check:
-    expected: dict[str, Any] = {"violated": {"falls": 3}, "unreached": ["idle"], "never_taken": ["rest"]}
+    expected: JsonObject = {"violated": {"falls": 3}, "unreached": ["idle"], "never_taken": ["rest"]}
     given = {**expected, "pin": {"distinct": 7}, **keys}
     return Check("one", "check", {"model": "kraft"}, verdict, **given)
 
 
-WRONG: list[dict[str, Any]] = [
+WRONG: list[JsonObject] = [
     {"violated": {"falls": 3, "holds": None}}, {"violated": {"nonsense": None, "falls": 3}}, {"violated": {"falls": 4}},
     {"violated": {}}, {"unreached": ["busy", "idle"]}, {"unreached": ["nonsense", "idle"]},
     {"never_taken": []}, {"never_taken": ["rest", "work"]}, {"never_taken": ["rest", "nonsense"]},
@@ -45,7 +46,7 @@ WRONG: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("verdict", VERDICT_NAMES)
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_wrong_is_never_green(verdict: str, wrong: dict[str, Any]) -> None:
+def test_what_is_wrong_is_never_green(verdict: str, wrong: JsonObject) -> None:
     whole = record(verdict)
     assert judge(check(verdict), whole) == []
     right = {"distinct": 7, "properties": property_digest(whole)}
@@ -90,10 +91,10 @@ def test_a_vacuous_run_may_be_expected_without_saying_which_cover() -> None:
     "keys",
     [{"violated": {"falls": None}}, {"unreached": ["idle"]}, {"never_taken": ["rest"]}, {"pin": {"distinct": 7}}],
 )
-def test_of_a_command_that_could_not_begin_nothing_is_known(verdict: str, keys: dict[str, Any]) -> None:
+def test_of_a_command_that_could_not_begin_nothing_is_known(verdict: str, keys: JsonObject) -> None:
     nothing = record(verdict, "not_started")
     nothing["properties"], nothing["covers"], nothing["stats"], nothing["actions"] = [], [], cast(Any, {}), {}
-    empty: dict[str, Any] = {"violated": None, "unreached": None, "pin": {}, "never_taken": None}
+    empty: JsonObject = {"violated": None, "unreached": None, "pin": {}, "never_taken": None}
     assert judge(check(verdict, **empty), nothing) == []
     assert judge(check(verdict, **{**empty, **keys}), nothing) != []
 
@@ -108,7 +109,7 @@ def problems_of_sweep(verdict: str, whole: RunRecord, **keys: Any) -> list[tuple
     return [(p.code, p.text) for p in judge(Check("s", "sweep", {"model": "kraft"}, verdict, **keys), whole)]
 
 
-NOTHING: dict[str, Any] = {"violated": None, "unreached": None, "pin": {}}
+NOTHING: JsonObject = {"violated": None, "unreached": None, "pin": {}}
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.stop import BY_USER
+from reassure.spec.semantics.trace import JsonObject
 from tests.helpers.command import reported, said
 from tests.helpers.lease_model import LEASE
 
@@ -167,7 +167,7 @@ def test_junit_tells_what_was_run(written: Path) -> None:
     assert [(r.tag, r.get("type")) for c in beyond.iter("testcase") for r in c] == [("error", "config-error")]
 
 
-def must_be_sarif(log: dict[str, Any]) -> None:
+def must_be_sarif(log: JsonObject) -> None:
     """What SARIF 2.1.0 requires of the objects that are used here, and the words that it allows."""
     assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-2.1.0.json")
     for run in log["runs"]:
@@ -206,7 +206,7 @@ def test_sarif(written: Path) -> None:
         (r["ruleId"].rpartition("/")[2], r["level"], r["locations"][0]["physicalLocation"]) for r in run["results"]
     ]
 
-    def at(uri: str, line: int) -> dict[str, Any]:
+    def at(uri: str, line: int) -> JsonObject:
         return {"artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"}, "region": {"startLine": line}}
 
     assert results == [

@@ -12,6 +12,7 @@ import pytest
 from reassure.checkers.gate.gate_file import schema
 from reassure.checkers.gate.kinds import KINDS
 from reassure.checkers.gate.values import fits
+from reassure.spec.semantics.trace import JsonObject
 from tests.helpers.command import said
 
 ROOT = Path(__file__).parents[3]
@@ -30,7 +31,7 @@ def test_the_gate_of_the_project_is_of_the_schema() -> None:
     assert fits(shipped, schema())
 
 
-def entry(**more: Any) -> dict[str, Any]:
+def entry(**more: Any) -> JsonObject:
     return {"check": [{"model": "core", "expect": "pass", **more}]}
 
 
@@ -53,7 +54,7 @@ def entry(**more: Any) -> dict[str, Any]:
         ({"checks": []}, False),
     ],
 )
-def test_schema(data: dict[str, Any], good: bool) -> None:
+def test_schema(data: JsonObject, good: bool) -> None:
     """As `fits` has it where nothing is required, and as the required keys say."""
     kinds = schema()["properties"]["check"]["items"]["anyOf"]
     entries = data.get("check", [])

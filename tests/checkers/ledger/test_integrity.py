@@ -22,6 +22,7 @@ from reassure.checkers.ledger.trace_store import is_sealed
 from reassure.checkers.ledger.verdicts import entries
 from reassure.checkers.machine.progress import Progress
 from reassure.spec import claims
+from reassure.spec.semantics.trace import JsonObject
 from tests.helpers.claim_text import TOY, replaced
 
 CASES = """
@@ -336,7 +337,7 @@ def test_engines_that_give_other_results(ran: Path, capsys: pytest.CaptureFixtur
     ],
 )
 def test_what_a_run_says_otherwise(
-    results: dict[str, Any], said: str, ran: Path, capsys: pytest.CaptureFixture[str]
+    results: JsonObject, said: str, ran: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     by_others(ran)
 

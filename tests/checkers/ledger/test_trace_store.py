@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from reassure.checkers.cli.main import main
 from reassure.checkers.ledger.trace_store import TraceStore, TraceUse, is_sealed, paths, trace_files
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.traces.properties_here import every_property
+from reassure.spec.semantics.trace import Itf
 from tests.helpers.committed_traces import committed_file
 
 RELEASES = ("4.2", "4.3", "4.4")
@@ -32,7 +32,7 @@ def store() -> TraceStore:
     return store
 
 
-def itf(path: Path) -> dict[str, Any]:
+def itf(path: Path) -> Itf:
     data = json.loads(path.read_text(encoding="utf-8"))
     assert isinstance(data, dict)
     return data

@@ -12,7 +12,7 @@ import pytest
 from reassure.checkers.api import load, walk
 from reassure.checkers.console.files import read_trace
 from reassure.checkers.pictures.actors import RECEIVERS, SENDERS
-from reassure.checkers.pictures.lifelines import picture
+from reassure.checkers.pictures.lifelines import Json, picture
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep
 from tests.helpers.model_text import BEFORE_STATE, PRELUDE, module
@@ -27,11 +27,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture(scope="module")
-def drawn(made: Any) -> dict[str, Any]:
+def drawn(made: Any) -> Json:
     return picture(*story(made))
 
 
-def test_it_is_plain_json(drawn: dict[str, Any]) -> None:
+def test_it_is_plain_json(drawn: Json) -> None:
     assert json.loads(json.dumps(drawn)) == drawn
     assert (drawn["format"], drawn["version"]) == ("reassure-picture", 1)
     assert drawn["title"] == "posting: few is violated after 4 steps"
@@ -40,7 +40,7 @@ def test_it_is_plain_json(drawn: dict[str, Any]) -> None:
     assert drawn["repro"] == "reassure check posting.py"
 
 
-def test_lifelines_are_roles_and_members(drawn: dict[str, Any]) -> None:
+def test_lifelines_are_roles_and_members(drawn: Json) -> None:
     """The leader and the worker are nodes: by the state, and by the words of the sort."""
     assert drawn["lifelines"] == [
         {"id": "role:clerk", "label": "clerk", "sort": None},
@@ -52,7 +52,7 @@ def test_lifelines_are_roles_and_members(drawn: dict[str, Any]) -> None:
     assert [step["actor"] for step in drawn["steps"]] == ["", "clerk", "clerk", "leader", "worker"]
 
 
-def test_members_named_in_parameters(drawn: dict[str, Any]) -> None:
+def test_members_named_in_parameters(drawn: Json) -> None:
     assert [step["names"] for step in drawn["steps"]] == [
         [],
         [{"lifeline": "Node:2", "parameter": "to"}],
@@ -62,7 +62,7 @@ def test_members_named_in_parameters(drawn: dict[str, Any]) -> None:
     ]
 
 
-def test_messages_go_from_where_they_are_sent_to_where_they_are_taken(drawn: dict[str, Any]) -> None:
+def test_messages_go_from_where_they_are_sent_to_where_they_are_taken(drawn: Json) -> None:
     assert drawn["messages"] == [
         {"field": "sent", "type": "Letter", "text": "(to 2, body 1)", "from": "role:clerk", "to": "Node:2",
          "sent": 1, "taken": 4},
@@ -71,7 +71,7 @@ def test_messages_go_from_where_they_are_sent_to_where_they_are_taken(drawn: dic
     ]  # fmt: skip
 
 
-def test_what_changes_is_marked_where_it_changes(drawn: dict[str, Any]) -> None:
+def test_what_changes_is_marked_where_it_changes(drawn: Json) -> None:
     """Members come and go; a value by a member is that member's; the rest stands beside the step."""
     steps = drawn["steps"]
     assert steps[3]["marks"] == [
@@ -90,7 +90,7 @@ def test_what_changes_is_marked_where_it_changes(drawn: dict[str, Any]) -> None:
     assert steps[1]["marks"] == steps[1]["other"] == []
 
 
-def test_steps_say_what_is_called(drawn: dict[str, Any]) -> None:
+def test_steps_say_what_is_called(drawn: Json) -> None:
     last = drawn["steps"][4]
     assert last["call"] == "read(letter=(to 2, body 1), reader=2)"
     assert last["label"] == "read(letter=Letter, reader=2)"
@@ -106,7 +106,7 @@ def test_steps_say_what_is_called(drawn: dict[str, Any]) -> None:
     ]
 
 
-def test_the_violation_is_noted_with_its_reasons(drawn: dict[str, Any]) -> None:
+def test_the_violation_is_noted_with_its_reasons(drawn: Json) -> None:
     assert drawn["notes"] == [
         {"step": 4, "kind": "violated", "text": "violated: few", "lines": ["false: s.count < 1", "  s.count = 1"]}
     ]

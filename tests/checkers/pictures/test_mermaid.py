@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from reassure.checkers.console.files import read_trace
-from reassure.checkers.pictures.lifelines import picture
+from reassure.checkers.pictures.lifelines import Json, picture
 from reassure.checkers.pictures.mermaid import mermaid
 from tests.helpers.posting_model import posting, story, taken
 
@@ -55,7 +54,7 @@ def test_a_lasso_is_a_loop() -> None:
     assert lines[end + 1].startswith("  Note over controller,broker_2: violated: a_pending_reassignment_ends<br/>")
 
 
-def drawn(*labels: str, text: str = "") -> dict[str, Any]:
+def drawn(*labels: str, text: str = "") -> Json:
     lines = [{"id": label, "label": label, "sort": None} for label in labels]
     start = {"label": f"start({text})", "number": 0, "closing": False}
     return {"lifelines": lines, "loop": None, "messages": [], "notes": [], "steps": [start]}

@@ -335,7 +335,7 @@ def test_fairness_and_terminals_belong_to_what_is_claimed(tmp_path: Path) -> Non
 
 
 def test_what_a_shipped_variant_replaces() -> None:
-    def of(name: str) -> dict[str, Any]:
+    def of(name: str) -> dict[str, str]:
         return replaced_claims(plain(name, [])[0].model)
 
     assert of("core") == {} and of("kraft_invariants") == {}

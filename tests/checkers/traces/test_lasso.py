@@ -11,6 +11,7 @@ import pytest
 from reassure.checkers.cli.main import main
 from reassure.checkers.console.files import replayed_file
 from reassure.checkers.machine.exit_codes import Exit
+from reassure.spec.semantics.trace import JsonObject
 from tests.helpers.command import report_of
 from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text
 
@@ -36,7 +37,7 @@ def model_of(file: Path) -> str:
 
 def trace_of(
     folder: Path, actions: dict[str, Steps], capsys: pytest.CaptureFixture[str], engine: str = "native"
-) -> tuple[Path, dict[str, Any], str]:
+) -> tuple[Path, JsonObject, str]:
     """The file of the run that violates a leads-to of a graph, its data, and the story."""
     path = graph_file(folder, actions, leads_to_text([0], [3]))
     code, out, _ = said(capsys, "check", path, f"--engine={engine}", f"--trace-dir={folder}")

@@ -20,7 +20,7 @@ from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.render import promise
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel
-from reassure.spec.semantics.trace import Trace, TraceStep
+from reassure.spec.semantics.trace import JsonObject, Trace, TraceStep
 from tests.helpers.command import said
 from tests.helpers.model_text import module
 from tests.helpers.raising_model import ACTION, written
@@ -48,7 +48,7 @@ class Colour(Enum):
         ({}, 3, "m: 2 steps"),
     ],
 )
-def test_heading(meta: dict[str, Any], states: int, said: str) -> None:
+def test_heading(meta: JsonObject, states: int, said: str) -> None:
     assert story.heading(Trace([None] * states, [], {"model": "m", **meta})) == said
 
 

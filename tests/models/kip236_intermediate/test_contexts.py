@@ -10,7 +10,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions
 from reassure.models.kip236_intermediate import reassignment_contexts as contexts
 from reassure.models.kip236_intermediate.reassignment_contexts import Controller, Flag
-from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.interpreter import BoundModel, Params
 
 NOTHING = next(s for _, _, s in BoundModel(contexts.MODEL).initial_states())
 
@@ -18,7 +18,7 @@ NOTHING = next(s for _, _, s in BoundModel(contexts.MODEL).initial_states())
 def loaded(s: Controller, order: tuple[Flag, ...] = (), **config: Any) -> Controller:
     """What a new controller loads, requests in this order."""
     bound = BoundModel(contexts.MODEL, contexts.Config(**config))
-    steps: list[tuple[str, dict[str, Any]]] = [("fail_over", {}), ("load_reassignments", {})]
+    steps: list[tuple[str, Params]] = [("fail_over", {}), ("load_reassignments", {})]
     steps += [("load_request", {"flag": flag}) for flag in order]
     for name, params in [*steps, ("end_requests", {}), ("load_partitions", {})]:
         s = bound.take(s, name, params)

@@ -31,8 +31,8 @@ from reassure.models.kip236_intermediate.drop_set import Cluster, Config, Stage
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers
 from reassure.spec.kafka.shared_properties import Duties
 from reassure.spec.language.vocabulary import GuardRefused, Model
-from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
-from reassure.spec.semantics.trace import replay
+from reassure.spec.semantics.interpreter import BoundModel, ConfigError, Params, make_config
+from reassure.spec.semantics.trace import PlainConfig, replay
 from tests.helpers.brokers import b
 from tests.helpers.trapped_states import stuck_states
 
@@ -174,13 +174,13 @@ def test_fail_over_forgets_the_drop_and_computes_it_again() -> None:
         ("complete", {"successor": Broker(1)}),
     ],
 )
-def test_refused_at_the_start(name: str, params: dict[str, Any]) -> None:
+def test_refused_at_the_start(name: str, params: Params) -> None:
     with pytest.raises(GuardRefused):
         Story(intermediate_inclusive.MODEL).take(name, **params)
 
 
 @pytest.mark.parametrize("settings", [{"replication_factor": 5}, {"min_isr": 4, "raises": 1}])
-def test_contradictory_configuration(settings: dict[str, Any]) -> None:
+def test_contradictory_configuration(settings: PlainConfig) -> None:
     with pytest.raises(ConfigError, match="is more than brokers=4"):
         make_config(intermediate_inclusive.MODEL, settings)
 

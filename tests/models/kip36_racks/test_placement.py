@@ -32,10 +32,11 @@ from reassure.spec.kafka.placement import (
     assign,
     rack_alternated,
 )
+from tests.helpers.kafka_vectors import Vector
 
 ROOT = Path(__file__).parents[3]
 FILE = ROOT.parent / "shared" / "kafka_vectors.json"
-GROUPS: dict[str, list[dict[str, Any]]] = json.loads(FILE.read_text())["groups"] if FILE.is_file() else {}
+GROUPS: dict[str, list[Vector]] = json.loads(FILE.read_text())["groups"] if FILE.is_file() else {}
 DISTRIBUTIONS = {
     "distinct_racks_per_partition": lambda made, racks: {len({racks[b] for b in r}) for r in made.values()},
     "replicas_per_partition": lambda made, racks: {len(r) for r in made.values()},
@@ -59,7 +60,7 @@ def vectors(group: str) -> Any:
     return pytest.mark.parametrize("v", found, ids=[v["id"] for v in found])
 
 
-def racks_of(v: dict[str, Any]) -> dict[int, Any]:
+def racks_of(v: Vector) -> dict[int, Any]:
     return {int(b): rack for b, rack in v["broker_racks"].items()}
 
 
@@ -98,12 +99,12 @@ def test_the_uneven_example_step_by_step() -> None:
 
 
 @vectors("rack_alternated_list")
-def test_kafka_list(v: dict[str, Any]) -> None:
+def test_kafka_list(v: Vector) -> None:
     assert rack_alternated(racks_of(v)) == v["expect"]
 
 
 @vectors("rack_aware")
-def test_kafka_assignment(v: dict[str, Any]) -> None:
+def test_kafka_assignment(v: Vector) -> None:
     racks, expect = racks_of(v), v["expect"]
     fixed, first = v["fixed_start_index"], max(0, v["start_partition_id"])
 
@@ -147,7 +148,7 @@ class MockRandom:
 
 
 @vectors("striped_placer")
-def test_kafka_striped_placer(v: dict[str, Any]) -> None:
+def test_kafka_striped_placer(v: Vector) -> None:
     placer = StripedPlacer([UsableBroker(**b) for b in v["brokers"]], MockRandom())
     if "error" in v["expect"]:
         with pytest.raises(ERRORS[v["expect"]["error"]]):

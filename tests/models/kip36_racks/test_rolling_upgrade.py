@@ -14,7 +14,7 @@ from reassure.checkers.request.options import SearchOptions
 from reassure.models.kip36_racks import rolling_upgrade, wire
 from reassure.models.kip36_racks.rolling_upgrade import Broker, Client, Cluster, Protocol, Release
 from reassure.spec.language.vocabulary import GuardRefused, replace
-from reassure.spec.semantics.interpreter import BoundModel, make_config
+from reassure.spec.semantics.interpreter import BoundModel, Params, make_config
 from tests.helpers.runs import bind
 
 CLIENTS, BROKERS = "clients_can_read_registrations", "brokers_can_read_registrations"
@@ -50,7 +50,7 @@ def test_four_brokers_and_two_clients() -> None:
     assert (verdict.stats.distinct, verdict.stats.generated) == (23067, 132101)
 
 
-def taken(bound: BoundModel, state: Any, *steps: tuple[str, dict[str, Any]]) -> Cluster:
+def taken(bound: BoundModel, state: Any, *steps: tuple[str, Params]) -> Cluster:
     for name, parameters in steps:
         state = bound.take(state, name, parameters)
     assert isinstance(state, Cluster)

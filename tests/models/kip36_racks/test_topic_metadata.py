@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from reassure.models.kip36_racks import metadata_cases, topic_metadata, upgrade_cases
 from reassure.models.kip36_racks.wire import Software, WireError
 from reassure.spec.claims import Outcome
 from reassure.spec.kafka.placement import RackMode
+from reassure.spec.semantics.trace import JsonObject
 
 OUTCOMES: dict[str, tuple[int, str | None]] = {
     "metadata_cases:responses_are_read_back": (246, None),
@@ -31,7 +30,7 @@ def test_claim(name: str) -> None:
     assert fallen is None or (outcome.counterexample is not None and fallen in outcome.counterexample)
 
 
-MESSAGE: dict[str, Any] = {
+MESSAGE: JsonObject = {
     "CorrelationID": 7,
     "BrokerEndpoints": [{"BrokerID": 1, "Host": "h", "Port": 9092, "Rack": "r"}],
     "TopicsMetadata": [],

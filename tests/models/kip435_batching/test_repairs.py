@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from reassure.spec.kafka.shared_properties import Part
 from reassure.spec.semantics.trace import replay
 from tests.helpers.batching_spaces import NOTHING_FAILS, TINY, WHOLE, fallen, searched
 
-CONTROLLER: dict[str, Any] = {"who": "controller", "fair": "weak"}
+CONTROLLER: dict[str, str] = {"who": "controller", "fair": "weak"}
 Flaw = Callable[[], Model]
 
 

@@ -11,7 +11,7 @@ from reassure.models.kip542_throttle.bootstrapping import Broker
 from reassure.models.kip542_throttle.list_cases import Pays
 from reassure.models.kip542_throttle.throttle import Link
 from reassure.spec.language.vocabulary import GuardRefused
-from reassure.spec.semantics.interpreter import BoundModel, make_config
+from reassure.spec.semantics.interpreter import BoundModel, Params, make_config
 from tests.helpers.runs import checked
 
 # -- T8 -----------------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def test_whole_space(
     assert (result.complete, result.stats.clipped) == (True, 0)
 
 
-def after(until_it_ends: bool, *steps: tuple[str, dict[str, Any]]) -> tuple[BoundModel, Any]:
+def after(until_it_ends: bool, *steps: tuple[str, Params]) -> tuple[BoundModel, Any]:
     config = make_config(throttle.MODEL, {"until_it_ends": until_it_ends, "log": 2})
     bound = BoundModel(throttle.MODEL, config)
     s: Any = next(s for _, _, s in bound.initial_states())

@@ -32,7 +32,7 @@ from reassure.models.kip542_throttle.throttle import (
 from reassure.spec.kafka.partition import NOBODY, Broker
 from reassure.spec.language.vocabulary import GuardRefused, Model
 from reassure.spec.semantics.interpreter import BoundModel, ConfigError, make_config
-from reassure.spec.semantics.trace import replay
+from reassure.spec.semantics.trace import PlainConfig, replay
 from tests.helpers.brokers import b
 
 ROOT = Path(__file__).parents[3]
@@ -120,7 +120,7 @@ def test_windows(lag: int, rate: int, produce: int, expected: int | None) -> Non
         ({"leader_rate": -2}, "a rate of -2 is not valid"),
     ],
 )
-def test_wrong_configuration(settings: dict[str, Any], message: str) -> None:
+def test_wrong_configuration(settings: PlainConfig, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         make_config(throttle.MODEL, settings)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.models.kip542_throttle import throttle, throttled_batch
 from reassure.spec.semantics.interpreter import BoundModel, make_config
+from reassure.spec.semantics.trace import PlainConfig
 from tests.helpers.runs import checked
 from tests.helpers.trapped_states import stuck_states
 
@@ -24,7 +23,7 @@ from tests.helpers.trapped_states import stuck_states
         ({"leader_rate": 1, "changes": 1, "moves": 0, "lapses": 0}, 616, 520),
     ],
 )
-def test_who_can_catch_up(settings: dict[str, Any], claimed: int, trapped: int) -> None:
+def test_who_can_catch_up(settings: PlainConfig, claimed: int, trapped: int) -> None:
     """A rate of 0, of the produce rate, or shared at the produce rate, traps from the first state on."""
     bound = BoundModel(throttle.MODEL, make_config(throttle.MODEL, {"changes": 0, **settings}))
     found = stuck_states(bound, [throttle.reassignment_catches_up])["reassignment_catches_up"]
@@ -50,7 +49,7 @@ EVEN = {"split": throttled_batch.Split.EVEN}
         ({**EVEN, "batch": 1, "replicas": 3, "min_isr": 3, "initial_isr": 1}, 4, 4),
     ],
 )
-def test_which_batches_can_end(settings: dict[str, Any], claimed: int, trapped: int) -> None:
+def test_which_batches_can_end(settings: PlainConfig, claimed: int, trapped: int) -> None:
     """One by one replicas are done at a rate at which two at once never are, also if only the first step adds two."""
     bound = BoundModel(throttled_batch.MODEL, make_config(throttled_batch.MODEL, settings))
     found = stuck_states(bound, [throttled_batch.every_batch_ends])["every_batch_ends"]

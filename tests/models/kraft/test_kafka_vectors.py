@@ -10,7 +10,7 @@ from reassure import replace
 from reassure.models.kraft import kafka_controller as rules
 from reassure.models.kraft.kafka_controller import Election, Error, Switches
 from reassure.spec.kafka.partition import Broker, Brokers, Partition, reassigning
-from tests.helpers.kafka_vectors import GROUPS, NOT_APPLICABLE, vectors
+from tests.helpers.kafka_vectors import GROUPS, NOT_APPLICABLE, Vector, vectors
 
 OCTOBER_2024 = Switches(elr=True, recovery=True, bump_on_shrink=False, last_known=True)
 """The rules of the commit that the vectors are of, between 3.9 and 4.0."""
@@ -33,7 +33,7 @@ def replicas(ids: list[int]) -> tuple[Broker, ...]:
     return tuple(Broker(i) for i in ids)
 
 
-def partition(d: dict[str, Any]) -> Partition:
+def partition(d: Vector) -> Partition:
     known = d.get("lastKnownElr", [])
     leader = d.get("leader", -1)
     return Partition(
@@ -66,7 +66,7 @@ def alive(acceptable: Any) -> Brokers:
     return brokers(acceptable)
 
 
-def change(p: Partition, wanted: dict[str, Any]) -> rules.Change:
+def change(p: Partition, wanted: Vector) -> rules.Change:
     made = rules.unchanged(p, Election[wanted.get("election", "ONLINE")])
     fields: dict[str, Any] = {k: brokers(wanted[k]) for k in ("isr", "adding", "removing") if k in wanted}
     if "replicas" in wanted:
@@ -75,7 +75,7 @@ def change(p: Partition, wanted: dict[str, Any]) -> rules.Change:
 
 
 @vectors("reassignment_replicas")
-def test_reassignment_replicas(v: dict[str, Any]) -> None:
+def test_reassignment_replicas(v: Vector) -> None:
     plan = rules.planned(replicas(v["current"]), replicas(v["target"]))
     e = v["expect"]
     assert plan.replicas == replicas(e["merged"])
@@ -86,7 +86,7 @@ def test_reassignment_replicas(v: dict[str, Any]) -> None:
 
 
 @vectors("maybe_complete")
-def test_maybe_complete(v: dict[str, Any]) -> None:
+def test_maybe_complete(v: Vector) -> None:
     s = v["state"]
     got = rules.completion(
         replicas(s["replicas"]), brokers(s["adding"]), brokers(s["removing"]), brokers(v["targetIsr"]), OCTOBER_2024
@@ -97,18 +97,18 @@ def test_maybe_complete(v: dict[str, Any]) -> None:
 
 
 @vectors("is_reassigning")
-def test_is_reassigning(v: dict[str, Any]) -> None:
+def test_is_reassigning(v: Vector) -> None:
     assert reassigning(partition(v["state"])) == v["expect"]
 
 
 @vectors("revert")
-def test_revert(v: dict[str, Any]) -> None:
+def test_revert(v: Vector) -> None:
     got, e = rules.reverted(partition(v["state"])), v["expect"]
     assert (got.replicas, got.isr, got.unclean) == (replicas(e["replicas"]), brokers(e["isr"]), e["needs_unclean"])
 
 
 @vectors("leader_election")
-def test_leader_election(v: dict[str, Any]) -> None:
+def test_leader_election(v: Vector) -> None:
     p = partition(v["before"])
     for variant in v["variants"]:
         w = switches(variant["metadata_version"], variant["elr_enabled"])
@@ -120,7 +120,7 @@ def test_leader_election(v: dict[str, Any]) -> None:
 
 
 @vectors("leader_epoch_bump")
-def test_leader_epoch_bump(v: dict[str, Any]) -> None:
+def test_leader_epoch_bump(v: Vector) -> None:
     p = partition(v["before"])
     for version in v["metadata_versions"]:
         after = rules.built(p, change(p, v["set"]), alive("all"), frozenset(), 2, switches(version, False)).partition
@@ -128,7 +128,7 @@ def test_leader_epoch_bump(v: dict[str, Any]) -> None:
 
 
 @vectors("change_builder")
-def test_change_builder(v: dict[str, Any]) -> None:
+def test_change_builder(v: Vector) -> None:
     p = partition(v["before"])
     for variant in v["variants"]:
         w = switches(variant["metadata_version"], variant["elr_enabled"])
@@ -140,7 +140,7 @@ def test_change_builder(v: dict[str, Any]) -> None:
 
 
 @vectors("alter_partition_validation")
-def test_alter_partition_validation(v: dict[str, Any]) -> None:
+def test_alter_partition_validation(v: Vector) -> None:
     r, known = v["request"], v["brokers"]
     sender = known.get(str(r["broker"]))
     given = r.get("new_isr_with_epochs") or [{"id": b, "epoch": -1} for b in r.get("new_isr", [])]
@@ -170,13 +170,13 @@ def test_alter_partition_validation(v: dict[str, Any]) -> None:
 
 
 @vectors("effective_min_isr")
-def test_effective_min_isr(v: dict[str, Any]) -> None:
+def test_effective_min_isr(v: Vector) -> None:
     got = rules.effective_min_isr(v["config_min_insync_replicas"], len(v["partition0_replicas"]))
     assert got == v["expect"]
 
 
 @vectors("manual_assignment_validation")
-def test_manual_assignment_validation(v: dict[str, Any]) -> None:
+def test_manual_assignment_validation(v: Vector) -> None:
     good = rules.valid_assignment(replicas(v["assignment"]), brokers(v["registered_brokers"]))
     required = v["required_replication_factor"]
     good = good and (required is None or len(v["assignment"]) == required)
@@ -186,7 +186,7 @@ def test_manual_assignment_validation(v: dict[str, Any]) -> None:
 class Controller:
     """Several partitions, brokers and topic configurations: what a scenario's steps are sent to."""
 
-    def __init__(self, v: dict[str, Any]) -> None:
+    def __init__(self, v: Vector) -> None:
         config = v["config"]
         self.switches = switches(config["metadata_version"], config["elr_enabled"])
         self.partitions = {name: partition(d) for name, d in v["initial"].items()}
@@ -232,7 +232,7 @@ class Controller:
         wanted = rules.cancelled(p, self.mode(name))
         return "NONE", self.build(name, wanted)
 
-    def alter(self, step: dict[str, Any]) -> str:
+    def alter(self, step: Vector) -> str:
         name = step["partition"]
         p, source, new = self.partitions[name], Broker(step["broker"]), step["version"] >= 2
         recovering = step["leader_recovery_state"] == "RECOVERING"
@@ -269,7 +269,7 @@ class Controller:
 
 
 @vectors("scenarios")
-def test_scenario(v: dict[str, Any]) -> None:
+def test_scenario(v: Vector) -> None:
     c = Controller(v)
     for step in v["steps"]:
         kept, op, expect = dict(c.partitions), step["op"], step["expect"]

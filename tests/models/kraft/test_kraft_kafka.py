@@ -17,7 +17,7 @@ from reassure.models.kraft.kraft_kafka import Config, Kafka
 from reassure.models.kraft.state import Unclean
 from reassure.spec.kafka.partition import NOBODY, Broker, Partition, reassigning
 from reassure.spec.semantics.interpreter import BoundModel
-from reassure.spec.semantics.trace import replay
+from reassure.spec.semantics.trace import PlainConfig, replay
 from tests.helpers.brokers import b, seq
 from tests.helpers.kraft_story import partition
 
@@ -31,7 +31,7 @@ class Story:
     """A cluster of a release that steps are taken on, each through the plain Python action."""
 
     def __init__(self, release: Release, unclean: bool = False, **config: Any) -> None:
-        given: dict[str, Any] = {"admin_requests": 4, "disturbances": 4, "shutdowns": 2, **config}
+        given: PlainConfig = {"admin_requests": 4, "disturbances": 4, "shutdowns": 2, **config}
         c = Config(release=release, unclean=Unclean.ON if unclean else Unclean.OFF, **given)
         self.bound = BoundModel(kraft_kafka.MODEL, c)
         (self.s,) = (s for _, _, s in self.bound.initial_states() if isinstance(s, Kafka))

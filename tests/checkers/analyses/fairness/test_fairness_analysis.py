@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,7 +25,7 @@ from reassure.checkers.request.prepare import prepare
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.render import ROW
 from reassure.spec.semantics.liveness import Assumption
-from reassure.spec.semantics.trace import Trace, TraceStep
+from reassure.spec.semantics.trace import JsonObject, Trace, TraceStep
 from tests.helpers.command import report_of
 from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text
 
@@ -47,7 +46,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 
 
 def rows(record: Path) -> list[tuple[str, str, str]]:
-    data: dict[str, Any] = json.loads(record.read_text())
+    data: JsonObject = json.loads(record.read_text())
     made = []
     for w in data["fairness"][0]["weakenings"]:
         a, i = w["assumption"], w["instead"]

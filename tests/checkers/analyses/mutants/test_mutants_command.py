@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from reassure.checkers.analyses.mutants.analysis import Judge
+from reassure.spec.semantics.trace import JsonObject
 from tests.helpers.command import model_file, report_of, said
 from tests.helpers.mutated_model import TOKENS
 
@@ -18,8 +19,8 @@ def tokens(tmp_path: Path) -> str:
     return model_file(tmp_path, TOKENS)
 
 
-def record(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_text())
+def record(path: Path) -> JsonObject:
+    found: JsonObject = json.loads(path.read_text())
     return found
 
 

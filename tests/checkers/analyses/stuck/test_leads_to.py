@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +23,7 @@ from reassure.models.kraft import kraft
 from reassure.models.kraft.state import Cluster, Config, Unclean
 from reassure.spec.kafka.partition import reassigning, target_of
 from reassure.spec.semantics.interpreter import BoundModel
-from reassure.spec.semantics.trace import replay
+from reassure.spec.semantics.trace import JsonObject, replay
 from tests.helpers.configurations import small
 from tests.helpers.labelled_graph import Steps, graph_file, leads_to_text
 from tests.helpers.model_text import PRELUDE, model, module
@@ -253,7 +252,7 @@ def test_the_last_complete_log_is_lost(tmp_path: Path, capsys: pytest.CaptureFix
     assert "shut_down_uncleanly" in out
     assert "from here on the goal is unreachable" in out
     assert POSSIBILITY in out
-    data: dict[str, Any] = json.loads(record.read_text())
+    data: JsonObject = json.loads(record.read_text())
     assert (data["verdict"], data["exit_code"], data["complete"]) == ("liveness-violation", 13, True)
     assert data["stats"]["distinct"] == 2_775
     assert data["stats"]["generated"] == 5_869

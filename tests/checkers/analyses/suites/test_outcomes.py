@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.traces.outcomes import Watched
-from reassure.spec.semantics.trace import from_itf, read_itf, replay
+from reassure.spec.semantics.trace import JsonObject, from_itf, read_itf, replay
 from tests.helpers.command import model_file, said
 from tests.helpers.lease_model import LEASE
 
@@ -59,7 +58,7 @@ REQUIRE = LINES["    require(s.n + by <= c.top and (s.n != 3 and s.n < 9))"]
 SMALL = LINES["    return True if n < 2 else False"]
 
 
-def index_of(folder: Path) -> dict[str, Any]:
+def index_of(folder: Path) -> JsonObject:
     (path,) = folder.glob("*.suite.json")
     found = json.loads(path.read_text())
     assert isinstance(found, dict)

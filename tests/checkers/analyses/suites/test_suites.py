@@ -12,7 +12,7 @@ import pytest
 
 from reassure.checkers.request.prepare import plain
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
-from reassure.spec.semantics.trace import Trace, from_itf, read_itf, replay
+from reassure.spec.semantics.trace import JsonObject, Trace, from_itf, read_itf, replay
 from tests.helpers.command import model_file, said
 from tests.helpers.labelled_graph import Steps, graph_file
 
@@ -97,7 +97,7 @@ def test_a_suite_takes_all_that_can_be_taken(
     assert f"{cover}: {len(expected):,} of {len(expected):,} that can be taken (100.0 %)" in out
 
 
-def index_of(folder: Path) -> dict[str, Any]:
+def index_of(folder: Path) -> JsonObject:
     (path,) = folder.glob("*.suite.json")
     found = json.loads(path.read_text())
     assert isinstance(found, dict)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reassure.checkers.analyses.sweep import analysis as sweep
-from reassure.checkers.analyses.sweep.analysis import Grid, Point
+from reassure.checkers.analyses.sweep.analysis import Grid, Point, PointRecord
 from reassure.checkers.encoding.state_layout import layout_of
 from reassure.checkers.engines.native.model.model_kernel import model_kernel
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -287,7 +287,7 @@ def test_an_interrupt_keeps_what_was_found(
 ) -> None:
     """The configurations that ended are reported, the others named as not run; never as passed."""
 
-    def interrupted(point: Point, record: sweep.PointRecord) -> sweep.PointRecord:
+    def interrupted(point: Point, record: PointRecord) -> PointRecord:
         if point == (("most", "2"),):
             raise KeyboardInterrupt
         return record

@@ -15,8 +15,8 @@ from reassure.checkers.analyses.validate.steppers import NativeStepper, PlainSte
 from reassure.checkers.request.prepare import prepare
 from reassure.checkers.traces.plain_json import key_text, to_plain
 from reassure.spec.language.types import MapType, OptionType, RecordType, Type
-from reassure.spec.semantics.interpreter import BoundModel, Clipped
-from reassure.spec.semantics.trace import replay
+from reassure.spec.semantics.interpreter import BoundModel, Clipped, Params
+from reassure.spec.semantics.trace import JsonObject, replay
 
 MODELS = {
     "die_hard": ([], {"fill_big"}),
@@ -55,7 +55,7 @@ def observed(bound: BoundModel, rng: random.Random, hidden: frozenset[str]) -> l
             continue
         kinds = dict(bound.parameters(step.action.name))
         name: Any = step.action.name if rng.random() < 0.9 else rng.choice(names)
-        line: dict[str, Any] = {"action": name}
+        line: JsonObject = {"action": name}
         if name == step.action.name and rng.random() < 0.7:
             line["params"] = {n: partly(v, kinds[n], rng) for n, v in step.params.items() if rng.random() < 0.6}
         elif rng.random() < 0.4:
@@ -82,7 +82,7 @@ def by_brute_force(bound: BoundModel, lines: list[Line], hidden: frozenset[str])
     for number, line in enumerate(lines):
         before = hidden_from(states)
 
-        def fits(name: str, params: dict[str, Any], after: Any, line: Line = line) -> bool:
+        def fits(name: str, params: Params, after: Any, line: Line = line) -> bool:
             if name not in (line.actions or ()) or not agrees(after, line.state):
                 return False
             return all(agrees(params[key], value) for key, value in line.params.items())
@@ -127,7 +127,7 @@ def test_engines_and_brute_force_agree(model: str) -> None:
     assert min(outcomes.values()) >= 2, outcomes
 
 
-def lines_of(bound: BoundModel, *data: dict[str, Any]) -> list[Line]:
+def lines_of(bound: BoundModel, *data: JsonObject) -> list[Line]:
     return list(read_lines([json.dumps(d) for d in data], bound, "log"))
 
 

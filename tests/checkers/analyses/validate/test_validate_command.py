@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from reassure.checkers.request.prepare import plain
-from reassure.spec.semantics.trace import from_itf, read_itf, replay
+from reassure.spec.semantics.trace import JsonObject, from_itf, read_itf, replay
 from tests.helpers.command import model_file, report_of, reported, said
 from tests.helpers.counter_model import BY_TWO
 
@@ -21,7 +20,7 @@ REASSIGNED = [
 ]
 
 
-def log(folder: Path, *lines: dict[str, Any]) -> str:
+def log(folder: Path, *lines: JsonObject) -> str:
     path = folder / "log.jsonl"
     path.write_text("\n\n".join(json.dumps(line) for line in lines) + "\n")
     return str(path)
@@ -123,7 +122,7 @@ class State:
     ],
 )
 def test_a_log_that_observes_nothing_is_no_pass(
-    lines: list[dict[str, Any]], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    lines: list[JsonObject], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of an optional record `{}` says that it is there."""
     model = model_file(tmp_path, PARTS)

@@ -81,7 +81,7 @@ def test_a_violation_of_core_needs_no_graph(listed: list[int], look_near: Callab
 def test_which_fairness_is_needed(look_near: Callable[[int], None]) -> None:
     """The same, from some states and from all."""
 
-    def analysed() -> list[dict[str, Any]]:
+    def analysed() -> list[dict[str, object]]:
         prepared = prepare("kraft", ["unclean=off"])
         options = SearchOptions(properties=["reassignment_*"])
         found = analyse(prepared.bound, prepared.lowered.only(options.wants), options, Progress(quiet=True))

@@ -21,7 +21,7 @@ from reassure.checkers.request.options import SearchOptions, SimulationOptions
 from reassure.checkers.request.result import CheckResult
 from reassure.checkers.traces.reconstruct import shows
 from reassure.spec.semantics.interpreter import BoundModel
-from reassure.spec.semantics.trace import replay
+from reassure.spec.semantics.trace import PlainConfig, replay
 from tests.helpers.command import said
 from tests.helpers.runs import bind
 
@@ -30,7 +30,7 @@ def walked(model: str, pairs: list[str], walks: SimulationOptions, **options: An
     return run(CheckRequest(model, pairs, "simulate", SearchOptions(**options), walks=walks), Progress(quiet=True))
 
 
-def facts(verdict: CheckResult) -> dict[str, Any]:
+def facts(verdict: CheckResult) -> dict[str, object]:
     record = verdict.record({})
     for key in ("seconds", "workers"):
         del record["stats"][key]
@@ -38,7 +38,7 @@ def facts(verdict: CheckResult) -> dict[str, Any]:
     return record
 
 
-def walker(name: str, values: dict[str, Any], walks: SimulationOptions, idle: bool = True) -> Walker:
+def walker(name: str, values: PlainConfig, walks: SimulationOptions, idle: bool = True) -> Walker:
     model = load(name)
     bound, lowered = bind(model, values)
     layout = state_layout(bound)

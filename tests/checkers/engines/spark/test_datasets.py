@@ -15,6 +15,7 @@ import pytest
 
 from reassure.checkers.request.model_loader import load, settings
 from reassure.checkers.request.options import SparkOptions
+from reassure.spec.semantics.trace import JsonObject
 from tests.helpers.command import said
 from tests.helpers.constructs import bound_model
 from tests.helpers.drawn_states import drawn
@@ -82,7 +83,7 @@ def test_sets_of_numbers(tmp_path: Path) -> None:
         pytest.param("kraft", ["unclean=off"], {"depth": 5}, marks=pytest.mark.slow),
     ],
 )
-def test_states_and_edges(model: str, pairs: list[str], options: dict[str, Any], tmp_path: Path, context: Any) -> None:
+def test_states_and_edges(model: str, pairs: list[str], options: dict[str, int], tmp_path: Path, context: Any) -> None:
     """Every state with its level, its origin by the canonical trace, and every step, as plain Python has them."""
     import pyarrow.dataset
 
@@ -100,12 +101,12 @@ def test_states_and_edges(model: str, pairs: list[str], options: dict[str, Any],
     def id_of(state: Any) -> str:
         return str(ids(np.array([layout.encode(state)], np.uint64).view(np.int64))[0])
 
-    def params_of(step: Any) -> dict[str, Any]:
+    def params_of(step: Any) -> dict[str, dict[str, object]]:
         return {step.action.name: {name: value_of(v) for name, v in step.params.items()}} if step.params else {}
 
     level = [state for _, _, state in bound.initial_states()]
     known, edges, depth = {id_of(s): (1, s) for s in level}, [], 1
-    origins: dict[str, Any] = {id_of(s): (None, None, {}) for s in level}
+    origins: dict[str, tuple[str | None, str | None, object]] = {id_of(s): (None, None, {}) for s in level}
     while level and depth <= end:
         depth, after = depth + 1, []
         for state in sorted(level, key=layout.encode):  # so the first to reach a state is its smallest parent
@@ -117,7 +118,7 @@ def test_states_and_edges(model: str, pairs: list[str], options: dict[str, Any],
                     after.append(step.after)
         level = after
 
-    def given(row: dict[str, Any]) -> dict[str, Any]:
+    def given(row: JsonObject) -> dict[str, object]:
         return {name: params for name, params in (row["params"] or {}).items() if params is not None}
 
     states = pyarrow.dataset.dataset(place / "states").to_table().to_pylist()
@@ -185,7 +186,7 @@ def test_a_record_without_fields_is_true(tmp_path: Path) -> None:
     from reassure.checkers.encoding.state_layout import state_layout
     from reassure.checkers.engines.spark.datasets import Columns, Tables
 
-    def rows(text: str, name: str) -> dict[str, Any]:
+    def rows(text: str, name: str) -> dict[str, list[object]]:
         path = tmp_path / f"{name}.py"
         path.write_text(text, encoding="utf-8")
         bound, _ = bind(load(str(path)), {})

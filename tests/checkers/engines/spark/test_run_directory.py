@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from reassure.spec.semantics.trace import JsonObject
 from tests.helpers.command import said
 from tests.helpers.outside_models import SOURCES, counter, set_step
 from tests.helpers.runs import everything
@@ -34,7 +35,7 @@ def test_resume(committed: int, kept: Path, tmp_path: Path, context: Any) -> Non
     assert len(list(place.glob("commits/????.json"))) == 13
 
 
-def _commit(place: Path, level: int, change: Callable[[dict[str, Any]], object]) -> None:
+def _commit(place: Path, level: int, change: Callable[[JsonObject], object]) -> None:
     path = place / f"commits/{level:04}.json"
     data = json.loads(path.read_text())
     change(data)
@@ -212,7 +213,7 @@ def changed(kept: Path, folder: Path, **fields: Any) -> str:
     ],
 )
 def test_another_run_is_refused(
-    fields: dict[str, Any], message: str, kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fields: JsonObject, message: str, kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = said(
         capsys, "check", "core", "--engine=spark", f"--resume={changed(kept, tmp_path, **fields)}", "--partitions=4"

@@ -25,6 +25,7 @@ from reassure.checkers.machine.exit_codes import UsageFailure
 from reassure.checkers.request.model_loader import load, settings
 from reassure.checkers.request.prepare import prepare
 from reassure.spec.frontend.lowered_model import LoweredModel
+from reassure.spec.semantics.trace import JsonObject
 from tests.helpers.command import said
 from tests.helpers.runs import bind
 
@@ -355,7 +356,7 @@ def test_the_model_is_named_as_it_is(written: Path, tmp_path: Path, capsys: pyte
     ],
 )
 def test_what_is_no_certificate(
-    fields: dict[str, Any], message: str, written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fields: JsonObject, message: str, written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = said(capsys, "verify", changed(written, tmp_path, **fields))
     assert (code, out, len(err.splitlines())) == (64, "", 1)

@@ -11,6 +11,7 @@ import pytest
 from reassure.checkers.kafka.audit.cluster_history import BrokenLog, ClusterHistory
 from reassure.checkers.kafka.audit.judge import Audit, ChangeJudge
 from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
+from reassure.spec.semantics.trace import JsonObject
 from tests.helpers.metadata_log_text import cluster, kept_log, record
 
 OWN = {
@@ -105,7 +106,7 @@ def changed(**data: Any) -> MetadataRecord:
         ({"leaderRecoveryState": 1}, False, set()),
     ],
 )
-def test_single_changes(data: dict[str, Any], rule: bool, promises: set[str]) -> None:
+def test_single_changes(data: JsonObject, rule: bool, promises: set[str]) -> None:
     """With preferred elections out of the way: 1001 leads already, so that 1002 may lead only if 1001 is not alive."""
     records = BEFORE
     if data.get("leader") == 1002:  # the same batch fences the leader, after the change

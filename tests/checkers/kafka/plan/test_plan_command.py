@@ -18,15 +18,16 @@ from reassure.checkers.kafka.plan.propose import propose
 from reassure.checkers.kafka.plan.report import lasting
 from reassure.checkers.kafka.plan.stages import PlanLimits
 from reassure.checkers.machine.progress import Progress
+from reassure.spec.semantics.trace import JsonObject
 from tests.helpers.brokers import SIX
 
-CLUSTER: dict[str, Any] = {
+CLUSTER: JsonObject = {
     "brokers": [{"id": b, "rack": r} for b, r in SIX.racks.items()],
     "topics": {"orders": {"min.insync.replicas": 2}},
 }
 
 
-def kafka(*partitions: tuple[str, int, list[int]]) -> dict[str, Any]:
+def kafka(*partitions: tuple[str, int, list[int]]) -> JsonObject:
     made = [{"topic": t, "partition": p, "replicas": r} for t, p, r in partitions]
     return {"version": 1, "partitions": made}
 

@@ -27,7 +27,7 @@ from reassure.checkers.kafka.plan.stages import (
 from reassure.spec.kafka.partition import Broker
 from reassure.spec.language.vocabulary import GuardRefused
 from tests.helpers.brokers import b, lists, seq
-from tests.helpers.kafka_vectors import vectors
+from tests.helpers.kafka_vectors import Vector, vectors
 from tests.helpers.kraft_story import Story, partition
 
 # -- the stages of each protocol ----------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def test_classic_keeps_the_order_while_it_grows() -> None:
 
 
 @vectors("reassignment_replicas")
-def test_kafka_merges_as_kraft_grows(v: dict[str, Any]) -> None:
+def test_kafka_merges_as_kraft_grows(v: Vector) -> None:
     """Kafka's own list while a reassignment goes on (with none going on before)."""
     current, target = tuple(v["current"]["replicas"] if isinstance(v["current"], dict) else v["current"]), v["target"]
     path = kraft(current, tuple(target), PlanRules(min_isr=1))
