@@ -36,7 +36,7 @@ class ClaimFound(TypedDict):
     loop: NotRequired[str]
 
 
-class Searched(TypedDict):
+class SearchFound(TypedDict):
     """A search that has ended. digest, values: of the model that was searched. traced: properties with a run."""
 
     state: str
@@ -109,7 +109,7 @@ def _interrupt(number: int, frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def searched(model: str, settings: list[str], options: SearchOptions, progress: Progress) -> Searched:
+def searched(model: str, settings: list[str], options: SearchOptions, progress: Progress) -> SearchFound:
     """A search of every reachable state."""
     result, bound = run(CheckRequest(model, settings, "native", options), progress)
     record = result.record({})

@@ -236,12 +236,12 @@ def test_a_killed_process_is_one_line(model: str, monkeypatch: pytest.MonkeyPatc
         sweep.locally([(("most", "2"),)], task, 2, lambda n, of: None)
 
 
-def first_of_another_text(records: list[sweep.PointRecord]) -> list[sweep.PointRecord]:
+def first_of_another_text(records: list[PointRecord]) -> list[PointRecord]:
     first, *others = records
     return [{**first, "model_sha256": "0" * 64}, *others]
 
 
-def all_of_other_values(records: list[sweep.PointRecord]) -> list[sweep.PointRecord]:
+def all_of_other_values(records: list[PointRecord]) -> list[PointRecord]:
     return [{**one, "values": "0" * 64} for one in records]
 
 
@@ -254,7 +254,7 @@ def all_of_other_values(records: list[sweep.PointRecord]) -> list[sweep.PointRec
     ids=["of another text", "of other values"],
 )
 def test_records_of_other_models_have_no_verdict(
-    changed: Callable[[list[sweep.PointRecord]], list[sweep.PointRecord]],
+    changed: Callable[[list[PointRecord]], list[PointRecord]],
     message: str,
     model: str,
     capsys: pytest.CaptureFixture[str],
@@ -276,7 +276,7 @@ def interrupt(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Gives each record of a configuration to a function, which makes another of it or raises."""
     whole = sweep.check_one
 
-    def by(other: Callable[[Point, sweep.PointRecord], sweep.PointRecord]) -> None:
+    def by(other: Callable[[Point, PointRecord], PointRecord]) -> None:
         monkeypatch.setattr(sweep, "check_one", lambda task, point: other(point, whole(task, point)))
 
     return by
