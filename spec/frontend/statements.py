@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from reassure.spec.frontend.context import Context, Frame, implied
 from reassure.spec.frontend.evaluation import (
+    access_path,
     conditions_behind,
     keyword,
     lower,
@@ -126,8 +127,43 @@ def _statement(context: Context, node: ast.stmt, returns: list[Returned]) -> boo
     lower_statement = STATEMENTS.get(type(node))
     if lower_statement is None:
         construct, remedy = UNSUPPORTED.get(type(node), (type(node).__name__, "this is not in the language"))
-        raise context.refuse(node, construct, remedy)
+        reached = not context.unreached
+        refused = context.refuse(node, construct, remedy)
+        if reached:
+            _look_into(context, node)
+        raise refused
     return lower_statement(context, node, returns)
+
+
+def _look_into(context: Context, node: ast.stmt) -> None:
+    """Lowers what is in a statement that is refused, for its refusals."""
+    frame, names, tests, bodies = context.frame, assigned(node), list[ast.expr](), list[list[ast.stmt]]()
+    known: frozenset[str] = frozenset()
+    if isinstance(node, ast.While):
+        tests, bodies, known = [node.test], [node.body, node.orelse], not_none_if(context, node.test, True)
+    elif isinstance(node, ast.Match):
+        tests, bodies = [case.guard for case in node.cases if case.guard is not None], [c.body for c in node.cases]
+        known = frozenset({access_path(node.subject) or ""})  # of a case that is not of None
+        frame.not_none |= known
+    elif isinstance(node, ast.With):
+        bodies = [node.body]
+    elif isinstance(node, ast.Try):
+        bodies = [node.body, *(handler.body for handler in node.handlers), node.orelse, node.finalbody]
+    elif isinstance(node, ast.FunctionDef):
+        around, _, _ = context.definition_of(frame.function)
+        later = assigned(around)  # it may have another value when the function is called
+        names += [name for name in later if name not in frame.variables or later.count(name) > 1]
+        names += [part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)]
+        bodies = [node.body]
+    for test in tests:
+        with context.behind_refused(*names), suppress(Refused):
+            lower_condition(context, test)
+    for body in bodies:
+        with context.behind_refused(*names):
+            frame.not_none |= known
+            look_behind(context, body, _block)
+    if isinstance(node, ast.While):
+        frame.not_none |= not_none_if(context, node.test, False)
 
 
 def assigned(statement: ast.AST) -> list[str]:
@@ -135,6 +171,7 @@ def assigned(statement: ast.AST) -> list[str]:
     parts = list(ast.walk(statement))
     names = [n.id for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     names += [n.name for n in parts if isinstance(n, ast.MatchAs | ast.MatchStar | ast.ExceptHandler) and n.name]
+    names += [n.rest for n in parts if isinstance(n, ast.MatchMapping) and n.rest]
     if isinstance(statement, ast.Import | ast.ImportFrom):
         names += [alias.asname or alias.name.split(".")[0] for alias in statement.names]
     return names + ([statement.name] if isinstance(statement, ast.FunctionDef | ast.ClassDef) else [])

@@ -326,3 +326,41 @@ def test_what_is_right_once_the_first_is_repaired_is_not_refused(body: str, says
     own = "def isinstance(x: Entry | None, y: Server) -> bool:\n    return True\n"
     told = answer(BESIDE._replace(body="require(isinstance(s.o, a))\nw = s.o.term\nreturn s", extra=own), tmp_path)
     assert told == "`s.o` may be None here: test `s.o is not None` first, or `some(s.o)`"
+
+
+WHILE = "a while loop: a step is finite: write `for i in range(limit):` with `break`, or several actions"
+TRY, MATCH, NESTED = (
+    "try: test the condition first",
+    "match: use if and elif",
+    "a nested function: define it in the module",
+)
+FIELDS = "only records, configuration and modules have fields"
+APPEND = "a method `.append` of a sequence of Entry: tuples do not change: write `t + (x,)`"
+NONE = "`s.o` may be None here: test `s.o is not None` first, or `some(s.o)`"
+INSIDE = [
+    ("while s.n < 2:\n    w = [a]\n    s.logs[a].append(s.e)", [WHILE, LIST, APPEND]),
+    ("while s.o:\n    w = s.o.term\nelse:\n    w = [a]", [WHILE, TRUTH, LIST]),
+    ("while s.o is None:\n    w = s.o.term\nv = s.o.term", [WHILE, NONE]),
+    ("k = 0\nwhile s.n < k:\n    w = (k.x, [a])\n    k = s.e\nv = k.x", [WHILE, LIST]),
+    ("while s.n < 3:\n    if s.n > 1:\n        break\n    return [s]", [WHILE, LIST]),
+    ("while True:\n    while [a]:\n        w = s.o.term", [WHILE, WHILE, LIST, NONE]),
+    ("match s.n:\n    case 0 if s.o:\n        w = [a]\n    case k:\n        w = k.x", [MATCH, TRUTH, LIST]),
+    ("match s.o:\n    case None:\n        w = [a]\n    case _:\n        w = s.o.term\nv = s.o.term", [MATCH, LIST]),
+    ("match s.m:\n    case {0: k, **rest}:\n        w = (k.x, rest.x, s.o.term)", [MATCH, NONE]),
+    ("try:\n    w = s.logs[a][s.n - 1]\nexcept IndexError as e:\n    w = e.x\nv = w.x", [TRY]),
+    (
+        "try:\n    w = [a]\nexcept IndexError:\n    w = s.o.term\nelse:\n    s.logs[a].append(s.e)\n"
+        "finally:\n    v = [a]",
+        [TRY, LIST, NONE, APPEND, LIST],
+    ),
+    ("with s as t:\n    w = t.x\n    v = [a]\nu = w.x", ["with: a model has no resources", LIST]),
+    ("def g(x, *y, z=1):\n    return [x.q, y.q, z.q]\nw = g(1)", [NESTED, LIST]),
+    ("def g():\n    return later.x + s.o.term\nlater = s.e\nw = g()", [NESTED, NONE]),
+    ("k = 1\ndef g():\n    return k.term\nk = s.e\nw = g()", [NESTED]),
+    ("k = 1\ndef g():\n    return k.term\nw = g()", [NESTED, f"`.term` of an int: {FIELDS}"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "says"), INSIDE, ids=[body for body, _ in INSIDE])
+def test_what_is_in_a_statement_that_is_refused(body: str, says: list[str], tmp_path: Path) -> None:
+    assert answer(BESIDE._replace(body=f"{body}\nreturn s"), tmp_path).split("; ") == says
