@@ -25,6 +25,7 @@ from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, P
 from reassure.spec.frontend.sets_and_sequences import occupied, unpack_slot
 from reassure.spec.frontend.statements import added_guard
 from reassure.spec.frontend.symbolic_values import (
+    POISON,
     Bag,
     Columns,
     Loose,
@@ -259,7 +260,9 @@ def _view(context: Context, function: FunctionType, parameter: str, state: Sym) 
 def _truth(context: Context, function: FunctionType, value: Sym) -> Node:
     if isinstance(value, Scalar) and isinstance(value.type, BoolType):
         return value.node
-    if not isinstance(value, Poison):
+    claims = context.scope.bound.model.properties if context.scope.types_refused else ()
+    told = any(claim.function is function and hints_of(function).get("return", bool) is not bool for claim in claims)
+    if not isinstance(value, Poison) and not told:
         _refuse_result(context, function, f"a bool is needed, not {describe(value)}")
     return context.graph.false
 
@@ -274,13 +277,27 @@ def _arguments(
     hints = hints_of(function)
     arguments: dict[str, Sym] = {}
     for i, name in enumerate(signature_of(function).parameters):
-        if i < len(states):
+        of_state = i < len(states) or name in ("before", "after")
+        if scope.types_refused and _is_odd(scope, hints.get(name), of_state, name in values):
+            arguments[name] = POISON
+        elif i < len(states):
             arguments[name] = states[i]
         elif name in values:
             arguments[name] = values[name]
         else:
             arguments[name] = Static(action if hints.get(name) is Action else scope.bound.config)
     return arguments
+
+
+def _is_odd(scope: ModelScope, hint: Any, of_state: bool, of_action: bool) -> bool:
+    """Whether a parameter is annotated to be something else than it is given, which is refused elsewhere."""
+    model = scope.bound.model
+    if of_state:
+        given: tuple[type, ...] = (model.state, *scope.bound.views)
+    else:
+        given = () if of_action else (model.config, Action)
+    known = isinstance(hint, type) and any(issubclass(hint, cls) or issubclass(cls, hint) for cls in given)
+    return bool(given) and hint not in (None, Any) and not known
 
 
 def _refuse_result(context: Context, function: FunctionType, why: str) -> None:

@@ -16,11 +16,12 @@ import dataclasses
 import re
 import sys
 from collections.abc import Callable, Container, Mapping
+from contextlib import suppress
 from dataclasses import is_dataclass
 from enum import EnumMeta
 from functools import partial
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, NoReturn
 
 from reassure.spec.frontend import aggregates, map_keys, sorts_and_maps, statements, tuples_and_sets
 from reassure.spec.frontend.comprehensions import set_comprehension, set_display
@@ -65,7 +66,7 @@ from reassure.spec.frontend.symbolic_values import (
     scalar_leaves,
 )
 from reassure.spec.language import values
-from reassure.spec.language.annotations import AnyNumber, FieldErrors, fields_of_itself, resolve
+from reassure.spec.language.annotations import AnyNumber, FieldErrors, Problems, fields_of_itself, resolve
 from reassure.spec.language.types import DomainError, RecordType, Type
 from reassure.spec.language.vocabulary import (
     Action,
@@ -78,7 +79,7 @@ from reassure.spec.language.vocabulary import (
     require,
     some,
 )
-from reassure.spec.semantics.interpreter import BoundModel
+from reassure.spec.semantics.interpreter import BoundModel, ModelError
 
 
 def call(context: Context, node: ast.Call) -> Sym:
@@ -259,6 +260,8 @@ def lower_model(
     model, claims = bound.model, [*bound.properties, *bound.covers]
     if any_number is not None:
         claims = [p for p in bound.properties if not p.temporal and wants(p.name)]
+    if types_refused:
+        _for_refusals(scope)
     initials = tuple(lower_initial(scope, initial) for initial in model.initials)
     actions = tuple(lower_action(scope, action) for action in model.actions)
     state_formulas = tuple(lower_state_claim(scope, claim) for claim in claims if not claim.over_steps)
@@ -291,6 +294,29 @@ def lower_model(
             for g, by in (scope.guards or {}).items()
         ),
     )
+
+
+def _for_refusals(scope: ModelScope) -> NoReturn:
+    """Lowers each declaration for its refusals, which are raised; one that cannot be has a wrong signature."""
+    bound, steps = scope.bound, list[tuple[LoweredAction, Action]]()
+
+    def attempted(lowered: Callable[..., Any], *given: Any) -> Any:
+        with suppress(LanguageError, DomainError, ModelError, OSError, StopIteration):
+            return lowered(scope, *given)
+
+    for initial in bound.model.initials:
+        attempted(lower_initial, initial)
+    for action in bound.model.actions:
+        step = attempted(lower_action, action)
+        steps += [(step, action)] if step is not None else []
+    for claim in bound.model.properties:
+        if not claim.over_steps:
+            attempted(lower_state_claim, claim)
+        for step, action in steps if claim.over_steps else ():
+            attempted(lower_step_claim, claim, step, action)
+    for terminal in bound.model.terminals:
+        attempted(lower_terminal, terminal, scope.graph.false)
+    raise SubsetError(scope.refusals)
 
 
 def with_changed(
@@ -360,7 +386,7 @@ def all_refused(
         pass
     except SubsetError as found:
         refusals += [refusal for refusal in found.refusals if refusal not in (*refusals, OF_TYPES)]
-    except (LanguageError, DomainError, OSError):  # of a declaration: what it means is not known
+    except (LanguageError, DomainError, OSError):  # of the state: what it means is not known
         pass
     refusals.sort(key=lambda r: (r.file, r.line, r.column))
     return [_with_remedy(text) for text in problems.values()], refusals
@@ -400,6 +426,9 @@ class _Outline(BoundModel):
 
     def _callee(self, name: str, function: Callable[..., Any], skip: int, members: Any = None) -> Any:
         return self._sorted_out(name, function, skip, members or {})  # whatever it takes and returns
+
+    def _judge(self, problems: Problems) -> None:
+        """What is wrong is known."""
 
     def type_of_state(self) -> RecordType:
         kind = self.type_of(self.model.state)

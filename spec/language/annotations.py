@@ -313,6 +313,17 @@ def gathered_problems(problems: Problems, what: str, place: Callable[[], str]) -
         problems.setdefault(str(error) if isinstance(error, NoSize) else text, text)
 
 
+@contextmanager
+def declared_gathered(problems: Problems) -> Iterator[None]:
+    """Within, problems of types are added to those so far, and another mistake too."""
+    try:
+        yield
+    except FieldErrors as errors:
+        problems |= errors.problems | problems
+    except (LanguageError, DomainError) as error:
+        problems.setdefault(str(error), str(error))
+
+
 def place_of_field(cls: type, name: str) -> str:
     """The file and the line of a field; nothing of a class without text."""
     owner = next(base for base in cls.__mro__ if name in vars(base).get("__annotations__", ()))

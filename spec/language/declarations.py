@@ -289,9 +289,9 @@ def _declare(
     watches: Iterable[str] | None = None,
     when: Callable[[Any], bool] | None = None,
 ) -> Any:
-    about = (on,) if isinstance(on, Action) else tuple(on)
+    about = (on,) if isinstance(on, Action) or not isinstance(on, Iterable) else tuple(on)
     if any(not isinstance(a, Action) for a in about):
-        raise LanguageError(f"on is an action or a list of actions, not {on!r}")
+        raise LanguageError(f"on is an action or a list of actions, not {getattr(on, 'name', repr(on))}")
     words = _words(tags)
     watched = _field_names(watches)
 
@@ -324,9 +324,34 @@ def _field_names(watches: Iterable[str] | None) -> tuple[str, ...] | None:
 
 def _noted(declared: D) -> D:
     """Notes what a module declares in it, so that `Model` can tell what another definition of its name has hidden."""
+    if isinstance(declared.function, type):
+        raise LanguageError(f"{declared.name} is a class: a declaration is a function")
     if "<locals>" not in declared.function.__qualname__:
         declared.function.__globals__.setdefault("__declared__", []).append(declared)
     return declared
+
+
+def must_fit_its_kind(claim: Property) -> None:
+    """Raises `LanguageError` for a claim over a state that takes a step, or the other way round."""
+    takes = set(inspect.signature(claim.function).parameters) & {"before", "after"}
+    if takes and claim.kind not in ("step", "cover"):
+        raise LanguageError(f"{claim.name} takes {min(takes)}, so it is about steps: write @step_property")
+    if len(takes) < 2 and (takes or claim.kind == "step" or claim.on or claim.tags):
+        raise LanguageError(f"{claim.name} is about steps: it takes before and after")
+
+
+def plain_parameters(function: Callable[..., Any], first: int = 0, by_name: bool = False) -> list[str]:
+    """The parameters of a function of the model; `LanguageError` for one that cannot be given as it is.
+
+    by_name: those from `first` on are given by name, and others by place.
+    """
+    parameters = inspect.signature(function).parameters
+    for number, parameter in enumerate(parameters.values()):
+        by_place = not by_name or number < first
+        if parameter.kind is (parameter.KEYWORD_ONLY if by_place else parameter.POSITIONAL_ONLY):
+            sign = "*" if by_place else "/"
+            raise LanguageError(f"{function.__name__}: write its parameters without `{sign}`")
+    return list(parameters)
 
 
 def fields_without_default(cls: type) -> list[str]:

@@ -121,11 +121,6 @@ class Model:
             seen.add(d.name)
         names = {a.name for a in self.actions}
         for p in self.properties:
-            takes = set(inspect.signature(p.function).parameters) & {"before", "after"}
-            if takes and p.kind not in ("step", "cover"):
-                raise LanguageError(f"{p.name} takes {min(takes)}, so it is about steps: write @step_property")
-            if len(takes) < 2 and (takes or p.kind == "step" or p.on or p.tags):
-                raise LanguageError(f"{p.name} is about steps: it takes before and after")
             missing = [a.name for a in p.on if a.name not in names]
             if missing:
                 raise LanguageError(f"{p.name} is about {', '.join(missing)}, no action of {self.name}")

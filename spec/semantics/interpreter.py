@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from itertools import product
 from math import prod
@@ -20,6 +19,7 @@ from reassure.spec.language.annotations import (
     FieldErrors,
     Problems,
     declared_at,
+    declared_gathered,
     each_hint,
     gathered_problems,
     hints_of,
@@ -31,7 +31,7 @@ from reassure.spec.language.annotations import (
     resolve,
     with_its_place,
 )
-from reassure.spec.language.declarations import fields_without_default
+from reassure.spec.language.declarations import fields_without_default, must_fit_its_kind, plain_parameters
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.types import DomainError, Misfit, RecordType, Type
 from reassure.spec.language.vocabulary import Action, GuardRefused, Initial, LanguageError, Model, Property
@@ -99,30 +99,48 @@ class BoundModel:
         self.model = model
         self.config = make_config(model, {}) if config is None else config
         problems: Problems = {}
-        with _gathered(problems), with_its_place(model.state):
+        with declared_gathered(problems), with_its_place(model.state):
             self.type: RecordType = self.type_of_state()
         self._initials: list[tuple[Initial, _Callee]] = []
         self._actions: list[tuple[Action, _Callee]] = []
         for i in model.initials:
-            with _gathered(problems):
+            with declared_gathered(problems):
                 self._initials.append((i, self._callee(i.name, i.function, skip=0)))
         for a in model.actions:
-            with _gathered(problems):
+            with declared_gathered(problems):
                 self._actions.append((a, self._called(a)))
-        if problems:
-            raise FieldErrors(problems)
-        self.views = {self._viewed(v): v for v in model.views}
-        self._views = {kind: _remembering(self._state_function(v)) for kind, v in self.views.items()}
-        applicable = [p for p in model.properties if self._applies(p)]
+        self.views: dict[type, Callable[..., Any]] = {}
+        self._views: dict[type, Callable[[Any], Any]] = {}
+        self._claims: dict[str, _Claim] = {}
+        self._terminals: list[Callable[[Any], Any]] = []
+        applicable: list[Property] = []
+        with declared_gathered(problems):
+            self.views = {self._viewed(v): v for v in model.views}
+            self._views = {kind: _remembering(self._state_function(v)) for kind, v in self.views.items()}
+            for p in model.properties:
+                with declared_gathered(problems), with_its_place(p.function):
+                    if self._applies(p):
+                        applicable.append(p)
+                        self._claims[p.name] = self._claim(p)
+            for t in model.terminals:
+                with declared_gathered(problems), with_its_place(t.function):
+                    self._terminals.append(self._state_function(t.function))
         self.not_applicable = [p for p in model.properties if p not in applicable]
         self.properties = [p for p in applicable if p.kind != "cover"]
         self.covers = [p for p in applicable if p.kind == "cover"]
-        self._claims = {p.name: self._claim(p) for p in applicable}
-        self._terminals = [self._state_function(t.function) for t in model.terminals]
         for action, callee in self._actions:
             for name in action.fair_each:
-                if name not in {free for free, _ in callee.free}:
-                    raise LanguageError(f"{action.name}: fair_each is about parameters; {name} is the configuration")
+                with declared_gathered(problems), with_its_place(action.function):
+                    if name not in {free for free, _ in callee.free}:
+                        raise LanguageError(
+                            f"{action.name}: fair_each is about parameters; {name} is the configuration"
+                        )
+        self._judge(problems)
+
+    def _judge(self, problems: Problems) -> None:
+        """Raises `FieldErrors` if something is wrong with types or declarations."""
+        if problems:
+            raise FieldErrors(problems)
 
     def type_of_state(self) -> RecordType:
         """The type of the state; `FieldErrors` if fields are not finite."""
@@ -153,9 +171,9 @@ class BoundModel:
         return replace(callee, function=action) if action.guards else callee
 
     def _claim(self, claim: Property) -> _Claim:
-        with with_its_place(claim.function):
-            must_return(claim.function, bool)
-            return _Claim(self, claim)
+        must_return(claim.function, bool)
+        must_fit_its_kind(claim)
+        return _Claim(self, claim)
 
     def _callee(
         self, name: str, function: Callable[..., Any], skip: int, members: dict[str, Any] | None = None
@@ -168,7 +186,7 @@ class BoundModel:
 
     def _sorted_out(self, name: str, function: Callable[..., Any], skip: int, members: dict[str, Any]) -> _Callee:
         hints = each_hint(function)
-        names = list(inspect.signature(function).parameters)
+        names = plain_parameters(function, skip, by_name=True)
         if len(names) < skip:
             raise LanguageError(f"{name}: its first parameter is the state")
         fixed: Params = {}
@@ -195,7 +213,7 @@ class BoundModel:
     def _state_function(self, function: Callable[..., Any]) -> Callable[[Any], Any]:
         """`function` of the state (or of a view of it), the configuration filled in."""
         hints = hints_of(function)
-        names = list(inspect.signature(function).parameters)
+        names = plain_parameters(function)
         if len(names) in (1, 2) and (len(names) == 1 or self._is_config(hints.get(names[1]))):
             view = self._view(function, hints.get(names[0]))
             if len(names) == 1:
@@ -382,7 +400,7 @@ class _Claim:
         self.fixed: Params = {}
         self.from_params: list[str] = []
         self.wants_action = ""
-        for name in inspect.signature(claim.function).parameters:
+        for name in plain_parameters(claim.function, by_name=True):
             if name in ("before", "after"):
                 continue
             if hints.get(name) is Action:
@@ -411,17 +429,6 @@ class _Claim:
         return _truth(
             self.name, lambda _: self.function(before=view(before), after=view(step.after), **arguments), before
         )
-
-
-@contextmanager
-def _gathered(problems: Problems) -> Iterator[None]:
-    """Within, problems of types are added to those so far, and another mistake too."""
-    try:
-        yield
-    except FieldErrors as errors:
-        problems |= errors.problems | problems
-    except (LanguageError, DomainError) as error:
-        problems.setdefault(str(error), str(error))
 
 
 def _remembering(view: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reassure.checkers.cli.commands.lint import lint
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.prepare import prepare
 from tests.spec.wanted import WANTED, answer
@@ -358,9 +359,80 @@ INSIDE = [
     ("def g():\n    return later.x + s.o.term\nlater = s.e\nw = g()", [NESTED, NONE]),
     ("k = 1\ndef g():\n    return k.term\nk = s.e\nw = g()", [NESTED]),
     ("k = 1\ndef g():\n    return k.term\nw = g()", [NESTED, f"`.term` of an int: {FIELDS}"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("body", "says"), INSIDE, ids=[body for body, _ in INSIDE])
 def test_what_is_in_a_statement_that_is_refused(body: str, says: list[str], tmp_path: Path) -> None:
     assert answer(BESIDE._replace(body=f"{body}\nreturn s"), tmp_path).split("; ") == says
+
+
+TWO_PARAMETERS = "takes the state and, if need be, the configuration"
+SIGNATURES = [
+    # the decorator, the function, its result, how many lists are in these, and what is said
+    ("invariant", "p() -> bool", "True", 0, f"p {TWO_PARAMETERS}"),
+    ("invariant", "p(s: State, c: Config, b: Server) -> bool", "[b.x] == c.nodes.x", 1, f"p {TWO_PARAMETERS}"),
+    ("invariant", "p(s: Entry) -> bool", "s.term.x == [1]", 1, "p is over Entry, which mine has no view of"),
+    ("invariant", "p(s: State) -> int", "s.n", 0, "p is annotated `-> int`: write `-> bool`"),
+    ("invariant", "p(*, s: State) -> bool", "True", 0, "p: write its parameters without `*`"),
+    ("invariant", "p(s: 'Nope') -> bool", "s.x", 0, "p: an annotation cannot be read: name 'Nope' is not defined"),
+    (
+        "invariant",
+        "p(before: State, after: State) -> bool",
+        "True",
+        0,
+        "p takes after, so it is about steps: write @step_property",
+    ),
+    (
+        "invariant(when=lambda c: c.no)",
+        "p(s: State) -> bool",
+        "True",
+        0,
+        "p: its `when` raised AttributeError: 'Config' object has no attribute 'no'",
+    ),
+    ("leads_to(lambda: True)", "p(s: State) -> bool", "True", 0, f"<lambda> {TWO_PARAMETERS}"),
+    ("infinitely_often", "p(s: State, b: Server) -> bool", "b.x", 0, f"p {TWO_PARAMETERS}"),
+    ("eventually_always", "p() -> bool", "True", 0, f"p {TWO_PARAMETERS}"),
+    ("cover", "p() -> bool", "True", 0, f"p {TWO_PARAMETERS}"),
+    ("step_property", "p(s: State, t: State) -> bool", "t.x", 0, "p is about steps: it takes before and after"),
+    (
+        "step_property",
+        "p(before: State, after: Entry, z: Server) -> bool",
+        "z.x == after.x",
+        0,
+        "p reads z, no parameter of act; the action itself is a parameter annotated `Action`",
+    ),
+    ("step_property", "p(before: State, /, after: State) -> bool", "True", 0, "p: write its parameters without `/`"),
+    ("terminal", "p() -> bool", "True", 0, f"p {TWO_PARAMETERS}"),
+    ("action(who='x')", "p() -> State", "1", 0, "p: its first parameter is the state"),
+    ("action(who='x', b=lambda: 1)", "p(s: State, b: Server) -> State", "s", 0, f"<lambda> {TWO_PARAMETERS}"),
+    (
+        "action(who='x', fair='weak', fair_each=['c'])",
+        "p(s: State, c: Config) -> State",
+        "s",
+        0,
+        "p: fair_each is about parameters; c is the configuration",
+    ),
+]
+
+
+@pytest.mark.parametrize(("decorator", "function", "result", "lists", "says"), SIGNATURES)
+def test_a_wrong_signature_is_told_with_other_refusals(
+    decorator: str, function: str, result: str, lists: int, says: str, tmp_path: Path
+) -> None:
+    """With those of its own body that no parameter matters for, and beside a field whose type is refused."""
+    path = tmp_path / "mine.py"
+    other = "@action(who='y')\ndef act(s: State) -> State:\n    w = [s.n]\n    return s\n\n"
+    head = PRELUDE.split("@action")[0].replace("class Node(", "class Server(")
+    head += "@dataclass(frozen=True)\nclass Entry:\n    term: bool\n\n"
+    text = f"{head}@{decorator}\ndef {function}:\n    return {result}\n\n{other}{PLAIN}\n"
+    for refused in ([], ["State.x: str is not a finite type: names are an Enum or an Id sort"]):
+        path.write_text(text.replace("    n: Annotated", "    x: str = ''\n    n: Annotated") if refused else text)
+        _, places = lint(str(path))
+        lines = path.read_text().splitlines()
+        assert {p.text: lines[p.line - 1] for p in places}[says] == f"@{decorator}"
+        assert sorted(p.text for p in places) == sorted([*refused, says, *[LIST] * (1 + lists)])
+        with pytest.raises(Failure) as failed:
+            prepare(str(path), [])
+        assert failed.value.code is Exit.MODEL
+        assert [str(failed.value).count(text) for text in (says, LIST)] == [1, 1 + lists]
