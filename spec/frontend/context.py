@@ -269,6 +269,8 @@ class ModelScope:
         """Definitions that actions and initial functions run in place of the text of a function."""
         self.of_any_step: dict[str, Formula] = {}
         """Claims over steps that read the states alone, by name: one formula for the steps of every action."""
+        self.refused_parts: set[ast.AST] = set()
+        """The expressions that were refused."""
         self.types_refused = ""
         """The texts about types that are refused, of a model that is lowered for its other refusals."""
 
@@ -318,6 +320,8 @@ class Context:
         """The condition under which the branches, filters and operands so far lead here."""
         self.assured = scope.graph.true
         """The conjunction of the guards so far."""
+        self.peeks = 0
+        """The number of peeks at values (`nothing_recorded`) that are under way, one in another."""
         self.members: list[Node] = []
         """The bound members of the comprehensions over sorts of any number of members that are being lowered."""
 
@@ -463,8 +467,10 @@ class Context:
     def nothing_recorded(self) -> Iterator[None]:
         """Within, refusals and checks are forgotten at the end."""
         refusals, checkpoint = len(self.scope.refusals), self.checkpoint()
+        self.peeks += 1
         try:
             yield
         finally:
+            self.peeks -= 1
             del self.scope.refusals[refusals:]
             self.rollback(checkpoint)

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from reassure.spec.frontend.context import Context
-from reassure.spec.frontend.introspection import Refused, signature_of
+from reassure.spec.frontend.introspection import Refused, TooLarge, signature_of
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.symbolic_values import (
     POISON,
@@ -53,10 +53,15 @@ def lower(context: Context, node: ast.expr) -> Sym:
         return POISON
     if lower_expression is None:
         construct, remedy = UNSUPPORTED.get(type(node), (type(node).__name__, "this is not in the language"))
-        raise context.refuse(node, construct, remedy)
+        refused = context.refuse(node, construct, remedy)
+        _look_at_parts(context, node)
+        raise refused
     context.must_be_small(node)
     try:
         value = lower_expression(context, node)
+    except Refused:
+        _look_at_parts(context, node)
+        raise
     except (Mismatch, DomainError) as error:
         raise context.refuse_types(node, error) from None
     if isinstance(value, Scalar):
@@ -71,6 +76,64 @@ def lower(context: Context, node: ast.expr) -> Sym:
             raise Refused  # the None of a first turn, say, behind a test that it is none: Python never gets here
         return value if value.value is None else value.value
     return value
+
+
+def _look_at_parts(context: Context, node: ast.expr) -> None:
+    """Lowers those parts of an expression that is refused that were not yet, for their refusals."""
+    if context.peeks or context.unreached or node in context.scope.refused_parts:
+        return
+    context.scope.refused_parts.add(node)
+    frame, names = context.frame, [part.target.id for part in ast.walk(node) if isinstance(part, ast.NamedExpr)]
+    of_refused = bool(context.scope.types_refused)  # a text in a part may be of such a type
+    for part in _parts(node):
+        if isinstance(part, NOT_BY_THEMSELVES) or part in context.scope.refused_parts or _is_iterated(part):
+            continue
+        known = not_none_if(context, node.test, part is node.body) if isinstance(node, ast.IfExp) else NOTHING
+        with context.behind_refused(*names), suppress(Refused, TooLarge), context.knowing(frame.not_none | known):
+            frame.of_refused += of_refused
+            try:
+                lower(context, part)
+            finally:
+                frame.of_refused -= of_refused
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    """The operands of an expression, each of which Python evaluates (or may) by itself."""
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.Compare):
+        return [node.left, *node.comparators]
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    if isinstance(node, ast.Tuple | ast.List):
+        return node.elts
+    if isinstance(node, ast.Subscript):
+        return [node.value, node.slice]
+    return [*node.args, *(k.value for k in node.keywords)] if isinstance(node, ast.Call) else []
+
+
+def _is_iterated(node: ast.expr) -> bool:
+    """Whether an expression may be a call that only a loop or another call takes: `range(n)`, `enumerate(x)`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ITERABLES
+
+
+ITERABLES = ("range", "enumerate", "reversed", "sorted", "zip", "map", "filter")
+NOT_BY_THEMSELVES = (
+    *(
+        ast.GeneratorExp,
+        ast.ListComp,
+        ast.SetComp,
+        ast.DictComp,
+        ast.Dict,
+        ast.Set,
+        ast.List,
+        ast.Lambda,
+        ast.Starred,
+        ast.Slice,
+        ast.Constant,
+    ),
+)
+"""What means something else, or nothing, without what it is in."""
 
 
 def lower_field(context: Context, cls: type, name: str, node: ast.expr) -> Sym:

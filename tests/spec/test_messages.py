@@ -371,7 +371,7 @@ TWO_PARAMETERS = "takes the state and, if need be, the configuration"
 SIGNATURES = [
     # the decorator, the function, its result, how many lists are in these, and what is said
     ("invariant", "p() -> bool", "True", 0, f"p {TWO_PARAMETERS}"),
-    ("invariant", "p(s: State, c: Config, b: Server) -> bool", "[b.x] == c.nodes.x", 1, f"p {TWO_PARAMETERS}"),
+    ("invariant", "p(s: State, c: Config, b: Server) -> bool", "[b.x] == s.n", 1, f"p {TWO_PARAMETERS}"),
     ("invariant", "p(s: Entry) -> bool", "s.term.x == [1]", 1, "p is over Entry, which mine has no view of"),
     ("invariant", "p(s: State) -> int", "s.n", 0, "p is annotated `-> int`: write `-> bool`"),
     ("invariant", "p(*, s: State) -> bool", "True", 0, "p: write its parameters without `*`"),
@@ -436,3 +436,33 @@ def test_a_wrong_signature_is_told_with_other_refusals(
             prepare(str(path), [])
         assert failed.value.code is Exit.MODEL
         assert [str(failed.value).count(text) for text in (says, LIST)] == [1, 1 + lists]
+
+
+FOO = "`.foo` is not a field: State has the fields n, m, q, e, logs, o"
+BAR = "`.bar` is not a field: Entry has the fields term, who"
+IN_ONE = [
+    ("w = s.foo + s.e.bar", [FOO, BAR]),
+    ("w = s.foo == s.e.bar", [FOO, BAR]),
+    ("w = s.foo < s.n < s.e.bar", [FOO, BAR]),
+    ("require(s.foo and s.e.bar)", [FOO, BAR]),
+    ("w = two(s.foo, s.e.bar)", [FOO, BAR]),
+    ("w = max(s.foo, s.e.bar)", [FOO, BAR]),
+    ("w = [s.foo, s.e.bar]", [LIST, FOO, BAR]),
+    ("w = (s.foo, s.e.bar)", [FOO, BAR]),
+    ("w = s.m[s.foo] + s.e.bar", [FOO, BAR]),
+    ("w = s.n + (s.n + (s.n + s.foo) + s.e.bar)", [FOO, BAR]),
+    ("w = s.foo if s.o is not None else s.o.term", [FOO, NONE]),
+    ("w = s.foo if s.o is None else s.o.term", [FOO]),
+    ("w = s.n.x + any(y.z for y in s.foo)", [f"`.x` of an int: {FIELDS}", FOO]),
+    ("w = two(s.foo, {a}, lambda: 1)", ["`two(s.foo, {a}, lambda: 1)`: two takes (x, y)", FOO]),
+    ("w = s.foo.x == 'x'", [FOO]),
+    ("w = s.foo + s.foo.x.y", [FOO, FOO]),
+    ("w = s.logs[a][s.n - 1] if s.n > 0 else s.foo", [FOO]),
+]
+
+
+@pytest.mark.parametrize(("body", "says"), IN_ONE, ids=[body for body, _ in IN_ONE])
+def test_several_mistakes_in_one_expression(body: str, says: list[str], tmp_path: Path) -> None:
+    helper = "def two(x: int, y: int) -> int:\n    return 1\n"
+    told = answer(BESIDE._replace(body=f"{body}\nreturn s", extra=helper), tmp_path)
+    assert told.split("; ") == says
