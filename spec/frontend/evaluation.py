@@ -85,6 +85,7 @@ def _look_at_parts(context: Context, node: ast.expr) -> None:
     context.scope.refused_parts.add(node)
     frame, names = context.frame, [part.target.id for part in ast.walk(node) if isinstance(part, ast.NamedExpr)]
     of_refused = bool(context.scope.types_refused)  # a text in a part may be of such a type
+    told = len(context.scope.refusals)
     for part in _parts(node):
         if isinstance(part, NOT_BY_THEMSELVES) or part in context.scope.refused_parts or _is_iterated(part):
             continue
@@ -95,6 +96,14 @@ def _look_at_parts(context: Context, node: ast.expr) -> None:
                 lower(context, part)
             finally:
                 frame.of_refused -= of_refused
+                _once_a_line(context, told)
+
+
+def _once_a_line(context: Context, told: int) -> None:
+    """Forgets what is refused in a line for which it was told already. told: how many refusals were there before."""
+    refusals = context.scope.refusals
+    known = {(r.file, r.line, r.construct, r.remedy) for r in refusals[:told]}
+    refusals[told:] = [r for r in refusals[told:] if (r.file, r.line, r.construct, r.remedy) not in known]
 
 
 def _parts(node: ast.expr) -> list[ast.expr]:
@@ -109,6 +118,8 @@ def _parts(node: ast.expr) -> list[ast.expr]:
         return node.elts
     if isinstance(node, ast.Subscript):
         return [node.value, node.slice]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("require", "some", "refuse"):
+        return node.args[:1]
     return [*node.args, *(k.value for k in node.keywords)] if isinstance(node, ast.Call) else []
 
 

@@ -456,7 +456,7 @@ IN_ONE = [
     ("w = s.n.x + any(y.z for y in s.foo)", [f"`.x` of an int: {FIELDS}", FOO]),
     ("w = two(s.foo, {a}, lambda: 1)", ["`two(s.foo, {a}, lambda: 1)`: two takes (x, y)", FOO]),
     ("w = s.foo.x == 'x'", [FOO]),
-    ("w = s.foo + s.foo.x.y", [FOO, FOO]),
+    ("w = s.foo + s.foo.x.y", [FOO]),
     ("w = s.logs[a][s.n - 1] if s.n > 0 else s.foo", [FOO]),
 ]
 

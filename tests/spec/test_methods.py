@@ -67,7 +67,6 @@ REFUSED = [
 
 OTHERS = {
     "a while loop": ["`.kept`, a cached_property"],
-    "`.value` of Role": ["`.value` of Role"],
 }
 """What is refused beside the first."""
 
