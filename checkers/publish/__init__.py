@@ -25,7 +25,7 @@ from reassure.checkers.kafka.pages import (
     random_record,
     release_matrix,
 )
-from reassure.checkers.kafka.printed import formats_page
+from reassure.checkers.kafka.printed import tool_formats
 from reassure.checkers.ledger import ledger, mutant_page, verdicts
 from reassure.checkers.ledger.trace_store import TraceStore, trace_files, trace_uses
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -114,7 +114,7 @@ def pictures(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
 
 def session_pages() -> dict[Path, str]:
     """The pages that show what a command prints, with what it prints now."""
-    formats = formats_page.table()
+    formats = tool_formats.table()
     texts = {page: page.read_text(encoding="utf-8") for page in pages_with_sessions()}
     return {
         page: sessions.renewed(front_page.with_part(text, "formats", formats), ROOT) for page, text in texts.items()

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.kafka.audit.batch_order import BatchOrder
-from reassure.checkers.kafka.audit.message_format import MetadataFields
+from reassure.checkers.kafka.audit.message_format import BatchOrder, MetadataFields
 from reassure.checkers.kafka.audit.metadata_records import KINDS, SCHEMAS, MetadataRecord
 from reassure.checkers.kafka.audit.segment_file import CONTROL, HEAD, LENGTH_AT, SUMMED_FROM, crc32c, read_segment
 

@@ -10,7 +10,7 @@ from reassure.checkers.kafka.audit.cluster_history import METADATA_VERSION
 from reassure.checkers.kafka.audit.ending import LogEnd, ending_of
 from reassure.checkers.kafka.audit.judge import Audit, ChangeJudge
 from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in
-from reassure.checkers.kafka.audit.share import PartitionShare
+from reassure.checkers.kafka.audit.metadata_records import PartitionShare
 from reassure.checkers.kafka.audit.waiting import rules_from
 from reassure.checkers.machine.exit_codes import Exit, Failure, worst
 

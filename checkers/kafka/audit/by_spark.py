@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from reassure.checkers.engines.spark.session import SparkJob, start
 from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask, Refused, audit_share, together
-from reassure.checkers.kafka.audit.share import PartitionShare
+from reassure.checkers.kafka.audit.metadata_records import PartitionShare
 from reassure.checkers.request.options import SparkOptions
 
 

@@ -8,8 +8,14 @@ from functools import cache, lru_cache
 from typing import Any, TypedDict
 
 from reassure.checkers.kafka.audit.message_format import MetadataFields
-from reassure.checkers.kafka.audit.metadata_records import OTHERS, UNCHANGED_LEADER, UNCHANGED_RECOVERY, MetadataRecord
-from reassure.checkers.kafka.audit.share import WHOLE, PartitionShare
+from reassure.checkers.kafka.audit.metadata_records import (
+    OTHERS,
+    UNCHANGED_LEADER,
+    UNCHANGED_RECOVERY,
+    WHOLE,
+    MetadataRecord,
+    PartitionShare,
+)
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, reassigning
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"

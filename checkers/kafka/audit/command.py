@@ -94,7 +94,7 @@ def _beginning(file: LogFile) -> str:
 
 def _locally(args: argparse.Namespace, task: AuditTask) -> AuditReport:
     from reassure.checkers.kafka.audit.audit_log import audit_share, together
-    from reassure.checkers.kafka.audit.share import PartitionShare
+    from reassure.checkers.kafka.audit.metadata_records import PartitionShare
 
     spark_settings(args)
     # A pipe is read once, and here: another process has it not.

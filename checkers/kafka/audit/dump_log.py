@@ -9,10 +9,23 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any
 
-from reassure.checkers.kafka.audit.batch_order import BatchOrder
-from reassure.checkers.kafka.audit.message_format import FIXED, MalformedRecord, MetadataFields, Schema, WireField
-from reassure.checkers.kafka.audit.metadata_records import KINDS, OTHER_KINDS, OTHERS, SCHEMAS, MetadataRecord
-from reassure.checkers.kafka.audit.share import WHOLE, PartitionShare
+from reassure.checkers.kafka.audit.message_format import (
+    FIXED,
+    BatchOrder,
+    MalformedRecord,
+    MetadataFields,
+    Schema,
+    WireField,
+)
+from reassure.checkers.kafka.audit.metadata_records import (
+    KINDS,
+    OTHER_KINDS,
+    OTHERS,
+    SCHEMAS,
+    WHOLE,
+    MetadataRecord,
+    PartitionShare,
+)
 
 BATCH = re.compile(r"^baseOffset: (\d+) lastOffset: (\d+) ")
 BATCH_TIME = re.compile(r" CreateTime: (-?\d+)\b")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,3 +128,22 @@ def unknown_records(jar: Path) -> list[str]:
             if key and version and int(key[1]) not in OTHER_KINDS and int(version[1]) > newest.get(int(key[1]), -1):
                 unknown.append(f"{Path(name).stem} of version {version[1]}, API key {key[1]}")
     return unknown
+
+
+@dataclass(frozen=True)
+class PartitionShare:
+    """The partitions that one of several processes or machines judges. number: from 0."""
+
+    number: int = 0
+    of: int = 1
+
+    def has(self, topic: str, partition: int) -> bool:
+        """Whether a partition is of this share. topic: its id."""
+        return self.of == 1 or zlib.crc32(f"{topic}-{partition}".encode()) % self.of == self.number
+
+    def decodes(self, topic: str, partition: int) -> bool:
+        """Whether records of a partition are decoded: of this share, and of partition 0 of each topic."""
+        return partition == 0 or self.has(topic, partition)
+
+
+WHOLE = PartitionShare()

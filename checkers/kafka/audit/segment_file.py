@@ -8,10 +8,16 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from reassure.checkers.kafka.audit.batch_order import BatchOrder
-from reassure.checkers.kafka.audit.message_format import MalformedRecord, Reader
-from reassure.checkers.kafka.audit.metadata_records import FRAME, KINDS, OTHERS, MetadataRecord, read_record
-from reassure.checkers.kafka.audit.share import WHOLE, PartitionShare
+from reassure.checkers.kafka.audit.message_format import BatchOrder, MalformedRecord, Reader
+from reassure.checkers.kafka.audit.metadata_records import (
+    FRAME,
+    KINDS,
+    OTHERS,
+    WHOLE,
+    MetadataRecord,
+    PartitionShare,
+    read_record,
+)
 
 HEAD = struct.Struct(">qiibIhiqqqhii")
 """Offset, length, leader epoch, magic, sum, attributes, last offset, first and last time, producer with its epoch and

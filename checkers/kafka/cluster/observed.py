@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.kafka.audit.batch_order import BatchOrder
 from reassure.checkers.kafka.audit.cluster_history import ClusterHistory
+from reassure.checkers.kafka.audit.message_format import BatchOrder
 from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
 from reassure.checkers.kafka.audit.segment_file import HEAD, LENGTH_AT, read_segment
 from reassure.checkers.kafka.controller.words import ControllerState

@@ -150,3 +150,18 @@ def what_is_read() -> str:
     """The formats that are read, in a line."""
     names = [one.name for one in FORMATS if one.content]
     return f"Kafka's reassignment JSON, a metadata log, and the output of {', '.join(names)}"
+
+
+def table() -> str:
+    """Tools, releases and formats that are read, and those that are refused, in Markdown."""
+    rows = [
+        "| output of | releases of the tests | what is read |",
+        "|---|---|---|",
+        "| reassignment JSON, with or without `version` | all | replicas; other keys are read over, with a note |",
+        "| metadata log: a folder, segment or snapshot | 3.9 to 4.4 | brokers, racks, configurations, partitions |",
+    ]
+    for one in FORMATS:
+        content = one.content or f"refused: {one.instead}"
+        rows.append(f"| `{one.name}` | {RELEASES if one.content else 'any'} | {content} |")
+    rows += [f"| JSON of {one.tool} | any | refused: take {one.instead} |" for one in OTHER_JSON if one.tool != OWN]
+    return "\n".join(rows)

@@ -17,7 +17,7 @@ from reassure.checkers.kafka.audit import log_files
 from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask, Refused, audit_share, together
 from reassure.checkers.kafka.audit.by_spark import audit_by_spark
 from reassure.checkers.kafka.audit.log_files import LogFile
-from reassure.checkers.kafka.audit.share import PartitionShare
+from reassure.checkers.kafka.audit.metadata_records import PartitionShare
 from reassure.checkers.request.options import SparkOptions
 from tests.helpers.command import reported, said
 from tests.helpers.metadata_log_text import LOGS, batches, cluster, dump_text, record, snapshot_of

@@ -9,7 +9,7 @@ import pytest
 from reassure.checkers.kafka.audit.audit_log import AuditTask, audit_share, together
 from reassure.checkers.kafka.audit.ending import LogEnd, UnderWay
 from reassure.checkers.kafka.audit.log_files import LogFile
-from reassure.checkers.kafka.audit.share import PartitionShare
+from reassure.checkers.kafka.audit.metadata_records import PartitionShare
 from tests.helpers.command import said
 from tests.helpers.metadata_log_text import cluster, dump_text, record
 

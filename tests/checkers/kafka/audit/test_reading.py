@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.kafka.audit.batch_order import BatchOrder
 from reassure.checkers.kafka.audit.dump_log import _fits, read_dump
-from reassure.checkers.kafka.audit.message_format import MalformedRecord, Reader, Schema, WireField
+from reassure.checkers.kafka.audit.message_format import BatchOrder, MalformedRecord, Reader, Schema, WireField
 from reassure.checkers.kafka.audit.metadata_records import OTHER_KINDS, SCHEMAS, read_record
 from reassure.checkers.kafka.audit.segment_file import LENGTH_AT, SUMMED_FROM, crc32c, read_segment
 from tests.helpers.kafka_jars import class_path

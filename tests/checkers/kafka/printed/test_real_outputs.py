@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.kafka.audit.batch_order import BatchOrder
 from reassure.checkers.kafka.audit.dump_log import read_dump
+from reassure.checkers.kafka.audit.message_format import BatchOrder
 from reassure.checkers.kafka.plan.cluster_file import ClusterFile
 from reassure.checkers.kafka.plan.kafka_json import read_assignment, read_cluster
 from reassure.checkers.kafka.printed.shell_output import described
