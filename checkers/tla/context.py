@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.tla.kinds import Kind, Sets, Static, Untranslatable, constant, plain
-from reassure.checkers.tla.terms import TRUE, Term, atom, conjunction, implies, infix, prime, quantified
+from reassure.checkers.tla.terms import TRUE, Term, atom, conjunction, implies, infix, prime
 from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.language.types import Size
 from reassure.spec.language.values import Id
@@ -353,14 +353,13 @@ class Context:
                 self.variables[variable] = hidden
 
     @contextmanager
-    def guards_if(self, condition: Term | None, bound: tuple[str, str, Term] | None = None) -> Iterator[None]:
-        """Within, guards count only where a condition holds; or, with `bound`, for each member of a set."""
+    def guards_if(self, condition: Term) -> Iterator[None]:
+        """Within, guards count only where a condition holds."""
         outer, self.guards = self.guards, []
         yield
         inner, self.guards = conjunction(self.guards), outer
         if inner != TRUE:
-            whole = inner if condition is None else implies(condition, inner)
-            self.guards.append(whole if bound is None else quantified(bound[0], bound[1], bound[2], whole))
+            self.guards.append(implies(condition, inner))
 
     def translate(self, node: ast.expr) -> Value:
         """An expression; its guards are added to those on the way."""

@@ -23,7 +23,7 @@ from reassure.spec.language.types import (
     Type,
 )
 from reassure.spec.language.values import Map
-from reassure.spec.semantics.trace import WRONG, JsonObject, TraceError
+from reassure.spec.semantics.trace import JsonObject, TraceError, value_read
 
 
 def keys_once(pairs: list[tuple[str, Any]]) -> JsonObject:
@@ -65,14 +65,7 @@ def key_text(key: Any, kind: Type) -> str:
 
 def from_plain(data: Any, kind: Type) -> Any:
     """The value that `to_plain` writes so; `TraceError` if it is not of the type."""
-    try:
-        value = _read(data, kind)
-    except WRONG:
-        raise TraceError(f"{json.dumps(data)[:80]} is not of the type {kind}") from None
-    misfit = kind.misfit(value)
-    if misfit is not None:
-        raise TraceError(f"{misfit.path or 'value'}: {misfit.message}")
-    return value
+    return value_read(data, kind, _read)
 
 
 def _read(data: Any, kind: Type) -> Any:

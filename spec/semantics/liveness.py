@@ -20,8 +20,6 @@ from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.vocabulary import Model, Property
 from reassure.spec.semantics.interpreter import BoundModel, Step
 
-STRENGTHS = ("weak", "strong")
-
 
 @dataclass(frozen=True)
 class Assumption:

@@ -15,7 +15,7 @@ import functools
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, NotRequired, TextIO, TypedDict, cast
@@ -144,8 +144,13 @@ WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 def decode(data: Any, kind: Type) -> Any:
     """The value that `encode` wrote; `TraceError` if it is not of the type."""
+    return value_read(data, kind, _decode)
+
+
+def value_read(data: Any, kind: Type, read: Callable[[Any, Type], Any]) -> Any:
+    """The value that a reader finds in data of some form; `TraceError` if that is not of the type."""
     try:
-        value = _decode(data, kind)
+        value = read(data, kind)
     except WRONG:
         raise TraceError(f"{json.dumps(data)[:80]} is not of the type {kind}") from None
     misfit = kind.misfit(value)

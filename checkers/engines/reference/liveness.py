@@ -50,23 +50,6 @@ class ViolatingRegion:
         return numbers
 
 
-def region_of(
-    bound: BoundModel,
-    prop: Property,
-    levels: Sequence[Sequence[Any]],
-    steps_of: Callable[[Any], Iterable[Step]],
-    assumptions: Assumptions,
-    order: Callable[[Any], Any],
-    beat: Callable[[], None] = lambda: None,
-) -> ViolatingRegion:
-    """The region of a property.
-
-    levels: every reachable state, by breadth-first level. steps_of: the steps of a state, in canonical order.
-    order: the canonical one. beat: called now and then; raises to end the work.
-    """
-    return _region_of(bound, pattern_of(bound, prop), levels, steps_of, assumptions, order, beat)
-
-
 def premise_states(
     bound: BoundModel,
     prop: Property,
@@ -83,7 +66,7 @@ def premise_states(
     are looked at, whatever holds of them. The arguments are those of `region_of`.
     """
     everywhere = Pattern(lambda _: True, lambda _: True, lambda _: True)
-    whole = _region_of(bound, everywhere, levels, steps_of, assumptions, order, beat)
+    whole = region_of(bound, everywhere, levels, steps_of, assumptions, order, beat)
     fair = resting(whole).union(*fair_components(whole))
     on_a_fair_run = set().union(*nx.bfs_layers(whole.graph.reverse(copy=False), fair))
     about = {n for n, s in enumerate(whole.states) if prop.kind != "leads_to" or bound.holds(prop, s)}
@@ -92,20 +75,25 @@ def premise_states(
     def steps_within(state: Any) -> list[Step]:
         return [step for step in steps_of(state) if not isinstance(step.after, Clipped)]
 
-    region = region_of(bound, prop, levels, steps_within, assumptions, order, beat)
+    region = region_of(bound, pattern_of(bound, prop), levels, steps_within, assumptions, order, beat)
     rests = bool(resting(region)) or any(True for _ in fair_components(region))
     return PremiseStates(len(about), beyond, beyond < len(about) and rests)
 
 
-def _region_of(
+def region_of(
     bound: BoundModel,
     pattern: Pattern,
     levels: Sequence[Sequence[Any]],
     steps_of: Callable[[Any], Iterable[Step]],
     assumptions: Assumptions,
     order: Callable[[Any], Any],
-    beat: Callable[[], None],
+    beat: Callable[[], None] = lambda: None,
 ) -> ViolatingRegion:
+    """The region of a property's pattern.
+
+    levels: every reachable state, by breadth-first level. steps_of: the steps of a state, in canonical order.
+    order: the canonical one. beat: called now and then; raises to end the work.
+    """
     begins = {s: level for level, states in enumerate(levels, 1) for s in states if pattern.starts(s)}
     inside, pending = set(begins), list(begins)
     steps = {}

@@ -43,7 +43,7 @@ from reassure.checkers.traces.fairness import as_data, in_words
 from reassure.checkers.traces.reconstruct import note_in, raised_in, temporal_errors, with_loop
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, ModelError, Step
-from reassure.spec.semantics.liveness import assumptions_of
+from reassure.spec.semantics.liveness import assumptions_of, pattern_of
 from reassure.spec.semantics.trace import Trace, TraceStep, replay
 
 SAMPLE = 61
@@ -281,7 +281,7 @@ def decide_liveness(
     for claim in claims:
         progress.proof(f"fair loops: {claim.name}")
         of_all_states = search.levels, search.steps, assumptions, search.layout.encode, look
-        region = region_of(bound, claim, *of_all_states)
+        region = region_of(bound, pattern_of(bound, claim), *of_all_states)
         lasso = violating_run(region)
         trace = None
         if lasso is not None:

@@ -112,7 +112,7 @@ def sorts_to_rename(lowered: LoweredModel, starts: list[Any], any_order: bool) -
             continue
         named = {t.index for _, t in _tellings(lowered, kind.sort) if t.by is Telling.NAME and t.index is not None}
         free = tuple(i for i in range(kind.count) if i not in named)
-        cells = (free,) if any_order else tuple(_apart_by(starts, lowered, kind, free))
+        cells = (free,) if any_order else tuple(_apart_by(starts, kind, free))
         if max(map(len, cells), default=0) < 2:
             reasons.append(_few(lowered, kind, len(free)))
             continue
@@ -165,7 +165,7 @@ def _few(lowered: LoweredModel, kind: IdType, free: int) -> str:
     return f"{by[0]} names ids of {name}" if by and free < 2 else f"the initial states tell ids of {name} apart"
 
 
-def _apart_by(starts: list[Any], lowered: LoweredModel, kind: IdType, free: tuple[int, ...]) -> list[tuple[int, ...]]:
+def _apart_by(starts: list[Any], kind: IdType, free: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Ids in cells: two are in one if the initial states are the same with their names exchanged."""
     known, cells = set(starts), list[list[int]]()
     for one in free:
