@@ -24,7 +24,6 @@ from pathlib import Path
 from rich.text import Text
 
 from reassure.checkers.console.processes import in_processes
-from reassure.checkers.engines.native.translator import llvm
 from reassure.checkers.gate import update
 from reassure.checkers.gate.gate_file import Check, GateFile, read
 from reassure.checkers.gate.judge import judge
@@ -32,7 +31,7 @@ from reassure.checkers.gate.kinds import DEFAULT_KIND
 from reassure.checkers.gate.run_check import KILLED, CheckOutcome, Known, answer_key, run_check, unanswered
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
-from reassure.checkers.machine.own_files import own_folder, read_own
+from reassure.checkers.machine.own_files import cache_folder, own_folder, read_own
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import BY_USER, StopReason
 from reassure.checkers.machine.terminal import Console, counted
@@ -44,8 +43,8 @@ MOST = 2000
 
 
 def folder() -> Path:
-    """The folder of the records: beside the machine code (REASSURE_CACHE)."""
-    return llvm.folder() / "gate"
+    """The folder of the records."""
+    return cache_folder("gate")
 
 
 def last(check: Check, known: Known) -> CheckOutcome | None:

@@ -339,15 +339,12 @@ class _Marked(ast.NodeTransformer):
         wrapped = [self._wrapped(part, i, "guard", f"{name}({_text(part)})") for i, part in enumerate(parts)]
         return ast.BoolOp(ast.And(), wrapped) if len(wrapped) > 1 else wrapped[0]
 
-    def visit_If(self, node: ast.If) -> ast.AST:
+    def visit_If(self, node: ast.If | ast.IfExp) -> ast.AST:
         self.generic_visit(node)
         node.test = self._wrapped(node.test, 0, "branch", _text(node.test))
         return node
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        self.generic_visit(node)
-        node.test = self._wrapped(node.test, 0, "branch", _text(node.test))
-        return node
+    visit_IfExp = visit_If
 
     def _wrapped(self, test: ast.expr, part: int, kind: str, text: str, optional: bool = False) -> ast.expr:
         file = self.function.__code__.co_filename

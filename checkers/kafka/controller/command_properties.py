@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reassure.checkers.kafka.controller.driver import Words
 from reassure.checkers.kafka.controller.explore import ControllerExploration
-from reassure.checkers.kafka.controller.explore_logs import replica_sets
+from reassure.checkers.kafka.controller.explore_logs import replica_sets, set_sizes
 from reassure.checkers.kafka.controller.words import (
     ADDING,
     CORDONED,
@@ -149,7 +149,7 @@ def _has_another_factor(graph: ControllerExploration, command: int) -> Broken:
     size = len(graph.commands[command].brokers)
     states = graph.states[: len(graph.targets)]
     replicas = replica_sets(states)
-    original, wanted = (_sizes(replicas & ~(states >> at)) for at in (ADDING, REMOVING))
+    original, wanted = (set_sizes(replicas & ~(states >> at)) for at in (ADDING, REMOVING))
     assigned = packed_set(graph.commands[command].brokers)
     settings = graph.settings[: len(states)]
     active = ~(states >> FENCED | states >> SHUTTING_DOWN) & assigned
@@ -187,10 +187,6 @@ def _words(graph: ControllerExploration, command: int | None = None) -> tuple[Wo
     else:
         numbers = graph.targets[:, command]
     return graph.states[numbers] & _WHOLE, graph.second[numbers] & _WHOLE
-
-
-def _sizes(sets: Words) -> Words:
-    return np.asarray(sum((sets >> i & 1) for i in range(6)), np.int64)
 
 
 TOPIC_COMMAND_PROPERTIES = (

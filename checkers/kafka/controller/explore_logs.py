@@ -107,7 +107,7 @@ class LogSearch:
 
     def _commit(self, pairs: Words, state: Words, logs: Words) -> tuple[Words, Words, int]:
         isr = self.isr[state]
-        able = (self.leader[state] > 0) & (_sizes(isr) >= self.min_isr[state]) & (isr & ~logs == 0) & (logs != isr)
+        able = (self.leader[state] > 0) & (set_sizes(isr) >= self.min_isr[state]) & (isr & ~logs == 0) & (logs != isr)
         return state[able] * self.room + isr[able], pairs[able], COMMIT
 
     def _catch_up(self, pairs: Words, state: Words, logs: Words, follower: int) -> tuple[Words, Words, int]:
@@ -150,5 +150,6 @@ def replica_sets(states: Words) -> Words:
     return masks
 
 
-def _sizes(sets: Words) -> Words:
+def set_sizes(sets: Words) -> Words:
+    """By set, a mask of at most six brokers: how many it has."""
     return np.asarray(sum((sets >> i & 1) for i in range(6)), np.int64)

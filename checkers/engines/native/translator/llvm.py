@@ -24,13 +24,7 @@ if TYPE_CHECKING:
     import llvmlite.binding as llvm
 
 
-def folder() -> Path:
-    """The folder of the machine code: REASSURE_CACHE, or the user's cache folder."""
-    declared = os.environ.get("REASSURE_CACHE")
-    return Path(declared) if declared else cache_folder("kernels")
-
-
-KEPT = KeptFiles(folder, b"reassure object 1\n", ".object", 600)
+KEPT = KeptFiles(lambda: cache_folder("kernels"), b"reassure object 1\n", ".object", 600)
 FORMAT = 2
 """Raised when this module makes other code of the same text."""
 

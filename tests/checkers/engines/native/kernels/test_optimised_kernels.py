@@ -23,7 +23,7 @@ from tests.helpers.runs import bind, everything, result_of
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of its own, and nothing that this process has loaded."""
-    monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "kernels"))
+    monkeypatch.setenv("REASSURE_CACHE", str(tmp_path))
     monkeypatch.setattr(llvm, "_loaded", {})
     return tmp_path / "kernels"
 

@@ -59,7 +59,7 @@ MADE_BY = translation.MADE_BY
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "cache"))
     with mock.patch.object(translation, "MADE_BY", MADE_BY):
-        yield tmp_path / "cache"
+        yield tmp_path / "cache" / "kernels"
 
 
 @pytest.fixture

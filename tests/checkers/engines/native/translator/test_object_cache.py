@@ -39,7 +39,7 @@ def files(cache: Path) -> list[Path]:
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("REASSURE_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+    return tmp_path / "cache" / "kernels"
 
 
 def run(text: str, level: int = 1) -> tuple[int, bool]:
@@ -190,7 +190,7 @@ def test_links_and_pipes_of_others_are_left_alone(cache: Path, tmp_path: Path) -
     """A link in the place of a lock, and pipes in the place of another lock and of the code."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
-    cache.mkdir(mode=0o700)
+    cache.mkdir(mode=0o700, parents=True)
     for number in range(256):
         (cache / f".lock-{number:02x}").symlink_to(victim)
     assert run(adder(2)) == (3, True) and victim.read_text() == "precious"
