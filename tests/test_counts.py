@@ -15,7 +15,7 @@ SHARED = ("engines", "analyses", "kafka")
 """Folders of `checkers/` whose folders are rooms."""
 PROTOCOLS = frozenset({"run", "check", "main"})
 """What modules of one kind have under one name: commands, engines, programs."""
-MOST = {"fmt: skip": 105, "monkeypatch.setattr": 176, "dict[str, Any]": 22}
+MOST = {"fmt: skip": 105, "monkeypatch.setattr": 176, "dict[str, Any]": 27}
 """Lines that have a text, in `checkers/`, `spec/` and `tests/`."""
 SMALL, MOST_SMALL = 25, 19
 """Lines of code that a module should have, and modules that have fewer; a model is one module, however small."""

@@ -39,7 +39,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,11 +53,6 @@ COLUMNS = ("document", "kafka", "mutant")
 EXPECTATIONS = ("holds", "violated")
 QUANTIFIED = re.compile(r"\b(all|any|both|each|every|everything|only|some)\b", re.IGNORECASE)
 """What says of how many things a statement is. "No" and "never" are left out: one thing is enough to violate them."""
-
-Entry = dict[str, Any]
-"""A table of a file of claims, before anything of it is checked."""
-Keys = Mapping[str, tuple[Callable[[Any], bool], str]]
-"""The keys of a table: whether a value will do, and what a value is in words."""
 
 
 class ClaimError(Exception):
@@ -82,7 +77,7 @@ class Reading:
     name: str
     method: str
     model: str | None = None
-    set: Mapping[str, str | int] = field(default_factory=dict)
+    set: dict[str, Any] = field(default_factory=dict)
     properties: tuple[str, ...] = ()
     function: str | None = None
     expect: str | None = None
@@ -221,7 +216,7 @@ def _expectation(value: Any) -> bool:
     return value in EXPECTATIONS
 
 
-CLAIM_KEYS: Keys = {
+CLAIM_KEYS = {
     "id": (lambda v: isinstance(v, str) and re.fullmatch(r"[A-Z][1-9]\d*", v) is not None, "an id such as B4"),
     "document": (_text, "the name of a document"),
     "statement": (_text, "a sentence"),
@@ -232,7 +227,7 @@ CLAIM_KEYS: Keys = {
     "quantifiers": (_quantifiers, "a list of tables with says, and by or because"),
     "reading": (_tables, "a list of [[claim.reading]] tables, at least one"),
 }
-READING_KEYS: Keys = {
+READING_KEYS = {
     "name": (_text, "a text"),
     "method": (lambda v: v in METHODS, f"one of {', '.join(METHODS)}"),
     "model": (_text, "the name of a model"),
@@ -246,7 +241,7 @@ READING_KEYS: Keys = {
 }
 
 
-def _fits(entry: Entry, keys: Keys, needed: Iterable[str], where: str, wrong: list[str]) -> bool:
+def _fits(entry: dict[str, Any], keys: dict[str, Any], needed: Iterable[str], where: str, wrong: list[str]) -> bool:
     """Whether an entry has the keys that it needs, no others, and values that will do."""
     before = len(wrong)
     for key in sorted(set(entry) - set(keys)):
@@ -260,7 +255,7 @@ def _fits(entry: Entry, keys: Keys, needed: Iterable[str], where: str, wrong: li
     return len(wrong) == before
 
 
-def _claim(entry: Entry, title: str, where: str, letter: str, wrong: list[str]) -> Claim | None:
+def _claim(entry: dict[str, Any], title: str, where: str, letter: str, wrong: list[str]) -> Claim | None:
     if isinstance(entry.get("id"), str):
         where = f"{where.split(',')[0]}, {entry['id']}"
     fits = _fits(entry, CLAIM_KEYS, ("id", "document", "statement", "reading"), where, wrong)
@@ -294,7 +289,7 @@ def _claim(entry: Entry, title: str, where: str, letter: str, wrong: list[str]) 
     )
 
 
-def _by_release(entry: Entry, where: str, wrong: list[str]) -> list[Entry]:
+def _by_release(entry: dict[str, Any], where: str, wrong: list[str]) -> list[dict[str, Any]]:
     """A reading for each release of `releases`, with its expectation; the reading as it is if it has none."""
     releases: Any = entry.get("releases")
     expected: Any = entry.get("expect")
@@ -314,7 +309,7 @@ def _by_release(entry: Entry, where: str, wrong: list[str]) -> list[Entry]:
     return found
 
 
-def _reading(entry: Entry, where: str, wrong: list[str]) -> Reading | None:
+def _reading(entry: dict[str, Any], where: str, wrong: list[str]) -> Reading | None:
     if isinstance(entry.get("name"), str):
         where = f"{where.rsplit(', ', 1)[0]}, reading {entry['name']!r}"
     if not _fits(entry, READING_KEYS, ("name", "method"), where, wrong):

@@ -18,9 +18,10 @@ import tomllib
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from reassure.spec import claims
-from reassure.spec.claims import Claim, ClaimError, Entry, judges
+from reassure.spec.claims import Claim, ClaimError, judges
 
 KEYS = {"at": str, "says": str, "claims": list, "by": list, "open": str}
 
@@ -82,7 +83,7 @@ def of_file(path: Path, every: list[Claim], wrong: list[str]) -> list[Statement]
     return made
 
 
-def _faults(entry: Entry, by_id: dict[str, Claim]) -> list[str]:
+def _faults(entry: dict[str, Any], by_id: dict[str, Claim]) -> list[str]:
     """What is wrong with an entry."""
     faults = [f"unknown key {key}; there are {', '.join(KEYS)}" for key in sorted(set(entry) - set(KEYS))]
     faults += [f"{key} is missing" for key in ("at", "says") if not entry.get(key)]
