@@ -121,7 +121,7 @@ def test_a_write_that_fails_leaves_nothing(cache: Path) -> None:
 
 
 def test_the_files_longest_unused_are_removed(cache: Path) -> None:
-    three = KeptFiles(llvm.folder, b"three\n", ".object", 3)
+    three = KeptFiles(lambda: cache, b"three\n", ".object", 3)
     for number in range(5):
         three.write(f"key{number}", b"content")
         os.utime(cache / f"key{number}.object", (number, number))
