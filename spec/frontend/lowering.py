@@ -178,7 +178,7 @@ IN_PLACE_OF: dict[str, str] = {
     "list": "write `tuple(...)`, or `frozenset(...)`",
     "set": "write `frozenset(...)`",
     "dict": "write `Map({k: v for k in every(Sort, c)})`",
-    "range": "write a comprehension over it: `frozenset(i for i in range(n))`",
+    "range": "write a comprehension over it: `tuple(i for i in range(n))`, or `frozenset(...)`",
     "sorted": "write `tuple(sorted(...))`, or a comprehension over it",
     "isinstance": "each value has one type: test a field of it, or write `x is not None`",
     "type": "each value has one type: test a field of it",

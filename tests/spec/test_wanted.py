@@ -460,7 +460,7 @@ INSTEAD = [
     *AMONG_RECORDS,
     (
         "t = frozenset(range(s.n))",
-        "a call of `range`: write a comprehension over it: `frozenset(i for i in range(n))`",
+        "a call of `range`: write a comprehension over it: `tuple(i for i in range(n))`, or `frozenset(...)`",
         "t = frozenset(i for i in range(s.n))",
     ),
 ]
