@@ -66,7 +66,8 @@ class FixedKernel(CompiledKernel):
 
     def __init__(self, model: ModelKernel, code: bytes) -> None:
         self.model, self.shape = model, shape_of(model)
-        self._until_optimised, self._lock = float("inf"), Lock()
+        self._until_optimised = self._until_kept = float("inf")
+        self._lock = Lock()
         self._holds_code, self.addresses = _load(code, self.shape.functions)
         self.code = self._code(**_functions(self.addresses))
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 from reassure.checkers.engines.native.kernels.model_code import ACTIONS_AT, ModelCode
 from reassure.checkers.engines.native.translator import llvm
 from reassure.checkers.engines.native.translator.native_function import ModelFunction, native
+from reassure.checkers.machine.own_files import KeptFiles
 from reassure.spec.language.light_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ SECONDS_BY_CHARACTER = 5e-6
 """Of the IR: about how long LLVM optimises it, as measured for the models that come with the project."""
 OPTIMISED_AFTER = 1.0
 """Work of a kernel after which it is optimised, as a share of the time that this takes; 0: before it works."""
+WORKED = KeptFiles(llvm.KEPT.folder, b"reassure work 1\n", ".worked", 600)
+"""Seconds of work of kernels that are not optimised, in all runs, by the digest of their IR."""
+KEPT_AT = 0.1
+"""Work after which that is kept on disk, as a share of the work after which a kernel is optimised."""
 FUNCTIONS = ("check", "expand")
 STEPS = "steps"
 """A third function, of a kernel with representatives: as `expand`, with the successors themselves."""
@@ -86,7 +91,8 @@ class KernelShape:
 
 
 class Kernel:
-    """A kernel whose machine code is loaded: optimised if that is on disk, or once it has worked for long."""
+    """A kernel whose machine code is loaded: optimised if that is on disk, or once it has worked for long, in this run
+    and earlier ones."""
 
     def __init__(self, shape: KernelShape, passing: bool = False) -> None:
         """Takes the machine code from disk, or compiles it.
@@ -94,8 +100,10 @@ class Kernel:
         passing: the kernel is used once. It is not optimised, and not stored.
         """
         self.shape = shape
-        self._until_optimised = float("inf")
+        self._until_optimised = self._until_kept = float("inf")
         """Seconds of work."""
+        self._enough = 0.0
+        """Seconds of work after which it is optimised."""
         self._lock = Lock()
         if passing:
             self._holds_code, addresses = llvm.unkept_functions(shape.ir, shape.functions, QUICK)
@@ -123,7 +131,9 @@ class Kernel:
     def _stored_or_quick(self) -> dict[str, int]:
         stored = llvm.stored_functions(self._key, self.shape.functions, LEVEL)
         if stored is None and LEVEL > QUICK:
-            self._until_optimised = OPTIMISED_AFTER * SECONDS_BY_CHARACTER * len(self.shape.ir)
+            self._enough = OPTIMISED_AFTER * SECONDS_BY_CHARACTER * len(self.shape.ir)
+            self._until_optimised = self._enough - float(WORKED.read(self._key) or 0)
+            self._until_kept = KEPT_AT * self._enough
         return stored or self._compiled(QUICK)
 
     def run(self, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
@@ -139,9 +149,13 @@ class Kernel:
     def _note(self, seconds: float) -> None:
         with self._lock:
             self._until_optimised -= seconds
+            self._until_kept -= seconds
             if self._until_optimised > 0:
+                if self._until_kept <= 0:
+                    self._until_kept = KEPT_AT * self._enough
+                    WORKED.write(self._key, f"{self._enough - self._until_optimised:.6f}".encode())
                 return
-            self._until_optimised = float("inf")
+            self._until_optimised = self._until_kept = float("inf")
         self.addresses = self._compiled(LEVEL)
         for name, function in _functions(self.addresses).items():
             setattr(self.code, name, function)

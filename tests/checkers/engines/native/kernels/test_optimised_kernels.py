@@ -67,6 +67,30 @@ def test_work_makes_it_optimised(cache: Path, optimise_after: Callable[[float], 
     assert objects(cache) == stored
 
 
+def test_work_of_several_runs_counts_together(cache: Path) -> None:
+    quick = kernel()
+    enough = kernel_shape.OPTIMISED_AFTER * kernel_shape.SECONDS_BY_CHARACTER * len(quick.shape.ir)
+    quick._note(0.05 * enough)
+    assert list(cache.glob("*.worked")) == [], "so little is not kept"
+    for share in (0.35, 0.35):
+        run = kernel()
+        run._note(share * enough)
+        assert run.addresses == quick.addresses
+    (worked,) = cache.glob("*.worked")
+    kept = worked.read_bytes()
+    worked.write_bytes(kept[:-1] + b"9")
+    damaged = kernel()
+    damaged._note(0.4 * enough)
+    assert damaged.addresses == quick.addresses
+    worked.write_bytes(kept)
+    last = kernel()
+    last._note(0.25 * enough)
+    assert last.addresses == quick.addresses
+    last._note(0.1 * enough)
+    assert last.addresses != quick.addresses
+    assert kernel().addresses == last.addresses
+
+
 def test_at_once_and_never(
     cache: Path, optimise_after: Callable[[float], None], optimise_no_more: Callable[[], None]
 ) -> None:
