@@ -39,7 +39,7 @@ def answered_at_once(words: list[str]) -> str | None:
     if words in ([], ["-h"], ["--help"]):
         from reassure.checkers.console.overview import WELCOME, overview
 
-        return overview().format_help() if words else f"{WELCOME}\n"
+        return f"{overview() if words else WELCOME}\n"
     return None
 
 

@@ -4,13 +4,7 @@ imported.
 
 from __future__ import annotations
 
-import argparse
-import textwrap
-from pathlib import Path
-from typing import NoReturn
-
 import reassure
-from reassure.checkers.machine.exit_codes import Exit, Failure
 
 GROUPS = {
     "check": {
@@ -54,10 +48,6 @@ the command is given; and what it does, short enough for a line of the help in 8
 MODULES = {name: module for rows in GROUPS.values() for name, (module, _) in rows.items()}
 COMMANDS = {name: text for rows in GROUPS.values() for name, (_, text) in rows.items()}
 """What each command does, by its name."""
-DESCRIPTION = (
-    "Specification and model checking of protocols in plain Python: any protocol can be modelled; those of Kafka's "
-    "partition reassignment come with it."
-)
 WELCOME = f"""\
 reassure {reassure.__version__}: write a protocol in plain Python, and find the shortest run that breaks a promise.
 
@@ -72,28 +62,27 @@ TITLES = {
     "Kafka": "Kafka (clusters, logs, documents and released code)",
 }
 """The headings of the groups of commands."""
+USAGE = """\
+usage: reassure [-h] [--version] COMMAND
+
+Specification and model checking of protocols in plain Python: any protocol can
+be modelled; those of Kafka's partition reassignment come with it.
+
+positional arguments:
+  COMMAND     one of those below
+
+options:
+  -h, --help  show this help message and exit
+  --version   show program's version number and exit
+"""
 
 
-class Parser(argparse.ArgumentParser):
-    """Reports a wrong command line in one line, with exit code 64."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Failure(Exit.USAGE, f"{message} (see {self.prog} --help)")
-
-
-def overview() -> Parser:
-    """The parser of a command line without a command that exists."""
-    parser = Parser(
-        prog="reassure",
-        description=textwrap.fill(DESCRIPTION, 79),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("command", choices=list(COMMANDS), metavar="COMMAND", help="one of those below")
-    parser.add_argument("--version", action="version", version=f"reassure {reassure.__version__}")
+def overview() -> str:
+    """What `reassure --help` prints."""
     width = max(map(len, COMMANDS))
     groups = [
         "\n".join([f"{TITLES[group]}:", *(f"  {name:{width}}  {COMMANDS[name]}" for name in names)])
         for group, names in GROUPS.items()
     ]
-    parser.epilog = "\n\n".join([*groups, f"the language of models: {Path(*reassure.__path__) / 'spec' / 'README.md'}"])
-    return parser
+    [program] = reassure.__path__
+    return "\n\n".join([USAGE.rstrip(), *groups, f"the language of models: {program}/spec/README.md"])

@@ -15,10 +15,11 @@ import sys
 import textwrap
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from reassure import __version__
 from reassure.checkers.console.commands import CommandModule, command, options_of, subcommands
-from reassure.checkers.console.overview import COMMANDS, WELCOME, Parser, overview
+from reassure.checkers.console.overview import COMMANDS, WELCOME, overview
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.terminal import message
 from reassure.checkers.request.options import SearchOptions, SparkOptions
@@ -69,19 +70,25 @@ SETTING = re.compile(r"[A-Za-z_]\w*=")
 """How a word begins that is a setting, with `--set` before it or without."""
 
 
+class Parser(argparse.ArgumentParser):
+    """Reports a wrong command line in one line, with exit code 64."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Failure(Exit.USAGE, f"{message} (see {self.prog} --help)")
+
+
 def parse(words: list[str], into: argparse.Namespace) -> CommandModule:
     """Reads the command line; the module of its command. Raises `Failure`, or `SystemExit` after `--help`."""
-    name = words[0] if words else ""
+    if not words or words[0] in ("-h", "--help", "--version"):
+        print(WELCOME if not words else f"reassure {__version__}" if words[0] == "--version" else overview())
+        raise SystemExit(Exit.OK.value)
+    name = words[0]
     if name not in COMMANDS:
-        if name and not name.startswith("-"):
-            near = difflib.get_close_matches(name, COMMANDS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise Failure(Exit.USAGE, f"invalid choice: there is no command {name!r}{hint} (see reassure --help)")
-        if not words:
-            print(WELCOME)
-            raise SystemExit(Exit.OK.value)
-        overview().parse_args(words)
-        raise Failure(Exit.USAGE, "a command is missing (see reassure --help)")
+        if name.startswith("-"):
+            raise Failure(Exit.USAGE, f"a command comes first, not {name!r} (see reassure --help)")
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise Failure(Exit.USAGE, f"invalid choice: there is no command {name!r}{hint} (see reassure --help)")
     _, unknown = parser_of(name).parse_known_args(words[1:], into)
     meant = f"{name} {into.action}" if subcommands(name) else name
     if hasattr(into, "set") and all(SETTING.match(word) for word in unknown):  # `sweep raft servers=2..3`

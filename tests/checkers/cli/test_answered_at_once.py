@@ -20,8 +20,7 @@ print(*sorted(names), file=sys.stderr)
 """
 ENTRY = "reassure reassure.checkers reassure.checkers.cli reassure.checkers.cli.own_process"
 OVERVIEW = (
-    f"argparse {ENTRY} reassure.checkers.console reassure.checkers.console.overview reassure.checkers.machine "
-    "reassure.checkers.machine.exit_codes typing"
+    f"{ENTRY} reassure.checkers.console reassure.checkers.console.overview"
 )
 AT_ONCE = [
     ([], OVERVIEW),
