@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import json
 import re
 import shlex
@@ -52,6 +51,8 @@ def trace_file(named: Path, folder: Path | None = None) -> Path:
     short_names = _short_names(traces)
     if name in short_names:
         return traces / short_names[name]
+    import difflib  # of this message alone
+
     folder_of, by_case = name.partition("/")[0], {known.lower(): known for known in short_names}
     near = [known for known in short_names if known.partition("/")[0] == folder_of][:SHOWN]
     near = near or [by_case[each] for each in difflib.get_close_matches(name.lower(), by_case, n=SHOWN)]

@@ -8,12 +8,11 @@ Also here: parsed arguments as the options of a run.
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import re
 import sys
-import textwrap
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -66,6 +65,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 
 OF_SPARK_ONLY = "with --engine spark"
 OUTPUT = "output"
+ANY_WIDTH = partial(argparse.RawDescriptionHelpFormatter, width=100)
+"""Of a parser that prints no help: the width of the terminal is not asked for."""
 SETTING = re.compile(r"[A-Za-z_]\w*=")
 """How a word begins that is a setting, with `--set` before it or without."""
 
@@ -73,8 +74,19 @@ SETTING = re.compile(r"[A-Za-z_]\w*=")
 class Parser(argparse.ArgumentParser):
     """Reports a wrong command line in one line, with exit code 64."""
 
+    command = ""
+    """The command whose examples are part of the help."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=ANY_WIDTH, **settings)
+
     def error(self, message: str) -> NoReturn:
         raise Failure(Exit.USAGE, f"{message} (see {self.prog} --help)")
+
+    def format_help(self) -> str:
+        self.epilog = _epilog(self.command) if self.command else None
+        self.formatter_class = argparse.RawDescriptionHelpFormatter
+        return super().format_help()
 
 
 def parse(words: list[str], into: argparse.Namespace) -> CommandModule:
@@ -86,6 +98,8 @@ def parse(words: list[str], into: argparse.Namespace) -> CommandModule:
     if name not in COMMANDS:
         if name.startswith("-"):
             raise Failure(Exit.USAGE, f"a command comes first, not {name!r} (see reassure --help)")
+        import difflib
+
         near = difflib.get_close_matches(name, COMMANDS, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise Failure(Exit.USAGE, f"invalid choice: there is no command {name!r}{hint} (see reassure --help)")
@@ -107,9 +121,8 @@ def parser_of(name: str) -> Parser:
     parser = Parser(
         prog=f"reassure {name}",
         description=sentence(COMMANDS[name]),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_epilog(name),
     )
+    parser.command = name
     _declare(parser, options_of(name))
     if below := subcommands(name):
         inner = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
@@ -120,6 +133,8 @@ def parser_of(name: str) -> Parser:
 
 def _epilog(name: str) -> str:
     """What stands below the help of a command: its own words, and examples."""
+    import textwrap
+
     words = textwrap.fill(getattr(command(name), "EPILOG", ""), 100)
     examples = "\n".join(["examples:", *(f"  {line}" for line in EXAMPLES[name])]) if name in EXAMPLES else ""
     return "\n\n".join(text for text in (words, examples) if text)

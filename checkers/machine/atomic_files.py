@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import sys
@@ -56,6 +55,8 @@ def write_record(path: Path | None, record: Mapping[str, Any]) -> None:
 
 def did_you_mean(path: Path) -> str:
     """The end of a message about a file that is not there: the file beside it whose name is nearest, if one is near."""
+    import difflib  # of few messages
+
     if path.exists():
         return ""
     try:

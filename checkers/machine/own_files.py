@@ -14,10 +14,8 @@ import fcntl
 import functools
 import hashlib
 import os
-import shutil
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -144,6 +142,8 @@ class KeptFiles:
         base = self.folder()
         if not own_folder(base):
             return
+        import tempfile  # which reading, of every command, does without
+
         with contextlib.suppress(OSError):
             handle, name = tempfile.mkstemp(dir=base, prefix=".writing-")
             try:
@@ -189,6 +189,8 @@ def prefix() -> str:
 
 def make_folder(purpose: str) -> Path:
     """A new folder of this process. The first one removes those that killed processes of this user have left."""
+    import tempfile
+
     _tidied()
     return Path(tempfile.mkdtemp(prefix=f"{prefix()}{purpose}-"))
 
@@ -196,6 +198,8 @@ def make_folder(purpose: str) -> Path:
 @contextmanager
 def temporary_folder(purpose: str) -> Iterator[Path]:
     """A new folder of this process that lasts as long as the context."""
+    import shutil
+
     folder = make_folder(purpose)
     try:
         yield folder
@@ -207,6 +211,9 @@ def tidy_dead(*places: Path) -> None:
     """Removes from the temporary folder, and from `places`, the folders of processes that are no longer there."""
     if not Path("/proc/self").exists():
         return
+    import shutil
+    import tempfile
+
     for place in {Path(tempfile.gettempdir()), *places}:
         for folder in place.glob(f"reassure-{os.getuid()}-*-*"):
             pid = folder.name.split("-")[2]

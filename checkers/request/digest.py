@@ -13,6 +13,7 @@ import functools
 import hashlib
 import importlib.util
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
@@ -20,6 +21,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import NamedTuple, cast
 
+import reassure
 from reassure.checkers.machine.own_files import KeptFiles, cache_folder
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.vocabulary import Model
@@ -45,6 +47,12 @@ SAME_MEANING = {
     # interpreter.py: what is wrong with several declarations is told at once
     "e19acb7d489ee70321f85e5a5c3465bfba65b2a6b1a5e3aecf597474c6ef4046":
         "a63e1e649e7f1a8894d7003f6caa40ab66e05212910061b0610dbea2860bea87",
+    # variants.py: when it imports what one message needs
+    "5b7a6caa126504dc57e05ecdaf1aa52396565b8f0e6473037bb1524d3453c0f7":
+        "21d9a460a26bc25e3c00a591547f49df4a54990ced4dc748e0b090b9917bdf67",
+    # light_dataclasses.py: the `__init__` of a class is made with its first object
+    "e424a358adc37bab035a020de488d30424bd9d091068df09d17f0f18422c5036":
+        "cef6508734ccb9b9b138d0709a67701c571d5474f31fa412867c20ba6a947aca",
 }  # fmt: skip
 """Digests of texts of the language, each with that of an earlier text in which every model means the same."""
 
@@ -235,6 +243,39 @@ class _Parsed:
 KEPT = KeptFiles(lambda: cache_folder("texts"), b"reassure text 1\n", ".words", 600)
 LONG = 2_000
 """Characters of a text from which on its words are kept on disk."""
+
+
+@functools.cache
+def program_digest(names: tuple[str, ...]) -> str | None:
+    """The digest of the text of these packages as this process first reads it; None if they are not in folders.
+
+    It is kept for the files as they are: a text is read again when its file was written, or is another one.
+    """
+    [program] = reassure.__path__
+    try:
+        files = [(name, *one) for name in names for one in sorted(_files(f"{program}/{name}"))]
+    except OSError:
+        return None
+    key = "p" + hashlib.sha256(repr((program, files)).encode()).hexdigest()[:39]
+    if (kept := KEPT.read(key)) is not None:
+        return kept.decode()
+    digest = hashlib.sha256()
+    for name, file, *_ in files:
+        text = Path(program, name, file).read_bytes()
+        digest.update(f"{file} {len(text)}\n".encode() + text)
+    KEPT.write(key, digest.hexdigest().encode())
+    return digest.hexdigest()
+
+
+def _files(folder: str, below: str = "") -> Iterator[tuple[str, int, int, int, int]]:
+    """The texts below a folder: path, number of the file, size, when it was written and when it came there (ns)."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                of = entry.stat()
+                yield below + entry.name, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns
+            elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
+                yield from _files(entry.path, f"{below}{entry.name}/")
 
 
 @functools.cache

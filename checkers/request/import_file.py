@@ -7,17 +7,19 @@ import importlib
 import importlib.util
 import os
 import sys
-import traceback
 from collections.abc import Iterable, Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from reassure.checkers.request.digest import STANDARD_LIBRARY
 from reassure.spec.language import declarations
 from reassure.spec.language.types import DomainError
 from reassure.spec.language.vocabulary import Declaration, LanguageError
+
+if TYPE_CHECKING:
+    from traceback import FrameSummary
 
 PROGRAM = Path(next(iter(sys.modules["reassure"].__path__)))
 """The folder of the package `reassure`."""
@@ -275,8 +277,10 @@ def _place(error: BaseException) -> str:
     return "" if frame is None else f" ({Path(frame.filename).name}:{frame.lineno})"
 
 
-def _frame_of(error: BaseException) -> traceback.FrameSummary | None:
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if _of_a_model(f.filename)]
+def _frame_of(error: BaseException) -> FrameSummary | None:
+    from traceback import extract_tb  # of what fails
+
+    frames = [f for f in extract_tb(error.__traceback__) if _of_a_model(f.filename)]
     return frames[-1] if frames else None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import importlib
 import importlib.util
@@ -61,6 +60,8 @@ def find(name: str) -> Path:
         return dotted.resolve()
     if path.is_dir():
         raise UnknownModel(f"{name} is a folder: give the file of a model in it")
+    import difflib  # of few messages
+
     near = [f"{name}.py"] if Path(f"{name}.py").is_file() else difflib.get_close_matches(name, models, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else "; `reassure models` lists what there is"
     if not near and name.isidentifier() and name.isascii() and not keyword.iskeyword(name):
@@ -138,6 +139,8 @@ def settings(model: Model, pairs: list[str]) -> dict[str, bool | int | Enum]:
         if not sign:
             raise ConfigError(f"--set {pair}: write KEY=VALUE")
         if key not in hints:
+            import difflib  # of few messages
+
             near = difflib.get_close_matches(key, hints, n=1)
             hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(hints)}"
             raise ConfigError(f"{model.name} has no configuration field {key!r}; {hint}")

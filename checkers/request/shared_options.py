@@ -11,7 +11,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +126,8 @@ def _text(value: Any) -> str:
     """One value as the command line takes it; a number with a point is a time in seconds."""
     match value:
         case float():
+            from decimal import Decimal  # of few command lines
+
             exact = f"{Decimal(repr(value)):f}"
             return (exact.rstrip("0").rstrip(".") if "." in exact else exact) + "s"
         case tuple():

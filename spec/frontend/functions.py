@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import difflib
 import inspect
 from enum import Enum
 from functools import cached_property
@@ -159,6 +158,8 @@ def attribute(context: Context, node: ast.Attribute) -> Sym:
         raise context.refuse(node, f"`.{node.attr}`, a cached_property", "write `@property`: a record is its fields")
     if isinstance(base, Record):
         fields = f"{base.cls.__name__} has the fields {', '.join(base.fields)}"
+        import difflib  # of few messages
+
         near = difflib.get_close_matches(node.attr, base.fields, n=1)
         remedy = f"did you mean `.{near[0]}`? {fields}" if near else fields
         raise context.refuse(node, f"`.{node.attr}` is not a field", remedy)

@@ -1,9 +1,10 @@
 """`dataclass` for the program's own classes: as that of the standard library, and made sooner.
 
 The standard library compiles a text for each method of each class whenever the program starts, which took a good part
-of the processor time of a small command. Here only `__init__` is made of a text; the other methods are functions that a
-class fills in. Type checkers read the standard library's decorator, and see to it that nobody assigns to a field of a
-frozen class: at run time nothing does. Models, whose records are values of a state, use the standard library's.
+of the processor time of a small command. Here only `__init__` is made of a text, and only when a class has its first
+object: a command has objects of few of the classes. The other methods are functions that a class fills in. Type
+checkers read the standard library's decorator, and see to it that nobody assigns to a field of a frozen class: at run
+time nothing does. Models, whose records are values of a state, use the standard library's.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ else:
             return dataclasses.dataclass(cls, eq=eq, frozen=frozen, **options)
         own = frozenset(cls.__dict__)
         cls.__doc__ = cls.__doc__ or cls.__name__  # or a signature is made of it
-        cls = dataclasses.dataclass(cls, eq=False, repr=False)
+        cls = dataclasses.dataclass(cls, init=False, eq=False, repr=False)
+        if "__init__" not in own:
+            cls.__init__ = _first_init(cls)
         names = [field.name for field in dataclasses.fields(cls) if field.compare]
         if "__repr__" not in own:
             cls.__repr__ = _repr
@@ -36,6 +39,17 @@ else:
             if "__hash__" not in own or cls.__hash__ is None:  # Python puts None beside an `__eq__` of the class
                 cls.__hash__ = _hash(values) if frozen else None
         return cls
+
+    def _first_init(cls):
+        def __init__(self, *args, **kwargs):
+            known = {"__post_init__": cls.__post_init__} if hasattr(cls, "__post_init__") else {}
+            fields = [(field.name, field.type, field) for field in dataclasses.fields(cls)]
+            made = dataclasses.make_dataclass(cls.__name__, fields, namespace=known, eq=False, repr=False).__init__
+            made.__qualname__ = f"{cls.__qualname__}.__init__"
+            cls.__init__ = made
+            made(self, *args, **kwargs)
+
+        return __init__
 
     def _few(names):
         return lambda self: tuple([getattr(self, name) for name in names])

@@ -6,7 +6,6 @@ file and their lines stay.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +39,8 @@ def with_rule(steps: Sequence[Any], rule: FunctionType) -> list[Any]:
     found = [f for f in called if f.__name__ == rule.__name__ and f is not rule]
     if not found:
         names = sorted({f.__name__ for f in called})
+        import difflib  # of few messages
+
         near = difflib.get_close_matches(rule.__name__, names, n=1)
         what = f"; did you mean {near[0]}?" if near else ""
         declared = f"{rule.__name__} is no action, property or initial function: write its decorator"

@@ -58,6 +58,31 @@ def classes(dataclass: Any) -> dict[str, type[Any]]:
         def __hash__(self) -> int:
             return 7
 
+    @dataclass
+    class Later:
+        """What is given in place, by name only, and made of the others."""
+
+        a: int
+        b: int = field(default=2, kw_only=True)
+        c: int = field(init=False)
+        d: list[int] = field(default_factory=list, init=False)
+
+        def __post_init__(self) -> None:
+            self.c = self.a + self.b
+
+    class Below(Later):
+        """A plain class below one: it has its `__init__`."""
+
+        def __init__(self, a: int) -> None:
+            super().__init__(a, b=9)
+
+    @dataclass(frozen=True)
+    class OwnInit:
+        a: int
+
+        def __init__(self, a: int) -> None:
+            object.__setattr__(self, "a", a + 1)
+
     @dataclass(frozen=True, order=True)
     class Ordered:
         a: int
@@ -84,6 +109,10 @@ CALLS = [
     ("Own", (2,)),
     ("Hashed", (1,)),
     ("Hashed", (2,)),
+    ("Below", (1,)),
+    ("Later", (1,)),
+    ("Later", (7,)),
+    ("OwnInit", (1,)),
     ("Ordered", (1,)),
     ("Ordered", (2,)),
 ]
@@ -124,8 +153,22 @@ def test_what_else_a_dataclass_has() -> None:
     assert repr(dataclasses.replace(two, a=9)) == repr(two).replace("a=1", "a=9")
     assert BOTH[0]["Two"].__doc__ == "It has a text."
     assert BOTH[0]["Ordered"](1) < BOTH[0]["Ordered"](2)
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'a'"):
-        BOTH[0]["One"]()
+
+
+def errors(mine: dict[str, type[Any]]) -> list[str]:
+    """What is told of wrong arguments, by a class that has no object yet and by one that has."""
+    calls = [("One", (), {}), ("One", (1, 2), {}), ("Later", (1, 2), {}), ("Later", (1,), {"c": 3}), ("Below", (), {})]
+    texts = []
+    for name, given, named in calls * 2:
+        with pytest.raises(TypeError) as told:
+            mine[name](*given, **named)
+        texts.append(str(told.value))
+    return texts
+
+
+def test_wrong_arguments_are_told_as_of_the_standard_library() -> None:
+    assert errors(classes(light)) == errors(classes(dataclasses.dataclass))
+    assert "One.__init__() missing 1 required positional argument: 'a'" in errors(classes(light))[0]
 
 
 def test_a_field_is_compared_by_its_truth() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +14,12 @@ from reassure.checkers.console.failures import as_failure
 from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.model_loader import find, load
+from reassure.checkers.request.digest import KEPT, digest_and_modules, program_digest
+from reassure.checkers.request.import_file import changed_since_import
+from reassure.checkers.request.model_loader import config_values, find, load
+from reassure.checkers.request.outside_values import values_digest
 from reassure.checkers.request.shared_options import JSON, Option
 from reassure.spec.frontend.introspection import Refusal, SubsetError
-from reassure.spec.frontend.lowering import all_refused, lower_model
 from reassure.spec.language.annotations import FieldErrors
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.semantics.interpreter import BoundModel, make_config
@@ -26,6 +30,8 @@ OPTIONS = (
 )
 PLACE = re.compile(r" ?\((?:([^\s()]+\.py)(?:, line |:)|line )(\d+)\)")
 """How other messages say where: `(lease.py:28)`, `(lease.py, line 28)` or `(line 28)`."""
+JUDGED_BY = ("spec", "checkers/request", "checkers/cli/commands")
+"""Folders of the program whose text says what is refused."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +71,36 @@ def lint(file: str) -> tuple[Exit, list[LintPlace]]:
     model = None
     try:
         model = load(file)
-        lower_model(BoundModel(model, make_config(model, {})))
+        _translate(BoundModel(model, make_config(model, {})))
     except SubsetError as error:
         return Exit.MODEL, _refused(error.refusals)
     except FieldErrors as error:  # with what else is refused
+        from reassure.spec.frontend.lowering import all_refused
+
         problems, refusals = all_refused(model, error) if model is not None else (list(error.problems.values()), [])
         return Exit.MODEL, [*(_place(path, problem) for problem in problems), *_refused(refusals)]
     except Exception as error:
         ended = as_failure(error)
         return ended.code, [_place(path, " ".join(str(ended).split()))]
     return Exit.OK, []
+
+
+def _translate(bound: BoundModel) -> None:
+    """Raises `SubsetError` for a model that is outside of the language. Of one that is inside this is kept on disk.
+
+    The key is of all that a translation is made from; under it, a model is not translated again.
+    """
+    sha256, modules = digest_and_modules(bound.model)
+    made_from = (bound.model.name, sha256, values_digest(bound), sorted(config_values(bound.config).items()))
+    program = program_digest(JUDGED_BY)
+    key = "l" + hashlib.sha256(repr((program, sys.version, made_from)).encode()).hexdigest()[:39]
+    if program is not None and KEPT.read(key) is not None:
+        return
+    from reassure.spec.frontend.lowering import lower_model
+
+    lower_model(bound)
+    if program is not None and changed_since_import(modules) is None:
+        KEPT.write(key, b"")
 
 
 def _refused(refusals: list[Refusal]) -> list[LintPlace]:

@@ -36,12 +36,12 @@ from reassure.checkers.cli import client
 from reassure.checkers.cli.own_process import NEW_OBJECTS, Leave, command_line, execute
 from reassure.checkers.console.processes import fork_processes
 from reassure.checkers.engines.native.kernels import search_loop, state_table
-from reassure.checkers.engines.native.model.translation import MADE_BY, program_digest
+from reassure.checkers.engines.native.model.translation import MADE_BY
 from reassure.checkers.engines.native.translator.native_function import prepare
 from reassure.checkers.machine.exit_codes import Exit, Failure, SystemFailure
 from reassure.checkers.machine.own_files import locked
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.digest import digest_of_modules
+from reassure.checkers.request.digest import digest_of_modules, program_digest
 from reassure.checkers.request.options import duration
 from reassure.checkers.request.shared_options import Option
 

@@ -10,7 +10,6 @@ import ctypes
 import mmap
 import os
 import sys
-import tempfile
 from ctypes import c_int, c_long, c_size_t, c_void_p
 from pathlib import Path
 from typing import Any
@@ -114,6 +113,8 @@ class LevelFile:
         if in_memory(self.folder):
             return f"{self.folder} is not on a disk: its files take memory"
         try:
+            import tempfile
+
             self._file = tempfile.TemporaryFile(dir=self.folder, prefix="levels-")  # noqa: SIM115
         except OSError as error:
             return f"{self.folder} cannot be written: {error.strerror}"

@@ -19,9 +19,7 @@ names = {name for name in sys.modules if name in ("argparse", "rich", "typing") 
 print(*sorted(names), file=sys.stderr)
 """
 ENTRY = "reassure reassure.checkers reassure.checkers.cli reassure.checkers.cli.own_process"
-OVERVIEW = (
-    f"{ENTRY} reassure.checkers.console reassure.checkers.console.overview"
-)
+OVERVIEW = f"{ENTRY} reassure.checkers.console reassure.checkers.console.overview"
 AT_ONCE = [
     ([], OVERVIEW),
     (["--version"], ENTRY),

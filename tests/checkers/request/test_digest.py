@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+import reassure
 from reassure.checkers.request import digest as text_digest
-from reassure.checkers.request.digest import SAME_MEANING, _ModuleDigests, digest, module_files, source
+from reassure.checkers.request.digest import SAME_MEANING, _ModuleDigests, digest, module_files, program_digest, source
 from reassure.checkers.request.model_loader import load
 
 MODEL = '''"""A counter."""
@@ -154,12 +156,15 @@ def test_a_loader_without_text_does_not_count(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_text_of_the_language_that_changes_no_meaning_keeps_its_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row of the table is of a text that is there now, and all of them are taken away with it."""
-    changed = [f"reassure.spec.language.{name}" for name in ("annotations", "types", "declarations", "vocabulary")]
+    language = ("annotations", "types", "declarations", "vocabulary")
+    changed = [f"reassure.spec.language.{name}" for name in language]
     changed.append("reassure.spec.semantics.interpreter")
+    changed += [f"reassure.spec.language.{name}" for name in ("variants", "light_dataclasses")]
     kept = dict(SAME_MEANING)
     assert [_ModuleDigests().of(name) for name in changed] == list(kept.values())
     monkeypatch.setattr("reassure.checkers.request.digest.SAME_MEANING", {})
-    assert [_ModuleDigests().of(name) for name in changed[1:3]] == list(kept)[1:3]
+    assert _ModuleDigests().of(changed[-1]) == list(kept)[-1]
+    assert not {_ModuleDigests().of(name) for name in changed} & set(kept.values())
 
 
 LONG_TEXT = (
@@ -224,3 +229,46 @@ def test_a_text_that_is_not_in_a_file_keeps_nothing(kept: Path, monkeypatch: pyt
     monkeypatch.setattr(text_digest, "_maker", lambda: None)
     assert text_digest._parsed(LONG_TEXT) == text_digest._parse(LONG_TEXT)
     assert not (kept / "texts").exists()
+
+
+def test_the_digest_of_the_programs_text_is_kept_for_the_files_as_they_are(kept: Path, tmp_path: Path) -> None:
+    """Of the same length and time of writing, added, renamed, taken away: the text is read again, and is another."""
+    program = tmp_path / "program"
+    (program / "spec" / "below").mkdir(parents=True)
+    (program / "spec" / "__pycache__").mkdir()
+    one, two = program / "spec" / "one.py", program / "spec" / "below" / "two.py"
+
+    def now(reads: bool) -> str | None:
+        refuse = AssertionError("read again")
+        with mock.patch.object(reassure, "__path__", [str(program)]):
+            if reads:
+                return program_digest.__wrapped__(("spec",))
+            with mock.patch.object(Path, "read_bytes", side_effect=refuse):
+                return program_digest.__wrapped__(("spec",))
+
+    one.write_text("a = 1\n")
+    two.write_text("b = 2\n")
+    first = now(reads=True)
+    assert now(reads=False) == first
+    (program / "spec" / "__pycache__" / "one.py").write_text("c = 3\n")
+    (program / "spec" / "notes.md").write_text("words\n")
+    assert now(reads=False) == first
+    before = one.stat()
+    one.write_text("a = 9\n")
+    os.utime(one, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(AssertionError, match="read again"):
+        now(reads=False)
+    seen = [first, now(reads=True)]
+    two.rename(two.with_name("other.py"))
+    seen.append(now(reads=True))
+    one.unlink()
+    seen.append(now(reads=True))
+    assert len(set(seen)) == 4
+    one.write_text("a = 1\n")
+    two.with_name("other.py").rename(two)
+    assert now(reads=True) == first
+    for file in kept_files(kept):
+        file.write_bytes(b"")
+    assert now(reads=True) == first
+    with mock.patch.object(reassure, "__path__", [str(program)]):
+        assert program_digest.__wrapped__(("spec", "nothing_like_that")) is None

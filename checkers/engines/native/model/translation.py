@@ -12,11 +12,9 @@ import json
 import sys
 import zlib
 from collections.abc import Callable, Mapping
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import reassure
 from reassure.checkers.encoding.state_layout import Layout, placed
 from reassure.checkers.engines.native.model.kernel_numbers import (
     JudgeText,
@@ -25,6 +23,7 @@ from reassure.checkers.engines.native.model.kernel_numbers import (
     parameter_codes,
 )
 from reassure.checkers.engines.native.translator import llvm
+from reassure.checkers.request.digest import program_digest
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import Prepared
 from reassure.checkers.request.vacuity import constantly_true
@@ -63,19 +62,6 @@ def look_up(prepared: Prepared, options: SearchOptions) -> Kept | None:
     key = "t" + hashlib.sha256(repr((program, sys.version, of_model)).encode()).hexdigest()[:39]
     stored = llvm.KEPT.read(key)
     return Kept(key, None if stored is None else json.loads(zlib.decompress(stored)))
-
-
-@cache
-def program_digest(names: tuple[str, ...]) -> str | None:
-    """The digest of the text of these packages as this process first reads it; None if they are not in folders."""
-    digest = hashlib.sha256()
-    for folder in (Path(reassure.__path__[0]) / name for name in names):
-        if not folder.is_dir():
-            return None
-        for path in sorted(folder.rglob("*.py")):
-            text = path.read_bytes()
-            digest.update(f"{path.relative_to(folder)} {len(text)}\n".encode() + text)
-    return digest.hexdigest()
 
 
 class Translation:
