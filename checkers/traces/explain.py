@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
@@ -179,7 +178,9 @@ def _returned(function: Any, call: Callable[[], bool]) -> tuple[ast.expr, dict[s
     line, names = returned
     try:
         source, first = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(source)))
+        from textwrap import dedent
+
+        tree = ast.parse(dedent("".join(source)))
     except (OSError, SyntaxError):
         return None
     at = line - first + 1

@@ -42,14 +42,30 @@ else:
 
     def _first_init(cls):
         def __init__(self, *args, **kwargs):
-            known = {"__post_init__": cls.__post_init__} if hasattr(cls, "__post_init__") else {}
-            fields = [(field.name, field.type, field) for field in dataclasses.fields(cls)]
-            made = dataclasses.make_dataclass(cls.__name__, fields, namespace=known, eq=False, repr=False).__init__
-            made.__qualname__ = f"{cls.__qualname__}.__init__"
-            cls.__init__ = made
+            cls.__init__ = made = _init(cls)
             made(self, *args, **kwargs)
 
         return __init__
+
+    def _init(cls):
+        given, named, body, values = [], [], [], {"_unset": object()}
+        for field in dataclasses.fields(cls):
+            name, value, default = field.name, field.name, ""
+            if field.default_factory is not dataclasses.MISSING:
+                values[f"_make_{name}"], default = field.default_factory, " = _unset"
+                value = f"{name} if {name} is not _unset else _make_{name}()" if field.init else f"_make_{name}()"
+            elif field.default is not dataclasses.MISSING:
+                values[f"_default_{name}"], default = field.default, f" = _default_{name}"
+            if field.init:
+                (named if field.kw_only else given).append(name + default)
+            if field.init or "_make_" in value:
+                body.append(f"self.{name} = {value}")
+        if hasattr(cls, "__post_init__"):
+            body.append("self.__post_init__()")
+        parameters = ", ".join(["self", *given, *["*"][: len(named)], *named])
+        exec(f"def __init__({parameters}):\n  " + "\n  ".join(body or ["pass"]), values)
+        values["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
+        return values["__init__"]
 
     def _few(names):
         return lambda self: tuple([getattr(self, name) for name in names])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import Any
 
@@ -25,7 +24,7 @@ from reassure.checkers.engines.native.kernels.look_back import (
 )
 from reassure.checkers.engines.native.kernels.model_code import SWITCH
 from reassure.checkers.engines.native.kernels.state_table import MAX_TAG, home_of, insert
-from reassure.checkers.engines.native.levels import AnyRows, finish, slices
+from reassure.checkers.engines.native.levels import AnyRows, Threads, finish, slices
 from reassure.checkers.engines.native.search import Search, Worker
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.native.translator.word_rows import zeros
@@ -144,16 +143,14 @@ class _Pass:
         if len(workers) == 1 or len(self.pending) == 1:
             self._work(workers[0], self.look)
         else:
-            with ThreadPoolExecutor(len(workers)) as pool:
-                self._together([pool.submit(self._work, w, lambda: None) for w in workers])
+            with Threads(len(workers)) as threads:
+                jobs = [threads.pool.submit(self._work, w, lambda: None) for w in workers]
+                finish(jobs, self.look, self._halt)
         rows = [self.best[at : at + self.words + 1].tolist() for at in range(0, len(self.best), self.words + 1)]
         return {w: tuple(row[1:]) if row[0] else None for w, row in zip(self.wanted, rows, strict=True)}
 
-    def _together(self, jobs: list[Future[None]]) -> None:
-        try:
-            finish(jobs, self.look)
-        finally:
-            self.halted = True
+    def _halt(self) -> None:
+        self.halted = True
 
     def _work(self, worker: Worker, look: Callable[[], None]) -> None:
         """Looks at pieces until there are none. worker: its room for successors is used."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from contextlib import ExitStack
 from dataclasses import field
+from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +15,8 @@ from reassure.checkers.engines.native.translator.word_rows import WordRows, zero
 from reassure.spec.language.light_dataclasses import dataclass
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     from reassure.checkers.engines.native.kernels.kernel_shape import Rows
     from reassure.checkers.engines.native.model.kernel_numbers import Flag, ModelKernel
 
@@ -140,14 +143,38 @@ def as_arrays(parts: Iterable[WordRows]) -> list[Rows]:
     return [np.asarray(part) for part in parts]
 
 
-def finish(jobs: Iterable[Future[None]], look: Callable[[], None]) -> None:
-    """Waits until jobs are done. Raises what one of them, or `look`, which is called now and then, raises."""
+class Threads(ExitStack):
+    """Threads that wait for work, until the end of the context. There are none before the pool is asked for."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+    @cached_property
+    def pool(self) -> ThreadPoolExecutor:
+        """The threads."""
+        from concurrent.futures import ThreadPoolExecutor  # whose import takes longer than most searches
+
+        return self.enter_context(ThreadPoolExecutor(self.number))
+
+
+def finish(jobs: Iterable[Future[None]], look: Callable[[], None], halt: Callable[[], None]) -> None:
+    """Waits until jobs are done. Raises what one of them, or `look`, which is called now and then, raises.
+
+    halt: has the jobs that are left end, which are waited for.
+    """
+    from concurrent.futures import FIRST_EXCEPTION, wait
+
     busy = set(jobs)
-    while busy:
-        done, busy = wait(busy, timeout=BEAT, return_when=FIRST_EXCEPTION)
-        for job in done:
-            job.result()
-        look()
+    try:
+        while busy:
+            done, busy = wait(busy, timeout=BEAT, return_when=FIRST_EXCEPTION)
+            for job in done:
+                job.result()
+            look()
+    finally:
+        halt()
+        wait(busy)
 
 
 def slices(level: Iterable[AnyRows], size: int) -> Iterator[tuple[AnyRows, int, int]]:

@@ -9,21 +9,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
 from reassure.checkers.engines.native.kernels import search_loop, state_table
 from reassure.checkers.engines.native.kernels.growing_table import GrowingTable
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
 from reassure.checkers.engines.native.kernels.model_code import ERROR
-from reassure.checkers.engines.native.kernels.search_loop import (
-    LevelsArguments,
-    SliceArguments,
-    search_levels,
-    search_slice,
-)
 from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG, home_of, insert, settle
-from reassure.checkers.engines.native.levels import SIZES, FirstHits, Levels, SearchSizes, finish, shares, slices
+from reassure.checkers.engines.native.levels import (
+    SIZES,
+    FirstHits,
+    Levels,
+    SearchSizes,
+    Threads,
+    finish,
+    shares,
+    slices,
+)
 from reassure.checkers.engines.native.translator.language import Words, wrap
 from reassure.checkers.engines.native.translator.native_function import native, prepare
 from reassure.checkers.engines.native.translator.word_rows import MAPPED, WordRows, zeros
@@ -32,6 +34,8 @@ from reassure.checkers.machine.memory import MemoryLimit, OutOfMemory, process_m
 from reassure.checkers.machine.stop import budget_ended
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from reassure.checkers.engines.native.level_file import LevelFile
 
 LEAST_GROWTH = 1.1
@@ -59,7 +63,7 @@ class Worker:
         self.kernel = kernel
         self.tally, self.claims = _apart(kernel.shape.tally_words), _apart(kernel.shape.claim_words)
         nothing = zeros(0)
-        self.arguments = SliceArguments(
+        self.arguments = search_loop.SliceArguments(
             model=kernel.code, frontier=nothing, low=0, high=0, table=nothing, slots=0, found=nothing, end=0, room=0,
             successors=zeros(rows * kernel.shape.row_words), batch=_apart(2 * rows),
             tally=self.tally, claims=self.claims,
@@ -88,7 +92,7 @@ class Worker:
         a, before = self.arguments, self.end
         a.frontier, a.low, a.high, a.table, a.slots = rows, low, high, table, slots  # type: ignore[assignment]
         a.found, a.end, a.room = self.chunk.memory, self.end, room
-        self.kernel.run(search_slice, self.words, a)
+        self.kernel.run(search_loop.search_slice, self.words, a)
         self.end = a.end
         self.fresh += a.end - before
         self.note_raised()
@@ -285,7 +289,7 @@ class Search:
                 self.file.forget()
             stop(left)
 
-        with ThreadPoolExecutor(len(self.workers)) as threads:
+        with Threads(len(self.workers)) as threads:
             while True:
                 number = len(self.found)
                 yield number
@@ -296,7 +300,7 @@ class Search:
                     continue
                 level = Level(self, noting)
                 self.unexpanded = level.left
-                pool = threads if len(self.workers) > 1 and level.left >= self.sizes.small else None
+                pool = threads.pool if len(self.workers) > 1 and level.left >= self.sizes.small else None
                 try:
                     level.run(pool)
                 finally:
@@ -321,7 +325,7 @@ class Search:
             return False
         by_tag, ends = zeros(len(self._new_by_tag)), zeros(most)
         claims, known = worker.claims, self.hits.known(len(worker.claims))
-        levels = LevelsArguments(
+        levels = search_loop.LevelsArguments(
             model=a.model,
             table=self.table.array,
             slots=self.table.slots,
@@ -341,7 +345,7 @@ class Search:
             states=sizes.states,
             max_successors=self.kernel.shape.max_successors,
         )
-        if not (expanded := self.kernel.run(search_levels, self.words, levels)):
+        if not (expanded := self.kernel.run(search_loop.search_levels, self.words, levels)):
             return False
         self.found.append_all(worker.chunk, first, ends[: expanded - (levels.low == levels.end)])
         worker.before, worker.start, worker.end = levels.low, levels.end, levels.end
@@ -424,15 +428,9 @@ class Level:
             if pool is None:
                 self._work(workers[0], share, lambda: self.stop(self.left))
             else:
-                self._together([pool.submit(self._work, w, share) for w in workers])
-
-    def _together(self, jobs: list[Future[None]]) -> None:
-        try:
-            finish(jobs, lambda: self.stop(self.left))
-        finally:
-            self.halted.set()
-            wait(jobs)
-            self.halted.clear()
+                self.halted.clear()
+                jobs = [pool.submit(self._work, w, share) for w in workers]
+                finish(jobs, lambda: self.stop(self.left), self.halted.set)
 
     def _work(self, worker: Worker, share: int, beat: Callable[[], None] | None = None) -> None:
         """Takes slices until there are none, or `share` new states are found."""

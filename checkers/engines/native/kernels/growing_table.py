@@ -5,9 +5,9 @@ from __future__ import annotations
 import mmap
 import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from reassure.checkers.engines.native.kernels.state_table import move_all, spread, spread_part
 from reassure.checkers.engines.native.translator.language import LANES, Words
@@ -15,6 +15,9 @@ from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.native.translator.word_rows import zeros
 from reassure.checkers.machine.memory import memory_of_machine
 from reassure.spec.language.light_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 NO_RESERVE: int = getattr(
     mmap,
