@@ -20,7 +20,7 @@ from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.configurations import MOST_STATES, VARIANTS, WIDEST, every_model, mutants, small
 from tests.helpers.flaws import breaks
 from tests.helpers.model_text import PRELUDE, module
-from tests.helpers.runs import checked, everything
+from tests.helpers.runs import checked, everything, unoptimised
 
 COUNTS = [
     ("die_hard", [], 16, 97, 8),
@@ -68,7 +68,10 @@ def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", every_model(slow=[*mutants(), *VARIANTS, WIDEST]))
 @pytest.mark.usefixtures("loaded_once")
 def test_every_model(name: str, optimise_no_more: Callable[[], None]) -> None:
-    """Verdicts, counts and traces of the native engine, for any number of threads, are those of plain Python."""
+    """Verdicts, counts and traces of the native engine are those of plain Python.
+
+    For any number of threads; optimised and not; and whatever local variables hold that were not assigned.
+    """
     pairs = small(name)
     if name in mutants():  # the optimised kernel of the model that it varies is compared too
         optimise_no_more()
@@ -76,8 +79,9 @@ def test_every_model(name: str, optimise_no_more: Callable[[], None]) -> None:
     assert one.stats.distinct <= MOST_STATES, f"give {name} smaller settings in tests/helpers/configurations"
     plain, _ = checked(name, pairs, "reference", witness=True)
     assert everything(one) == everything(plain)
-    for workers in (2, 3):
-        several, _ = checked(name, pairs, "native", workers=workers, witness=True)
+    for workers, byte in ((2, 0x55), (3, 0xAA)):
+        with unoptimised(byte):
+            several, _ = checked(name, pairs, "native", workers=workers, witness=True)
         assert everything(several) == everything(plain), workers
     if name in mutants():
         assert breaks(name).keys() & {p.name for p in plain.properties if p.trace}, "its flaw does not show"

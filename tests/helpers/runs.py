@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 from reassure import Model
 from reassure.checkers.check import CheckRequest, run
+from reassure.checkers.engines.native import exploration
+from reassure.checkers.engines.native.kernels import kernel_shape
 from reassure.checkers.engines.reference import search as reference
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.engine_results import EngineResult
@@ -60,3 +66,37 @@ def everything(verdict: CheckResult) -> dict[str, object]:
         if p.trace is not None
     }
     return {**kept, **stats, "traces": traces}
+
+
+ALLOCA = re.compile(r"^ *(%[\w.]+) = alloca ([^\n,]+)(?:, i64 (\d+))?(?:, align \d+)?$", re.MULTILINE)
+"""A local variable of a function of LLVM."""
+
+
+def filled(ir: str, byte: int) -> str:
+    """The same text, in which every local variable begins as this byte again and again, and not as what was there."""
+    fill = "llvm.memset.p0.i64"
+
+    def begin(match: re.Match[str]) -> str:
+        name, kind, count = match[1], match[2], match[3] or "1"
+        if kind == "i1":  # one bit of a byte
+            return f"{match[0]}\n  store i1 {byte & 1}, ptr {name}"
+        size = f"i64 ptrtoint (ptr getelementptr ({kind}, ptr null, i64 {count}) to i64)"
+        return f"{match[0]}\n  call void @{fill}(ptr {name}, i8 {byte}, {size}, i1 false)"
+
+    text, number = ALLOCA.subn(begin, ir)
+    assert number == ir.count(" alloca "), "a local variable is declared otherwise"
+    declared = f"declare void @{fill}(ptr, i8, i64, i1)\n"
+    return text if not number or declared in text else text + declared
+
+
+@contextmanager
+def unoptimised(byte: int) -> Iterator[None]:
+    """Kernels of models that LLVM does not optimise, and whose local variables begin as a byte again and again."""
+    shape_of = exploration.shape_of
+
+    def with_fill(model: Any) -> kernel_shape.KernelShape:
+        shape = shape_of(model)
+        return replace(shape, ir=filled(shape.ir, byte))
+
+    with mock.patch.object(exploration, "shape_of", with_fill), mock.patch.object(kernel_shape, "LEVEL", 0):
+        yield

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import json
+import os
+import subprocess
 import sys
 from array import array
 from collections.abc import Callable
@@ -15,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reassure.checkers.engines.native.translator import native_function
+from reassure.checkers.engines.native.translator import llvm, native_function
 from reassure.checkers.engines.native.translator.language import (
     LANES,
     State,
@@ -39,6 +43,7 @@ from reassure.checkers.engines.native.translator.translator import UNROLLED, Tra
 from reassure.checkers.engines.native.translator.types import KernelRefusal
 from reassure.checkers.engines.native.translator.word_rows import zeros
 from tests.helpers.model_text import module as imported
+from tests.helpers.runs import filled
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 MIX = -7046029254386353131
@@ -237,7 +242,6 @@ def test_what_is_found_in_a_line() -> None:
 
 def test_dataclasses_and_function_values() -> None:
     """A block with another in it: integers are read back, arrays are written in place, a function value is called."""
-    import ctypes
 
     def last(words: Any, rest: Any, total: int) -> int:
         return int(words[2]) + int(rest[1]) + total
@@ -425,3 +429,65 @@ def test_every_kernel_is_translated_for_large_states(module: ModuleType) -> None
     for words in (14, 15, 17, UNROLLED):
         text = native_function.text_of(module, words)
         assert all(f"@{name}(" in text for name in native_function.exported(module, words))
+
+
+UNASSIGNED = """
+define i64 @given(i64 %a) {
+  %one = alloca i64, align 8
+  %bit = alloca i1
+  %several = alloca i64, i64 3, align 8
+  store i64 7, ptr %one, align 8
+  store i1 true, ptr %bit
+  %at = getelementptr i64, ptr %several, i64 2
+  store i64 9, ptr %at, align 8
+  %b = load i1, ptr %bit
+  %c = zext i1 %b to i64
+  %d = load i64, ptr %one, align 8
+  %e = load i64, ptr %at, align 8
+  %f = add i64 %d, %e
+  %g = add i64 %c, %f
+  ret i64 %g
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("left_out", "results"),
+    [
+        ("", (17, 17)),
+        ("  store i64 7, ptr %one, align 8\n", (10 + 0x5555555555555555, 10 - 0x5555555555555556)),
+        ("  store i1 true, ptr %bit\n", (17, 16)),
+        ("  store i64 9, ptr %at, align 8\n", (8 + 0x5555555555555555, 8 - 0x5555555555555556)),
+    ],
+)
+def test_a_variable_that_is_read_before_it_is_assigned_shows(left_out: str, results: tuple[int, int]) -> None:
+    got = []
+    for byte in (0x55, 0xAA):
+        holder, addresses = llvm.unkept_functions(filled(UNASSIGNED.replace(left_out, ""), byte), ["given"], 0)
+        got.append(ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(addresses["given"])(0))
+        del holder
+    assert tuple(got) == results
+
+
+FILLED = """
+import json, sys
+from reassure.checkers.engines.native.translator import llvm
+from tests.helpers.runs import checked, everything, filled
+made, byte = llvm.object_code, int(sys.argv[1])
+if byte:
+    llvm.object_code = lambda ir, level: made(filled(ir, byte), 0)
+for model, options in (("core_liveness", {"workers": 2}), ("two_phase_commit", {"symmetry": "on"})):
+    print(json.dumps(everything(checked(model, [], "native", **options)[0]), default=repr))
+"""
+
+
+def test_the_kernels_of_the_program_assign_before_they_read(tmp_path: Path) -> None:
+    """All machine code of a search, that of the program's own kernels too, whatever local variables hold before."""
+    said = []
+    for byte in (0, 0x55, 0xAA):
+        cache = {"REASSURE_CACHE": str(tmp_path / str(byte))} if byte else {}
+        run = [sys.executable, "-c", FILLED, str(byte)]
+        said.append(subprocess.run(run, env={**os.environ, **cache}, capture_output=True, text=True, check=True).stdout)
+    records = [json.loads(line) for line in said[0].splitlines()]
+    assert [(r["verdict"], r["distinct"]) for r in records] == [("liveness-violation", 1_668), ("pass", 80)]
+    assert said[1] == said[0] and said[2] == said[0]
