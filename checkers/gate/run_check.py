@@ -25,7 +25,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import reassure
 from reassure.checkers.console.code_hosts import SourcePlace
 from reassure.checkers.console.commands import Reads
 from reassure.checkers.console.failures import as_failure
@@ -38,11 +37,11 @@ from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.machine.own_files import temporary_folder
 from reassure.checkers.machine.stop import BY_USER, Interrupted, Stop, StopReason
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.digest import digest_and_modules
-from reassure.checkers.request.import_file import changed_since_import, forget_files
-from reassure.checkers.request.model_loader import UnknownModel, function, load, module_of_function
+from reassure.checkers.request.digest import program_digest
+from reassure.checkers.request.import_file import forget_files
+from reassure.checkers.request.known_models import Meaning, meaning
+from reassure.checkers.request.model_loader import UnknownModel
 from reassure.checkers.request.options import SimulationOptions, seconds
-from reassure.checkers.request.outside_values import values_of
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.request.run_identity import RunRecord, error_record
@@ -55,24 +54,16 @@ SCHEMA = 3
 STANDS_ON = ("llvmlite", "z3-solver", "numpy", "networkx")
 
 
-@dataclass(frozen=True)
-class ModelKey:
-    """What a model means, as digests: of its text, and of the values that it reaches."""
-
-    sha256: str
-    values: str
-
-
-Known = dict[str, ModelKey | None]
-"""The keys of models, by name or path: for checks whose keys are made at one time."""
+Known = dict[str, Meaning | None]
+"""The meanings of models, by name or path: for checks whose keys are made at one time."""
 
 
 def answer_key(check: Check, ran: str | None = None, known: Known | None = None) -> str | None:
     """The digest of all that a check's answer depends on.
 
-    ran: the digest of the model that the answer is of, if it says so. known: is asked for the keys of models, and gets
-    them. None if the digest cannot be said: of a kind whose answer depends on more, of a model that cannot be loaded,
-    of one whose files are being changed, and of one whose functions may read more when they are called.
+    ran: the digest of the model that the answer is of, if it says so. known: is asked for the meanings of models, and
+    gets them. None if the digest cannot be said: of a kind whose answer depends on more, of a model that cannot be
+    loaded, of one whose files are being changed, and of one whose functions may read more when they are called.
     """
     if not check.about.by_digest:
         return None
@@ -83,19 +74,20 @@ def answer_key(check: Check, ran: str | None = None, known: Known | None = None)
     except (UnknownModel, LanguageError, Failure, OSError):
         return None
     keys = [key for key in models if key is not None]
-    if beside is None or len(keys) < len(models) or (ran is not None and ran not in [key.sha256 for key in keys]):
+    if (
+        beside is None
+        or _program() is None
+        or len(keys) < len(models)
+        or (ran is not None and ran not in [key.sha256 for key in keys])
+    ):
         return None
     text = json.dumps([SCHEMA, check.words(), [astuple(key) for key in keys], files, beside, _program()])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _of_model(name: str, known: Known) -> ModelKey | None:
+def _of_model(name: str, known: Known) -> Meaning | None:
     if name not in known:
-        model = load(name)
-        sha256, modules = digest_and_modules(model)
-        values = values_of(model)
-        unsaid = changed_since_import(modules) is not None or values.read_when_called
-        known[name] = None if unsaid else ModelKey(sha256, values.sha256)
+        known[name] = meaning([name])
     return known[name]
 
 
@@ -103,24 +95,19 @@ def _of_reads(reads: Reads) -> list[str] | None:
     """The digests of what a command reads: of all texts, of all values, and of files; None as of `answer_key`."""
     if reads == Reads():
         return []
-    models, functions = [load(name) for name in reads.models], [function(name) for name in reads.functions]
-    sha256, modules = digest_and_modules(*models, more=map(module_of_function, reads.functions))
-    values = values_of(*models, *functions)
-    if changed_since_import(modules) is not None or values.read_when_called:
-        return None
-    return [sha256, values.sha256, *map(_of_file, reads.files)]
+    found = meaning(reads.models, reads.functions)
+    return None if found is None else [found.sha256, found.values, *map(_of_file, reads.files)]
 
 
 @cache
-def _program() -> str:
-    """The digest of this program and of what it stands on."""
+def _program() -> str | None:
+    """The digest of this program and of what it stands on; None where its text is not in files."""
+    if (text := program_digest(("spec", "checkers"))) is None:
+        return None
     sha256 = hashlib.sha256(sys.version.encode())
     for name in STANDS_ON:
         sha256.update(f"{name} {importlib.metadata.version(name)}\n".encode())
-    home = Path(reassure.__file__).parent
-    for part in ("checkers", "spec"):
-        for path in sorted((home / part).rglob("*.py")):
-            sha256.update(path.read_bytes())
+    sha256.update(text.encode())
     return sha256.hexdigest()
 
 

@@ -383,6 +383,15 @@ def source(name: str) -> str | None:
     return Path(path).read_text(encoding="utf-8") if path.endswith(".py") and Path(path).is_file() else None
 
 
+def file_of(name: str) -> str | None:
+    """The file of a module, imported or not."""
+    module = sys.modules.get(name)
+    if module is not None:
+        return getattr(module, "__file__", None)
+    spec = _spec(name)
+    return spec.origin if spec is not None else None
+
+
 def is_text(name: str, path: str | None) -> bool:
     """Whether a module of a name, from a file, is ours or of a model, rather than of a library."""
     if path is None:
