@@ -40,7 +40,7 @@ class TableSizes:
     """Slots of a new table."""
     load: float = 0.65
     """The share of slots in use beyond which a table grows: chains of occupied slots become long."""
-    full: float = 0.9
+    full: float = 0.95
     """The share that is accepted where the memory limit forbids growth."""
     growth: tuple[tuple[int, float], ...] = ((1 << 22, 4.0), (1 << 24, 2.0), (1 << 62, 1.5))
     """(slots, factor): tables of up to so many slots grow by this factor. A step moves all states; a large table takes

@@ -291,7 +291,7 @@ def test_limit() -> None:
     assert search.reserve(int(slots * 0.8)) == int(slots * sizes.full)
     assert search.table.slots == slots
     with pytest.raises(OutOfMemory, match="memory limit"):
-        search.reserve(int(slots * 0.95))
+        search.reserve(int(slots * 0.97))
 
 
 def test_pieces_of_a_level() -> None:
