@@ -64,8 +64,8 @@ class GateKind:
 
     pins: the whole numbers of its record that may be pinned. figures: finds them. left_out: options that a check
     cannot have. models: the keys that name a model. decides: whether a property or cover without an answer is a
-    failure beside an expected violation. by_digest: whether the texts of its model and files say all that its answer
-    depends on, and `reads` what it reads beside them. runs: the runs that a record is of, by what they differ in.
+    failure beside an expected violation. reads: gives what it reads beside its model and its files; None where its
+    answer depends on more. runs: the runs that a record is of, by what they differ in.
     """
 
     pins: tuple[str, ...] = ()
@@ -75,8 +75,7 @@ class GateKind:
     """Options of which only some choices are open to a gate."""
     models: tuple[str, ...] = ("model",)
     decides: bool = False
-    by_digest: bool = True
-    reads: Callable[[], Reads] = Reads
+    reads: Callable[[], Reads] | None = Reads
     runs: Callable[[Record], Mapping[str, Record]] = itself
     seldom: frozenset[str] = frozenset()
     """Pins that are written into a file only where they are not 0."""

@@ -65,7 +65,7 @@ def answer_key(check: Check, ran: str | None = None, known: Known | None = None)
     gets them. None if the digest cannot be said: of a kind whose answer depends on more, of a model that cannot be
     loaded, of one whose files are being changed, and of one whose functions may read more when they are called.
     """
-    if not check.about.by_digest:
+    if check.about.reads is None:
         return None
     try:
         models = [_of_model(name, {} if known is None else known) for name in check.models]
@@ -73,15 +73,12 @@ def answer_key(check: Check, ran: str | None = None, known: Known | None = None)
         beside = _of_reads(check.about.reads())
     except (UnknownModel, LanguageError, Failure, OSError):
         return None
-    keys = [key for key in models if key is not None]
-    if (
-        beside is None
-        or _program() is None
-        or len(keys) < len(models)
-        or (ran is not None and ran not in [key.sha256 for key in keys])
-    ):
+    keys, program = [key for key in models if key is not None], _program()
+    if program is None or beside is None or len(keys) < len(models):
         return None
-    text = json.dumps([SCHEMA, check.words(), [astuple(key) for key in keys], files, beside, _program()])
+    if ran is not None and ran not in [key.sha256 for key in keys]:
+        return None
+    text = json.dumps([SCHEMA, check.words(), [astuple(key) for key in keys], files, beside, program])
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -34,7 +34,7 @@ OPTIONS = (
         bool,
     ),
 )
-KIND = GateKind(left_out=frozenset({"junit"}), by_digest=False)
+KIND = GateKind(left_out=frozenset({"junit"}), reads=None)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

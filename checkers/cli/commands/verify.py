@@ -51,7 +51,7 @@ OPTIONS = (
         output=True,
     ),
 )
-KIND = GateKind(by_digest=False)
+KIND = GateKind(reads=None)
 
 
 def run(args: argparse.Namespace, console: Console) -> Exit:

@@ -103,7 +103,7 @@ def _figures(record: Record) -> dict[str, int]:
     return {"kinds": sum(a["kinds"] for a in actions), "agree": sum(a["agree"] for a in actions)}
 
 
-CONFORM_KIND = GateKind(("kinds", "agree"), _figures, left_out=frozenset({*OF_SPARK, "engine"}), by_digest=False)
+CONFORM_KIND = GateKind(("kinds", "agree"), _figures, left_out=frozenset({*OF_SPARK, "engine"}), reads=None)
 
 SUBCOMMANDS = {
     "fetch": Subcommand(

@@ -115,7 +115,7 @@ OF_A_START = ("brokers", "min_isr", "replicas", "unclean", "elr", "metadata_vers
 """Options that a run says itself."""
 SAME = "BASE and HEAD have the same classes"
 PINS = ("states", "steps", "differing_steps")
-KIND = GateKind(PINS, _figures, left_out=frozenset({*OF_SPARK, "engine", "jvms", "sarif", "test"}), by_digest=False)
+KIND = GateKind(PINS, _figures, left_out=frozenset({*OF_SPARK, "engine", "jvms", "sarif", "test"}), reads=None)
 SUBCOMMANDS = {"diff": Subcommand("compare two builds: the runs and promises in which they differ", OPTIONS, KIND)}
 
 
