@@ -145,9 +145,14 @@ def import_file(path: Path) -> ModuleType:
         raise LanguageError(f"{path.name} cannot be imported: {_in_one_line(error, path)}") from error
 
 
+def path_of_modules() -> list[str]:
+    """The folders that Python looks for modules in, without those that are there for the sake of models."""
+    return [folder for folder in sys.path if folder not in _added_to_path]
+
+
 def forget_files() -> None:
     """Forgets every module that was imported for a model of one's own: the next file finds what it would find alone."""
-    sys.path[:] = [folder for folder in sys.path if folder not in _added_to_path]
+    sys.path[:] = path_of_modules()
     _added_to_path.clear()
     own = [root for root in _roots if not root.is_relative_to(PROGRAM)]
     for name, module in list(sys.modules.items()):

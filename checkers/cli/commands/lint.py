@@ -14,10 +14,9 @@ from reassure.checkers.console.failures import as_failure
 from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.digest import KEPT, digest_and_modules, program_digest
-from reassure.checkers.request.import_file import changed_since_import
-from reassure.checkers.request.model_loader import config_values, find, load
-from reassure.checkers.request.outside_values import values_digest
+from reassure.checkers.request.digest import KEPT, program_digest
+from reassure.checkers.request.known_models import Meaning, found_meaning, kept_meaning
+from reassure.checkers.request.model_loader import find, load
 from reassure.checkers.request.shared_options import JSON, Option
 from reassure.spec.frontend.introspection import Refusal, SubsetError
 from reassure.spec.language.annotations import FieldErrors
@@ -70,8 +69,16 @@ def lint(file: str) -> tuple[Exit, list[LintPlace]]:
         return failure.code, [LintPlace(file, 1, 1, str(failure))]
     model = None
     try:
+        if _was_inside(kept_meaning([file])):
+            return Exit.OK, []
         model = load(file)
-        _translate(BoundModel(model, make_config(model, {})))
+        bound = BoundModel(model, make_config(model, {}))
+        if not _was_inside(means := found_meaning([file], [model])):
+            from reassure.spec.frontend.lowering import lower_model
+
+            lower_model(bound)
+            if means is not None:
+                KEPT.write(_key(means), b"")
     except SubsetError as error:
         return Exit.MODEL, _refused(error.refusals)
     except FieldErrors as error:  # with what else is refused
@@ -85,22 +92,14 @@ def lint(file: str) -> tuple[Exit, list[LintPlace]]:
     return Exit.OK, []
 
 
-def _translate(bound: BoundModel) -> None:
-    """Raises `SubsetError` for a model that is outside of the language. Of one that is inside this is kept on disk.
+def _was_inside(means: Meaning | None) -> bool:
+    """Whether a model of this meaning was translated before, with its default configuration, and nothing refused."""
+    return means is not None and KEPT.read(_key(means)) is not None
 
-    The key is of all that a translation is made from; under it, a model is not translated again.
-    """
-    sha256, modules = digest_and_modules(bound.model)
-    made_from = (bound.model.name, sha256, values_digest(bound), sorted(config_values(bound.config).items()))
-    program = program_digest(JUDGED_BY)
-    key = "l" + hashlib.sha256(repr((program, sys.version, made_from)).encode()).hexdigest()[:39]
-    if program is not None and KEPT.read(key) is not None:
-        return
-    from reassure.spec.frontend.lowering import lower_model
 
-    lower_model(bound)
-    if program is not None and changed_since_import(modules) is None:
-        KEPT.write(key, b"")
+def _key(means: Meaning) -> str:
+    made_by = (program_digest(JUDGED_BY), sys.version, means.sha256, means.values)
+    return "l" + hashlib.sha256(repr(made_by).encode()).hexdigest()[:39]
 
 
 def _refused(refusals: list[Refusal]) -> list[LintPlace]:
