@@ -20,7 +20,7 @@ import pytest
 from reassure.checkers.kafka.audit.metadata_records import unknown_records
 from reassure.checkers.kafka.builds.unified_diff import written_diff
 from reassure.checkers.kafka.controller import explained, findings_command, releases
-from reassure.checkers.kafka.controller.explained import RulesComparison
+from reassure.checkers.kafka.controller.explained import RulesComparison, compare_with_all_rules
 from reassure.checkers.kafka.controller.explore import Scope
 from reassure.checkers.kafka.controller.junit import REASONS
 from reassure.checkers.kafka.controller.model_view import release_members
@@ -234,12 +234,17 @@ def adopted(version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     return code, out, data
 
 
-@pytest.mark.parametrize(("version", "rules"), [("4.3.1", "4.3"), pytest.param("4.4.0", "4.4", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("version", "rules", "depth"), [("4.3.1", "4.3", 3), pytest.param("4.4.0", "4.4", 99, marks=pytest.mark.slow)]
+)
 def test_a_hidden_release_goes_by_its_rules(
-    version: str, rules: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    version: str, rules: str, depth: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every other set of rules differs; the findings are red as the rules have it; the edits are those of the table."""
-    code, out, data = adopted(version, tmp_path, capsys)
+    searches = tuple((scope, min(levels or depth, depth)) for scope, levels in adopt.SEARCHES)
+    with mock.patch.object(adopt, "SEARCHES", searches):
+        code, out, data = adopted(version, tmp_path, capsys)
+    assert [search["bounds"] for search in data["searches"]] == [scope.text for scope, _ in searches]
     assert code == 0 and f"Kafka {version} goes by the rules of {rules}: 0 of " in out.splitlines()[-2]
     assert [name for name, groups in data["sets_of_rules"].items() if not groups] == [data["rules"]] == [rules]
     red = {row["claim"]: [m and bool(m) for m in (row["message"], row["without_elr"])] for row in data["findings"]}
@@ -251,6 +256,16 @@ def test_a_hidden_release_goes_by_its_rules(
     assert [line for line in data["edits"].splitlines() if line.startswith("+    ")] == [
         '+    "4.3": ("4.3.0", "4.3.1"),' if version == "4.3.1" else '+    "4.4": ("4.4.0",),'
     ]
+
+
+compared: list[RulesComparison] = []
+"""Of 4.4.0 with the rules before, once for all tests."""
+
+
+def compared_once(*given: Any) -> RulesComparison:
+    if not compared:
+        compared.append(compare_with_all_rules(*given))
+    return compared[0]
 
 
 @pytest.mark.parametrize(
@@ -270,6 +285,7 @@ def test_a_release_whose_rules_are_not_known_has_the_nearest_and_the_groups_that
     with (
         mock.patch.object(explained, "release_members", return_value=members),
         mock.patch.object(adopt, "SEARCHES", cordons),
+        mock.patch.object(adopt, "compare_with_all_rules", compared_once),
         mock.patch.object(findings_command, "_messages", **ran),
     ):
         code, out, data = adopted("4.4.0", tmp_path, capsys)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -23,14 +26,18 @@ from tests.helpers.kafka_jars import class_path, kafka_sources
 FINDINGS = [(number, headline.claim) for number, headline in enumerate(HEADLINES, 1)]
 
 
-@pytest.mark.parametrize("program", [["git", "apply"], ["patch", "-p1", "-i"]], ids=["git", "patch"])
+@pytest.fixture(scope="module", autouse=True)
+def the_ledger_is_read_once() -> Iterator[None]:
+    with mock.patch.object(command, "findings_of_project", cache(command.findings_of_project)):
+        yield
+
+
 @pytest.mark.parametrize(("number", "claim"), FINDINGS)
-def test_the_diff_is_taken_in_a_folder_laid_out_as_the_repository(
-    number: int, claim: str, program: list[str], tmp_path: Path
-) -> None:
+def test_the_diff_is_taken_in_a_folder_laid_out_as_the_repository(number: int, claim: str, tmp_path: Path) -> None:
+    """By Git, and by patch."""
     of_tests = kafkas_test(class_path("4.3.1", tests=True))
     texts = kafka_sources("4.3.1")
-    out, checkout = tmp_path / "out", tmp_path / "kafka"
+    out = tmp_path / "out"
     assert main(["kafka", "report", claim, "--release", "4.3.1", "--out", str(out)]) == 0
     assert {path.name for path in out.iterdir()} == {
         f"{claim}.{end}" for end in ("md", "txt", "sh", "itf.json", "diff")
@@ -39,16 +46,18 @@ def test_the_diff_is_taken_in_a_folder_laid_out_as_the_repository(
     before = {f"{IN_REPOSITORY}/{name}": texts.text(name) for name in fixed} | {
         f"{TESTS_IN_REPOSITORY}/{TEST}": of_tests
     }
-    for name, text in before.items():
-        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-        (checkout / name).write_text(text)
-    ran = subprocess.run([*program, str(out / f"{claim}.diff")], cwd=checkout, capture_output=True, text=True)
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert {name: (checkout / IN_REPOSITORY / name).read_text() for name in fixed} == fixed
-    with_test = (checkout / TESTS_IN_REPOSITORY / TEST).read_text()
     _, several = command.named_finding(claim)
     method = command.committer_report(number, several, command.release("4.3.1")).method
-    assert with_test == of_tests.rstrip()[:-1] + f"\n{method}}}\n"
+    for program in (["git", "apply"], ["patch", "-p1", "-i"]):
+        checkout = tmp_path / program[0]
+        for name, text in before.items():
+            (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+            (checkout / name).write_text(text)
+        ran = subprocess.run([*program, str(out / f"{claim}.diff")], cwd=checkout, capture_output=True, text=True)
+        assert (ran.returncode, ran.stderr) == (0, ""), program
+        assert {name: (checkout / IN_REPOSITORY / name).read_text() for name in fixed} == fixed
+        with_test = (checkout / TESTS_IN_REPOSITORY / TEST).read_text()
+        assert with_test == of_tests.rstrip()[:-1] + f"\n{method}}}\n"
 
 
 @pytest.mark.parametrize(
