@@ -6,9 +6,12 @@ import ast
 import subprocess
 import sys
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.helpers.source_faults import statements
 
 ROOT = Path(__file__).parent.parent
 SHARED = ("engines", "analyses", "kafka")
@@ -44,21 +47,29 @@ def modules(*folders: str) -> list[Path]:
     return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
+@cache
+def counted(path: Path) -> tuple[int, list[str]]:
+    """Lines of code, and public functions, of a module, which is parsed once."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    names = (node.name for node in tree.body if isinstance(node, ast.FunctionDef))
+    return code_lines(text, tree), [name for name in names if not name.startswith("_")]
+
+
 def same_names() -> set[str]:
     """Names of public functions that modules of several rooms define."""
     rooms: dict[str, set[str]] = defaultdict(set)
     for path in modules("spec", "checkers"):
         parts = path.relative_to(ROOT).parts
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-                rooms[node.name].add("/".join(parts[: 3 if parts[1] in SHARED else 2]))
+        for name in counted(path)[1]:
+            rooms[name].add("/".join(parts[: 3 if parts[1] in SHARED else 2]))
     return {name for name, where in rooms.items() if len(where) > 1} - PROTOCOLS
 
 
-def code_lines(text: str) -> int:
+def code_lines(text: str, tree: ast.Module) -> int:
     """Lines without blank ones, comments, imports and texts that stand alone, as docstrings do."""
     left_out: set[int] = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in statements(tree):
         alone = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if alone or isinstance(node, ast.Import | ast.ImportFrom):
             left_out.update(range(node.lineno, (node.end_lineno or 0) + 1))  # type: ignore[attr-defined]
@@ -81,7 +92,7 @@ def test_functions_of_two_rooms_have_two_names() -> None:
 
 
 def test_small_modules() -> None:
-    sizes = [code_lines(path.read_text(encoding="utf-8")) for path in modules("checkers", "spec")]
+    sizes = [counted(path)[0] for path in modules("checkers", "spec")]
     assert sum(0 < size < SMALL for size in sizes) <= MOST_SMALL
 
 
@@ -94,4 +105,7 @@ def test_modules_that_a_check_loads(model: str, most: int) -> None:
 
 
 def test_lines_of_code() -> None:
-    assert code_lines('"""A text."""\nimport ast\n\nA = 1  # one\n"""Of A."""\n# a remark\nB = (\n    2\n)\n') == 4
+    text = '"""A text."""\nimport ast\n\nA = 1  # one\n"""Of A."""\n# a remark\nB = (\n    2\n)\n'
+    assert code_lines(text, ast.parse(text)) == 4
+    inner = 'def f():\n    """A text."""\n    try:\n        import ast\n    finally:\n        "alone"\n        f()\n'
+    assert code_lines(inner, ast.parse(inner)) == 4

@@ -14,6 +14,7 @@ import networkx as nx
 import pytest
 
 from reassure.checkers.request.model_loader import load, names
+from tests.helpers.source_faults import statements
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("spec", "models", "checkers", "src/reassure")
@@ -111,7 +112,7 @@ class Module(NamedTuple):
 def parsed(path: Path) -> Module:
     imported: list[str] = []
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             imported += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -49,6 +49,15 @@ class SourceFault:
         return (source[: self.start] + f"({expression})".encode() + source[self.end :]).decode()
 
 
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every statement of a module, however deep, and not their expressions, which are many: a tenth of `ast.walk`."""
+    for name in ("body", "orelse", "handlers", "finalbody", "cases"):
+        inner = getattr(tree, name, None)
+        for node in inner if isinstance(inner, list) else ():  # a lambda's body is an expression
+            yield node
+            yield from statements(node)
+
+
 def source_faults(path: Path) -> list[SourceFault]:
     """Every fault of this kind that a module can have, one for each operator and constant."""
     text = path.read_text(encoding="utf-8")
