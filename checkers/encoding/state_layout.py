@@ -8,6 +8,7 @@ states, by which every engine chooses among counterexamples.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from reassure.spec.language.light_dataclasses import dataclass
@@ -125,45 +126,11 @@ def leaf_count(kind: Type) -> int:
     return kind.size if isinstance(kind, BagType) else 1
 
 
-def scalars(value: Any, kind: Type) -> Iterator[Any]:
+def scalars(value: Any, kind: Type) -> list[int]:
     """The scalar leaves of a Python value, as numbers (indices, masks, packed sequences), in order."""
-    if isinstance(kind, RecordType):
-        for name, inner in kind.fields:
-            yield from scalars(getattr(value, name), inner)
-    elif isinstance(kind, MapType):
-        for key in kind.key.values():
-            yield from scalars(value[key], kind.value)
-    elif isinstance(kind, ColumnsType):
-        for place in range(kind.length):
-            yield from scalars(value[place] if place < len(value) else None, kind.place)
-    elif isinstance(kind, OptionType):
-        yield 0 if value is None else 1
-        if value is None:
-            yield from (0 for _ in range(leaf_count(kind.inner)))  # its one code
-        else:
-            yield from scalars(value, kind.inner)
-    elif isinstance(kind, BagType):
-        packed = sorted((1 + pack_record(member, kind.item) for member in value), reverse=True)
-        yield from packed
-        yield from (0 for _ in range(kind.size - len(packed)))
-    elif isinstance(kind, NumbersType):
-        yield from map(int, kind.rank(value))
-    elif isinstance(kind, SetType):
-        yield kind.rank(value)
-    elif isinstance(kind, SeqType):
-        k = bits_of(kind.item)
-        items = sum(_index(v, kind.item) << (i * k) for i, v in enumerate(value))
-        yield items | len(value) << SEQ_LENGTH_AT
-    else:
-        yield _index(value, kind)
-
-
-def _index(value: Any, kind: Type) -> int:
-    if isinstance(kind, IdType):
-        return int(value) - kind.first
-    if isinstance(kind, IntType):
-        return int(value) - kind.low
-    return int(kind.rank(value))
+    leaves: list[int] = []
+    _coder(_Same(kind)).write_leaves(value, leaves.append)
+    return leaves
 
 
 def coded(leaves: list[int], code: Code) -> int:
@@ -179,16 +146,12 @@ def coded(leaves: list[int], code: Code) -> int:
 
 def pack_record(value: Any, kind: RecordType) -> int:
     """A record as one number, first field most significant; ascending as `RecordType.rank` is."""
-    leaves = list(scalars(value, kind))
-    word = 0
-    for code in codes(kind):
-        word = word << code.bits | coded(leaves, code)
-    return word
+    return _coder(_Same(kind)).pack(value)
 
 
 def unpack_record(word: int, kind: RecordType) -> Any:
     """Inverse of `pack_record`."""
-    return rebuild(kind, (word >> below & ((1 << code.bits) - 1) for code, below in packed_fields(kind)))
+    return _coder(_Same(kind)).unpack(word)
 
 
 def packed_fields(kind: RecordType) -> list[tuple[Code, int]]:
@@ -207,45 +170,7 @@ def packed_field(kind: RecordType, leaf: int) -> tuple[Code, int]:
 
 def rebuild(kind: Type, stored: Iterator[int]) -> Any:
     """The Python value whose coded fields come next."""
-    if isinstance(kind, RecordType):
-        return kind.cls(*(rebuild(t, stored) for _, t in kind.fields))
-    if isinstance(kind, MapType):
-        from reassure.spec.language.values import Map
-
-        return Map([(k, rebuild(kind.value, stored)) for k in kind.key.values()])
-    if isinstance(kind, ColumnsType):
-        places = [rebuild(kind.place, stored) for _ in range(kind.length)]
-        return tuple(item for item in places if item is not None)
-    if isinstance(kind, OptionType):
-        number = next(stored)
-        if is_index(kind.inner):
-            return _value(number - 1, kind.inner) if number else None
-        inner = rebuild(kind.inner, stored)
-        return inner if number else None
-    if isinstance(kind, BagType):
-        slots = [next(stored) for _ in range(kind.size)]
-        return frozenset(unpack_record(s - 1, kind.item) for s in slots if s)
-    if isinstance(kind, NumbersType):
-        return frozenset([number for number in kind.item.values() if next(stored)])
-    return _value(next(stored), kind)
-
-
-def _value(number: int, kind: Type) -> Any:
-    if isinstance(kind, BoolType):
-        return bool(number)
-    if isinstance(kind, IdType):
-        return kind.sort(number + kind.first)
-    if isinstance(kind, EnumType):
-        return tuple(kind.sort)[number]
-    if isinstance(kind, IntType):
-        return number + kind.low
-    if isinstance(kind, SetType):
-        members = tuple(kind.item.values())
-        return frozenset(v for i, v in enumerate(members) if number >> i & 1)
-    assert isinstance(kind, SeqType)
-    k = bits_of(kind.item)
-    length = number >> (kind.length * k)
-    return tuple(_value(number >> (i * k) & ((1 << k) - 1), kind.item) for i in range(length))
+    return _coder(_Same(kind)).read(stored.__next__)
 
 
 @dataclass(frozen=True)
@@ -262,17 +187,24 @@ class Layout:
     def bytes_per_state(self) -> int:
         return 8 * self.words
 
+    @cached_property
+    def _places(self) -> list[tuple[int, int, int]]:
+        """Word, shift and mask of each field."""
+        return [(f.word, f.shift, (1 << f.code.bits) - 1) for f in self.fields]
+
     def encode(self, state: Any) -> tuple[int, ...]:
         """A state's words, unsigned."""
-        leaves = list(scalars(state, self.type))
+        numbers: list[int] = []
+        _coder(_Same(self.type)).write(state, numbers.append)
         words = [0] * self.words
-        for f in self.fields:
-            words[f.word] |= coded(leaves, f.code) << f.shift
+        for (word, shift, _), number in zip(self._places, numbers, strict=True):
+            words[word] |= number << shift
         return tuple(words)
 
     def decode(self, words: Any) -> Any:
         """The state that `encode` gives these words for."""
-        stored = (int(words[f.word]) % (1 << WORD) >> f.shift & ((1 << f.code.bits) - 1) for f in self.fields)
+        unsigned = [int(words[n]) % (1 << WORD) for n in range(self.words)]
+        stored = iter([unsigned[word] >> shift & mask for word, shift, mask in self._places])
         return rebuild(self.type, stored)
 
 
@@ -320,3 +252,248 @@ def _place(stored: list[Code], room: int, order: Callable[[Code], int], tag: int
         place[code.leaf] = Field(code, w, room - filled[w] - code.bits)
         filled[w] += code.bits
     return [place[c.leaf] for c in stored], len(filled)
+
+
+# -- values to numbers and back: functions that are made once for a type, for most of them are used many times ---------
+
+Put = Callable[[int], None]
+Take = Callable[[], int]
+MOST_TYPES = 256
+"""Types whose functions are kept."""
+MOST_VALUES = 4096
+"""Sets, sequences and records in sets, of one type, that are kept by their number: equal ones are one object then."""
+
+
+class _Same:
+    """A type as a key: it alone, and not those that are equal, which takes long to find out."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: Type) -> None:
+        self.kind = kind
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.kind is other.kind
+
+    def __hash__(self) -> int:
+        return id(self.kind)
+
+
+class _Coder:
+    """The functions of a type."""
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+
+    @cached_property
+    def write_leaves(self) -> Callable[[Any, Put], None]:
+        return _writer(self.kind, leaves=True)
+
+    @cached_property
+    def write(self) -> Callable[[Any, Put], None]:
+        return _writer(self.kind, leaves=False)
+
+    @cached_property
+    def read(self) -> Callable[[Take], Any]:
+        return _reader(self.kind)
+
+    @cached_property
+    def pack(self) -> Callable[[Any], int]:
+        return _packer(self.kind)
+
+    @cached_property
+    def unpack(self) -> Callable[[int], Any]:
+        return _unpacker(self.kind)
+
+
+@lru_cache(maxsize=MOST_TYPES)
+def _coder(same: _Same) -> _Coder:
+    return _Coder(same.kind)
+
+
+def _writer(kind: Type, leaves: bool) -> Callable[[Any, Put], None]:
+    """Gives the numbers of a value one after the other: of its scalar leaves, or of its coded fields (`coded`)."""
+    if isinstance(kind, RecordType):
+        fields = [(name, _number(inner, leaves), inner) for name, inner in kind.fields]
+        parts = [(name, number, None if number else _writer(inner, leaves)) for name, number, inner in fields]
+
+        def record(value: Any, put: Put) -> None:
+            for name, number, write in parts:
+                if write is None:
+                    put(number(getattr(value, name)))  # type: ignore[misc]
+                else:
+                    write(getattr(value, name), put)
+
+        return record
+    if isinstance(kind, MapType):
+        keys, each = tuple(kind.key.values()), _writer(kind.value, leaves)
+
+        def entries(value: Any, put: Put) -> None:
+            for key in keys:
+                each(value[key], put)
+
+        return entries
+    if isinstance(kind, ColumnsType):
+        length, place = kind.length, _writer(kind.place, leaves)
+
+        def items(value: Any, put: Put) -> None:
+            for n in range(length):
+                place(value[n] if n < len(value) else None, put)
+
+        return items
+    if isinstance(kind, OptionType) and (leaves or not is_index(kind.inner)):
+        count, inner = 1 + (leaf_count(kind.inner) if leaves else len(codes(kind.inner))), _writer(kind.inner, leaves)
+
+        def present(value: Any, put: Put) -> None:
+            if value is None:
+                for _ in range(count):
+                    put(0)  # of what is not there the one code
+            else:
+                put(1)
+                inner(value, put)
+
+        return present
+    if isinstance(kind, BagType):
+        size, pack = kind.size, _packer(kind.item)
+
+        def members(value: Any, put: Put) -> None:
+            packed = sorted([1 + pack(member) for member in value], reverse=True)
+            for number in (*packed, *(0 for _ in range(size - len(packed)))):
+                put(number)
+
+        return members
+    if isinstance(kind, NumbersType):
+        numbers = tuple(kind.item.values())
+
+        def inside(value: Any, put: Put) -> None:
+            for one in numbers:
+                put(int(one in value))
+
+        return inside
+    number = _number(kind, leaves)
+    assert number is not None
+    return lambda value, put: put(number(value))
+
+
+def _number(kind: Type, leaves: bool) -> Callable[[Any], int] | None:
+    """The number of a value that has one number; None for a type whose values have several."""
+    if isinstance(kind, OptionType):
+        if leaves or not is_index(kind.inner):
+            return None
+        index = _number(kind.inner, leaves)
+        return lambda value: 0 if value is None else 1 + index(value)  # type: ignore[misc]
+    if isinstance(kind, RecordType | MapType | ColumnsType | BagType | NumbersType):
+        return None
+    if isinstance(kind, SetType):
+        bits = {member: 1 << i for i, member in enumerate(kind.item.values())}
+        return lambda value: sum([bits[member] for member in value])
+    if isinstance(kind, SeqType):
+        return _number_of_sequence(kind, leaves)
+    if isinstance(kind, IdType | IntType):
+        low = kind.first if isinstance(kind, IdType) else kind.low
+        return lambda value: int(value) - low
+    if isinstance(kind, EnumType):
+        return {member: i for i, member in enumerate(kind.sort)}.__getitem__
+    return lambda value: int(kind.rank(value))
+
+
+def _number_of_sequence(kind: SeqType, leaves: bool) -> Callable[[Any], int]:
+    """Items from bit 0 on, the length above them, where the leaf or the coded field has it."""
+    k, item = bits_of(kind.item), _number(kind.item, leaves)
+    room = SEQ_LENGTH_AT if leaves else kind.length * k
+
+    def number(value: Any) -> int:
+        word = len(value) << room
+        for i, member in enumerate(value):
+            word |= item(member) << (i * k)  # type: ignore[misc]
+        return word
+
+    return number
+
+
+def _packer(kind: RecordType) -> Callable[[Any], int]:
+    """See `pack_record`."""
+    write, widths = _writer(kind, leaves=False), [code.bits for code in codes(kind)]
+
+    def pack(value: Any) -> int:
+        numbers: list[int] = []
+        write(value, numbers.append)
+        word = 0
+        for bits, number in zip(widths, numbers, strict=True):
+            word = word << bits | number
+        return word
+
+    return pack
+
+
+def _unpacker(kind: RecordType) -> Callable[[int], Any]:
+    """See `unpack_record`."""
+    read, fields = _reader(kind), [(below, (1 << code.bits) - 1) for code, below in packed_fields(kind)]
+    return lru_cache(MOST_VALUES)(lambda word: read(iter([word >> below & mask for below, mask in fields]).__next__))
+
+
+def _reader(kind: Type) -> Callable[[Take], Any]:
+    """Makes a value of the coded fields that come next."""
+    if isinstance(kind, RecordType):
+        made, fields = kind.cls, [_reader(inner) for _, inner in kind.fields]
+        return lambda take: made(*[read(take) for read in fields])
+    if isinstance(kind, MapType):
+        from reassure.spec.language.values import Map
+
+        keys, entry = tuple(kind.key.values()), _reader(kind.value)
+        return lambda take: Map([(key, entry(take)) for key in keys])
+    if isinstance(kind, ColumnsType):
+        length, place = kind.length, _reader(kind.place)
+        return lambda take: tuple([item for item in [place(take) for _ in range(length)] if item is not None])
+    if isinstance(kind, OptionType):
+        return _reader_of_option(kind)
+    if isinstance(kind, BagType):
+        size, unpack = kind.size, _unpacker(kind.item)
+        return lambda take: frozenset([unpack(slot - 1) for slot in [take() for _ in range(size)] if slot])
+    if isinstance(kind, NumbersType):
+        numbers = tuple(kind.item.values())
+        return lambda take: frozenset([number for number in numbers if take()])
+    value = _value(kind)
+    return lambda take: value(take())
+
+
+def _reader_of_option(kind: OptionType) -> Callable[[Take], Any]:
+    if is_index(kind.inner):
+        value = _value(kind.inner)
+
+        def optional(take: Take) -> Any:
+            number = take()
+            return value(number - 1) if number else None
+
+        return optional
+    inner = _reader(kind.inner)
+
+    def present(take: Take) -> Any:
+        number, found = take(), inner(take)
+        return found if number else None
+
+    return present
+
+
+def _value(kind: Type) -> Callable[[int], Any]:
+    """Inverse of `_number`, of a coded field."""
+    if isinstance(kind, BoolType):
+        return bool
+    if isinstance(kind, IdType):
+        sort, first = kind.sort, kind.first
+        return lambda number: sort(number + first)
+    if isinstance(kind, EnumType):
+        return tuple(kind.sort).__getitem__
+    if isinstance(kind, IntType):
+        low = kind.low
+        return lambda number: number + low
+    if isinstance(kind, SetType):
+        members = tuple(kind.item.values())
+        return lru_cache(MOST_VALUES)(
+            lambda number: frozenset([member for i, member in enumerate(members) if number >> i & 1])
+        )
+    assert isinstance(kind, SeqType)
+    k, room, item = bits_of(kind.item), kind.length * bits_of(kind.item), _value(kind.item)
+    return lru_cache(MOST_VALUES)(
+        lambda number: tuple([item(number >> (i * k) & ((1 << k) - 1)) for i in range(number >> room)])
+    )
