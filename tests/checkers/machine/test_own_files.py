@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.machine import own_files
-from reassure.checkers.machine.own_files import locked, others_can_write, own_folder, read_own, why_not_own
+from reassure.checkers.machine.own_files import (
+    KeptFiles,
+    locked,
+    others_can_write,
+    own_folder,
+    read_own,
+    why_not_own,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +60,27 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert not own_folder(tmp_path / "file" / "cache")
     assert why_not_own(tmp_path / "file" / "cache") == "it cannot be made: File exists"
+
+
+def test_what_is_longest_unused_goes_when_there_are_a_tenth_more(tmp_path: Path) -> None:
+    """The eleventh of ten stays; with the twelfth ten are left."""
+    kept, folder = KeptFiles(lambda: tmp_path / "kept", b"words\n", ".kept", 10), tmp_path / "kept"
+
+    def age(name: str, seconds: int) -> None:
+        os.utime(folder / f"{name}.kept", (seconds, seconds))
+
+    for number in range(11):
+        kept.write(f"{number:02}", b"content")
+        age(f"{number:02}", 1000 + number)
+    (folder / "other").write_text("")
+    assert len(list(folder.glob("*.kept"))) == 11
+    age("00", 5000)  # used again
+    kept.write("11", b"content")
+    assert sorted(path.name for path in folder.iterdir()) == [
+        *(f"{number:02}.kept" for number in (0, *range(3, 12))),
+        "other",
+    ]
+    assert (kept.read("01"), kept.read("03")) == (None, b"content")
 
 
 def test_a_file_is_read_and_counts_as_used(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     import llvmlite.binding as llvm
 
 
-KEPT = KeptFiles(lambda: cache_folder("kernels"), b"reassure object 1\n", ".object", 600)
+KEPT = KeptFiles(lambda: cache_folder("kernels"), b"reassure object 1\n", ".object", 4000)
+"""Some 30 KB each: of fewer, a run of a large suite of models would find none, as each is then the longest unused."""
 FORMAT = 2
 """Raised when this module makes other code of the same text."""
 
