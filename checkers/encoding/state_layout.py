@@ -28,7 +28,6 @@ from reassure.spec.language.types import (
     SetType,
     Type,
     bits_of,
-    bits_of_slot,
 )
 from reassure.spec.language.vocabulary import LanguageError
 
@@ -91,7 +90,7 @@ def codes(kind: Type, start: int = 0) -> list[Code]:
         return [Code(start, BoolType(), False, 1), *codes(kind.inner, start + 1)]
     if isinstance(kind, BagType):
         slot = IntType(0, 1 << bits_of(kind.item))
-        bits = _fitting(kind.item, bits_of_slot(kind.item))
+        bits = _fitting(kind.item, bits_of(kind.item) + 1)
         return [Code(start + i, slot, False, bits) for i in range(kind.size)]
     return [Code(start, kind, False, _fitting(kind, bits_of(kind)))]
 
@@ -314,15 +313,15 @@ def _coder(same: _Same) -> _Coder:
 def _writer(kind: Type, leaves: bool) -> Callable[[Any, Put], None]:
     """Gives the numbers of a value one after the other: of its scalar leaves, or of its coded fields (`coded`)."""
     if isinstance(kind, RecordType):
-        fields = [(name, _number(inner, leaves), inner) for name, inner in kind.fields]
-        parts = [(name, number, None if number else _writer(inner, leaves)) for name, number, inner in fields]
+        parts_of, fields = kind.parts_of, [(_number(inner, leaves), inner) for _, inner in kind.fields]
+        written = [(number, None if number else _writer(inner, leaves)) for number, inner in fields]
 
         def record(value: Any, put: Put) -> None:
-            for name, number, write in parts:
+            for part, (number, write) in zip(parts_of(value), written, strict=True):
                 if write is None:
-                    put(number(getattr(value, name)))  # type: ignore[misc]
+                    put(number(part))  # type: ignore[misc]
                 else:
-                    write(getattr(value, name), put)
+                    write(part, put)
 
         return record
     if isinstance(kind, MapType):
@@ -435,8 +434,8 @@ def _unpacker(kind: RecordType) -> Callable[[int], Any]:
 def _reader(kind: Type) -> Callable[[Take], Any]:
     """Makes a value of the coded fields that come next."""
     if isinstance(kind, RecordType):
-        made, fields = kind.cls, [_reader(inner) for _, inner in kind.fields]
-        return lambda take: made(*[read(take) for read in fields])
+        made, fields = kind.made, [_reader(inner) for _, inner in kind.fields]
+        return lambda take: made([read(take) for read in fields])
     if isinstance(kind, MapType):
         from reassure.spec.language.values import Map
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from inspect import Parameter
 from typing import Any
@@ -48,7 +48,7 @@ def tree_of(context: Context, body: list[ast.stmt]) -> Tree:
     """The tree of statements."""
     if not body:
         return end_of_turn(context) if context.loops else NOT_ENABLED
-    node, rest = body[0], body[1:]
+    node, *rest = *_one_by_one(context, body[0]), *body[1:]
     if isinstance(node, ast.Pass) or _is_text(node):
         return tree_of(context, rest)
     if isinstance(node, ast.Return):
@@ -108,6 +108,34 @@ def _guarded(context: Context, node: ast.Expr, rest: list[ast.stmt]) -> Tree:
     else:
         context.translate(call)
     return _with_guards(context, lambda: tree_of(context, rest))
+
+
+def _one_by_one(context: Context, node: ast.stmt) -> list[ast.stmt]:
+    """`a, b = value` as two statements: the value as a whole gets a name, then each of its items."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    if not isinstance(node, ast.Assign) or not isinstance(target, ast.Tuple):
+        return [node]
+    if isinstance(node.value, ast.Tuple) and all(isinstance(part, ast.Name) for part in target.elts):
+        return [node]
+    name = "_".join(part.id for part in ast.walk(target) if isinstance(part, ast.Name))
+    while name in context.variables or name in context.function.__globals__:
+        name += "_"
+    places = list(_items(target, ast.Name(name, ast.Load())))
+    whole = ast.Assign([ast.Name(name, ast.Store())], node.value)
+    parts = ast.Assign(
+        [ast.Tuple([one for one, _ in places], ast.Store())], ast.Tuple([item for _, item in places], ast.Load())
+    )
+    made = (ast.fix_missing_locations(ast.copy_location(one, node)) for one in (whole, parts))
+    return list(made)
+
+
+def _items(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.Name, ast.expr]]:
+    """The names of a target, each with the expression of its item of a value."""
+    if isinstance(target, ast.Name):
+        yield target, value
+    elif isinstance(target, ast.Tuple):
+        for place, one in enumerate(target.elts):
+            yield from _items(one, ast.Subscript(value, ast.Constant(place), ast.Load()))
 
 
 def _assigned(node: ast.Assign | ast.AnnAssign | ast.AugAssign, context: Context) -> list[tuple[str, ast.expr]]:
@@ -173,7 +201,7 @@ def _merged(context: Context, node: ast.If, condition: Term) -> dict[str, Value]
     before = dict(context.variables)
     for body in (node.body, node.orelse):
         context.variables = dict(before)
-        for statement in body:
+        for statement in (one for whole in body for one in _one_by_one(context, whole)):
             if isinstance(statement, ast.If):
                 test = context.condition(statement.test)
                 inner = _merged(context, statement, test)

@@ -30,6 +30,7 @@ from reassure.checkers.tla.kinds import (
     is_a,
     is_record,
     item_of,
+    items_of_tuple,
     maps_of,
     record,
     sequences_of,
@@ -233,8 +234,9 @@ def _generator(context: Context, node: ast.Call) -> ast.GeneratorExp:
 
 def _len(context: Context, node: ast.Call) -> Value:
     value = context.translate(node.args[0])
+    kinds = items_of_tuple(value.kind)
     if family(value.kind) is tuple:
-        return Value(call("Len", value.term), int)
+        return Value(call("Len", value.term) if kinds is None else atom(str(len(kinds))), int)
     return Value(call("Cardinality", value.term), int)
 
 

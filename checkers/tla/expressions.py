@@ -137,6 +137,8 @@ def _binary_op(context: Context, node: ast.BinOp) -> Value:
     a, b = context.translate(node.left), context.translate(node.right)
     x, y = context.whole(a, node), context.whole(b, node)
     kind, op = _either(a.kind, b.kind), type(node.op)
+    if items_of_tuple(a.kind) is not None or items_of_tuple(b.kind) is not None:
+        raise context.refuse(node, f"`{ast.unparse(node)}`")
     if family(kind) is tuple and op is ast.Add:
         return Value(infix(r"\o", x, y), kind)
     if family(kind) is frozenset:
@@ -191,7 +193,7 @@ def _membership(context: Context, node: ast.Compare, value: Value, right: ast.ex
     if isinstance(value.kind, Static):
         return truth(value.static in container.static)
     x = context.whole(value, node)
-    if family(container.kind) is tuple:
+    if family(container.kind) is tuple and items_of_tuple(container.kind) is None:
         return infix(r"\in", x, call(context.scope.helper("Range"), container.term))
     return infix(r"\in", x, context.whole(container, node))
 

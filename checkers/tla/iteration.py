@@ -13,8 +13,8 @@ from reassure.checkers.tla.kinds import (
     Kind,
     family,
     item_of,
+    item_of_tuple,
     items_of_tuple,
-    place_name,
     sequences_of,
     sets_of,
     tuple_term,
@@ -27,7 +27,6 @@ from reassure.checkers.tla.terms import (
     call,
     choose,
     conjunction,
-    field,
     filtered,
     implies,
     infix,
@@ -76,7 +75,7 @@ def domain_of(context: Context, node: ast.expr) -> IterationDomain:
         terms = tuple(context.whole(v, node) for v in values)
         return IterationDomain(Term("set", terms), values[0].kind if values else None, Term("tuple", terms))
     value = set_of(context, node)
-    if family(value.kind) is tuple:
+    if family(value.kind) is tuple and items_of_tuple(value.kind) is None:
         return IterationDomain(call(scope.helper("Range"), value.term), item_of(value.kind), value.term)
     if family(value.kind) is frozenset:
         return IterationDomain(value.term, item_of(value.kind))
@@ -125,16 +124,10 @@ def unpacked(context: Context, target: ast.expr, kind: Kind) -> Iterator[str]:
         with context.naming(target.id, kind) as name:
             yield name
         return
-    if not isinstance(target, ast.Tuple):
-        raise context.refuse(target, "this loop variable")
-    name, kinds = context.fresh("item"), items_of_tuple(kind)
-    hidden = {e.id: context.variables.get(e.id) for e in target.elts if isinstance(e, ast.Name)}
-    for i, variable in enumerate(hidden):
-        if kinds is None:
-            part = Value(Term("index", (atom(name), atom(str(i + 1)))), item_of(kind))
-        else:
-            part = Value(field(atom(name), place_name(i)), kinds[i])
-        context.variables[variable] = part
+    name = context.fresh("item")
+    given = _named(context, target, Value(atom(name), kind))
+    hidden = {variable: context.variables.get(variable) for variable in given}
+    context.variables.update(given)
     try:
         yield name
     finally:
@@ -144,6 +137,20 @@ def unpacked(context: Context, target: ast.expr, kind: Kind) -> Iterator[str]:
                 context.variables.pop(variable, None)
             else:
                 context.variables[variable] = before
+
+
+def _named(context: Context, target: ast.expr, value: Value) -> dict[str, Value]:
+    """The values of a target's names: of one name, or of those of a tuple, which may have tuples in it."""
+    if isinstance(target, ast.Name):
+        return {target.id: value}
+    if not isinstance(target, ast.Tuple):
+        raise context.refuse(target, "this loop variable")
+    parts = (item_of_tuple(value.term, value.kind, place) for place in range(len(target.elts)))
+    return {
+        name: inner
+        for one, part in zip(target.elts, parts, strict=True)
+        for name, inner in _named(context, one, Value(*part)).items()
+    }
 
 
 def whole_sequence(context: Context, node: ast.expr) -> Value | None:

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Annotated, Any
 
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.tla.terms import EMPTY_SEQUENCE, NONE, Term, atom, call, choose, conjunction, infix, truth
+from reassure.checkers.tla.terms import EMPTY_SEQUENCE, NONE, Term, atom, call, choose, conjunction, field, infix, truth
 from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.language.types import MaxLen, MaxSize, Range, Size
 from reassure.spec.language.values import Id, Map
@@ -81,6 +81,12 @@ def items_of_tuple(kind: Kind) -> tuple[Kind, ...] | None:
     return kinds
 
 
+def is_fixed(annotation: Any) -> bool:
+    """Whether an annotation is of tuples with a fixed number of parts."""
+    parts = typing.get_args(annotation)
+    return family(annotation) is tuple and bool(parts) and Ellipsis not in parts
+
+
 def is_item(kind: Kind) -> bool:
     """Whether a tuple of several values of a kind is a sequence."""
     sequence = family(kind) is tuple and items_of_tuple(kind) is None
@@ -101,6 +107,14 @@ def tuple_term(terms: tuple[Term, ...], kinds: tuple[Kind, ...]) -> tuple[Term, 
 def place_name(index: int) -> str:
     """The name of a place of a tuple that is a record."""
     return f"item{index + 1}"
+
+
+def item_of_tuple(value: Term, kind: Kind, place: int) -> tuple[Term, Kind]:
+    """An item of a tuple of a kind, a record or a sequence, with its kind. place: counted from 0."""
+    kinds = items_of_tuple(kind)
+    if kinds is None:
+        return Term("index", (value, atom(str(place + 1)))), item_of(kind)
+    return field(value, place_name(place)), kinds[place]
 
 
 def maps_of(key: Kind, value: Kind) -> Kind:
@@ -141,7 +155,7 @@ class Sets:
     ) -> None:
         self.size, self.sort, self.helper, self.name = size, sort, helper, name
         self.parts: list[str] = []
-        """Names of the parts of keys that are tuples."""
+        """Names of the parts of tuples."""
 
     def of(self, annotation: Any) -> Term:
         """The set of an annotation's values."""
@@ -166,13 +180,14 @@ class Sets:
             if most is None:
                 return subsets
             return Term("filter", (subsets, infix("<=", call("Cardinality", atom("set")), self.size(most))), ("set",))
+        if is_fixed(annotation):
+            return self.tuples(annotation)
         if family(annotation) is tuple:
             longest = next(n.length for n in notes if isinstance(n, MaxLen))
             return call(self.helper("SequencesOf"), self.of(typing.get_args(annotation)[0]), self.size(longest))
         if family(annotation) is Map:
             key, value = typing.get_args(annotation)
-            keys = self.tuples(key) if family(key) is tuple else self.of(key)
-            return Term("functionset", (keys, self.of(value)))
+            return Term("functionset", (self.of(key), self.of(value)))
         if is_record(annotation):
             hints = hints_of(annotation)
             names = tuple(f.name for f in fields(annotation))
@@ -182,7 +197,7 @@ class Sets:
         raise Untranslatable(f"the type {annotation}")
 
     def tuples(self, annotation: Any) -> Term:
-        """The set of the tuples that are keys of a map: sequences, or records as `tuple_term` makes them."""
+        """The set of the tuples of a fixed number of parts: sequences, or records as `tuple_term` makes them."""
         parts = tuple(map(self.of, typing.get_args(annotation)))
         if items_of_tuple(annotation) is not None:
             return Term("recordset", parts, tuple(map(place_name, range(len(parts)))))
@@ -205,6 +220,11 @@ class Sets:
             most = next(n.size for n in notes if isinstance(n, MaxSize))
             within = infix(r"\subseteq", value, self.of(item_of(kind)))
             return conjunction((within, infix("<=", call("Cardinality", value), self.size(most))))
+        if not is_optional(bare) and is_fixed(kind):
+            annotations = typing.get_args(kind)
+            parts = [self.typed(item_of_tuple(value, kind, i)[0], part) for i, part in enumerate(annotations)]
+            length = infix("=", call("Len", value), atom(str(len(parts))))
+            return conjunction(parts if items_of_tuple(kind) is not None else [length, *parts])
         if not is_optional(bare) and family(kind) is tuple:
             longest = next(n.length for n in notes if isinstance(n, MaxLen))
             items = infix(r"\subseteq", call(self.helper("Range"), value), self.of(typing.get_args(kind)[0]))

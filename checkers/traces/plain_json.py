@@ -77,9 +77,11 @@ def _read(data: Any, kind: Type) -> Any:
         return kind.sort[data]
     if isinstance(kind, OptionType):
         return None if data is None else _read(data, kind.inner)
-    if isinstance(kind, SetType | BagType | SeqType | ColumnsType):
+    if isinstance(kind, TupleType | SetType | BagType | SeqType | ColumnsType):
         if not isinstance(data, list):
             raise TypeError
+        if isinstance(kind, TupleType):
+            return tuple([_read(v, part) for v, part in zip(data, kind.parts, strict=True)])
         values = tuple(_read(v, kind.item) for v in data)
         return values if isinstance(kind, SeqType | ColumnsType) else frozenset(values)
     if not isinstance(data, dict):

@@ -30,8 +30,7 @@ from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Check
 from reassure.spec.frontend.operations import may_hold_together
-from reassure.spec.frontend.operators import items_of
-from reassure.spec.frontend.sets_and_sequences import occupied, seq_len, seq_set, set_of, unpack_slot
+from reassure.spec.frontend.sets_and_sequences import items_of, occupied, seq_len, seq_set, set_of, unpack_slot
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Bag,
@@ -196,16 +195,23 @@ def _is_prefix(here: Node, after: Node) -> bool:
     return both and here.args[0].op == after.args[0].op == "const"
 
 
+def is_names(target: ast.expr) -> bool:
+    """Whether a target is a name, or a tuple of such targets."""
+    return isinstance(target, ast.Name) or (isinstance(target, ast.Tuple) and all(map(is_names, target.elts)))
+
+
 def named(context: Context, target: ast.expr, value: Sym) -> dict[str, Sym]:
-    """The values of a loop's variables: of one name, or of as many as a tuple has items."""
+    """The values of a target's names: of one name, or of as many as a tuple has items, which may be tuples."""
     if isinstance(target, ast.Name):
         return {target.id: value}
-    names = [e.id for e in target.elts if isinstance(e, ast.Name)] if isinstance(target, ast.Tuple) else []
-    parts = items_of(value)
-    if not names or parts is None or not len(names) == len(target.elts) == len(parts):  # type: ignore[attr-defined]
+    if isinstance(value, Poison):
+        raise Refused
+    parts = items_of(context.graph, value)
+    names = target.elts if isinstance(target, ast.Tuple) and is_names(target) else []
+    if not names or parts is None or len(names) != len(parts):
         what = "this loop variable" if not names else f"`{ast.unparse(target)}` for {describe(value)}"
         raise context.refuse(target, what, "one name, or as many names as a tuple has items")
-    return dict(zip(names, parts, strict=True))
+    return {name: v for e, part in zip(names, parts, strict=True) for name, v in named(context, e, part).items()}
 
 
 @contextmanager

@@ -39,6 +39,7 @@ from reassure.spec.frontend.symbolic_values import (
     Scalar,
     Static,
     Sym,
+    Tuple,
     bags,
     describe,
     leaves,
@@ -392,6 +393,11 @@ def _nodes(value: Sym, path: tuple[str, ...]) -> Iterator[Node]:
             yield from _nodes(part, path[1:])
     elif isinstance(value, MapOf):
         for part in value.values:
+            yield from _nodes(part, path)
+    elif isinstance(value, Tuple):
+        if path:
+            raise KeyError(path[0])
+        for part in value.items:
             yield from _nodes(part, path)
     elif isinstance(value, Option):
         yield value.present

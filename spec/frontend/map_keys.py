@@ -11,9 +11,9 @@ from itertools import product
 
 from reassure.spec.frontend.context import Context
 from reassure.spec.frontend.ir import Graph, Node
-from reassure.spec.frontend.operators import every_of, items_of
-from reassure.spec.frontend.sets_and_sequences import item_index, seq_len
-from reassure.spec.frontend.symbolic_values import MapOf, Scalar, Sym, conversion, describe, interval, map_of
+from reassure.spec.frontend.operators import every_of
+from reassure.spec.frontend.sets_and_sequences import item_index, items_of, seq_len
+from reassure.spec.frontend.symbolic_values import MapOf, Scalar, Sym, Tuple, conversion, describe, interval, map_of
 from reassure.spec.language.keys import TupleType, key_parts
 from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SeqType, Type, unbounded
 
@@ -29,7 +29,7 @@ def parts_of_key(context: Context, node: ast.expr, key: Type, value: Sym, what: 
     g, kinds = context.graph, key_parts(key)
     items: list[Sym] | None = [value]
     if isinstance(key, TupleType):
-        items = items_of(value)
+        items = items_of(g, value)
         if items is None and isinstance(value, Scalar) and isinstance(value.type, SeqType):  # one of several tuples
             context.check("error", node, g.eq(seq_len(g, value.node), g.num(len(kinds))))
             items = [Scalar(g.op("seq_get", value.type.item, (value.node, g.num(i)))) for i in range(len(kinds))]
@@ -127,15 +127,13 @@ def iterable(node: ast.expr, value: Sym) -> str:
 
 def is_tuple(value: Sym) -> bool:
     """Whether a key that is known is a tuple."""
-    return items_of(value) is not None or (isinstance(value, Scalar) and isinstance(value.type, SeqType))
+    return isinstance(value, Tuple) or (isinstance(value, Scalar) and isinstance(value.type, SeqType))
 
 
-def written_key(value: Sym) -> tuple[tuple[Type, int], ...] | None:
+def written_key(g: Graph, value: Sym) -> tuple[tuple[Type, int], ...] | None:
     """The parts of a key that is known, each with its type and its place in it, a number as itself; None of others."""
-    if isinstance(value, Scalar) and isinstance(value.type, SeqType) and value.node.op == "const":
-        return tuple((value.type.item, int(place)) for place in value.node.data)
     parts = []
-    for item in items_of(value) or [value]:
+    for item in items_of(g, value) or [value]:
         if not isinstance(item, Scalar) or item.node.op != "const":
             return None
         if not isinstance(item.type, IntType | IdType | EnumType | BoolType):
@@ -161,4 +159,4 @@ def total_map(entries: dict[tuple[tuple[Type, int], ...], Sym], tuples: bool) ->
     every = list(product(*(range(kind.count) for kind in kinds))) if not any(map(unbounded, kinds)) else []
     if len(every) != len(of_places) or any(places not in of_places for places in every):
         return None
-    return MapOf(TupleType(tuple(kinds)) if tuples else kinds[0], tuple(of_places[places] for places in every))
+    return MapOf(TupleType.of(kinds) if tuples else kinds[0], tuple(of_places[places] for places in every))

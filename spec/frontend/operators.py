@@ -32,11 +32,14 @@ from reassure.spec.frontend.evaluation import (
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.sets_and_sequences import (
+    alike,
+    as_sequence,
     empty_like,
     in_place_of_operator,
     insert,
     is_like,
     item_index,
+    items_of,
     items_of_kind,
     keep,
     occupied,
@@ -134,6 +137,8 @@ def binary_op(context: Context, node: ast.BinOp) -> Sym:
     g, op = context.graph, node.op
     if isinstance(a, Poison) or isinstance(b, Poison):
         return POISON
+    if isinstance(op, ast.Add):
+        a, b = as_sequence(g, a), as_sequence(g, b)
     legal = not any(isinstance(x, Empty) and (type(op) in OF_SETS) == x.sequence for x in (a, b))
     if legal and (isinstance(a, Bag | Loose) or isinstance(b, Bag | Loose)):
         return _record_sets(context, node, a, b)
@@ -334,9 +339,10 @@ def is_less(context: Context, node: ast.AST, a: Sym, b: Sym, strict: bool) -> No
             remedy = "write `@dataclass(frozen=True, order=True)` above it, or compare tuples of its fields"
             raise context.refuse(node, f"an order of {a.cls.__name__}, a class that declares none", remedy)
         return _by_items(context, node, list(a.fields.values()), list(b.fields.values()), strict)
-    items = items_of(a), items_of(b)
+    items = items_of(g, a), items_of(g, b)
     if items[0] is not None and items[1] is not None:
         return _by_items(context, node, items[0], items[1], strict)
+    a, b = alike(g, a, b)
     if isinstance(a, Empty) and isinstance(b, Empty):
         return g.truth(not strict)
     one, other = columns.as_columns(g, a), columns.as_columns(g, b)
@@ -362,15 +368,6 @@ def is_less(context: Context, node: ast.AST, a: Sym, b: Sym, strict: bool) -> No
         if isinstance(a.type, SeqType) and isinstance(b.type, SeqType) and a.type.item == b.type.item:
             return _of_sequences(context, node, x, y, a.type, b.type, strict)
     raise context.refuse(node, f"an order of {describe(a)} and {describe(b)}", ORDERED + conversion(a, b))
-
-
-def items_of(value: Sym) -> list[Sym] | None:
-    """The items of a tuple whose length is known; None of another value."""
-    if isinstance(value, Tuple):
-        return list(value.items)
-    if isinstance(value, Scalar) and value.node.op == "seq_of":
-        return [Scalar(item) for item in value.node.args]
-    return None
 
 
 def has_order(value: Sym) -> bool:

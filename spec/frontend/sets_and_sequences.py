@@ -115,6 +115,44 @@ def sequence_of(g: Graph, values: list[Sym]) -> Sym:
     return Scalar(g.op("seq_of", SeqType(kind, len(nodes)), nodes))
 
 
+def items_of(g: Graph, value: Sym) -> list[Sym] | None:
+    """The items of a tuple whose length is known; None of another value."""
+    if isinstance(value, Tuple):
+        return list(value.items)
+    items = _items(g, value.node) if isinstance(value, Scalar) and isinstance(value.type, SeqType) else None
+    return None if items is None else list(items)
+
+
+def _items(g: Graph, sequence: Node) -> list[Scalar] | None:
+    assert isinstance(sequence.type, SeqType)
+    kind = sequence.type.item
+    if sequence.op == "seq_of":
+        return [Scalar(item) for item in sequence.args]
+    if sequence.op == "const":
+        return [Scalar(g.truth(bool(i)) if isinstance(kind, BoolType) else g.const(i, kind)) for i in sequence.data]
+    if sequence.op != "ite":
+        return None
+    yes, no = (_items(g, branch) for branch in sequence.args[1:])
+    if yes is None or no is None or len(yes) != len(no):
+        return None
+    return [Scalar(g.ite(sequence.args[0], a.node, b.node)) for a, b in zip(yes, no, strict=True)]
+
+
+def as_sequence(g: Graph, value: Sym) -> Sym:
+    """A tuple of ids, enum members or bools of one kind as a sequence of them; another value as it is."""
+    return sequence_of(g, list(value.items)) if isinstance(value, Tuple) else value
+
+
+def alike(g: Graph, a: Sym, b: Sym) -> tuple[Sym, Sym]:
+    """Two tuples, of which one may be a sequence, in one form; other values as they are."""
+    if not (isinstance(a, Tuple) and isinstance(b, Scalar)) and not (isinstance(a, Scalar) and isinstance(b, Tuple)):
+        return a, b
+    xs, ys = items_of(g, a), items_of(g, b)
+    if xs is None or ys is None or len(xs) != len(ys):
+        return as_sequence(g, a), as_sequence(g, b)
+    return Tuple(tuple(xs)), Tuple(tuple(ys))
+
+
 def packed(g: Graph, members: list[tuple[Node, Sym]]) -> Sym | None:
     """The sequence of the ids, enum members or bools whose condition holds; None if they are of several kinds."""
     result: Node | None = None
@@ -162,6 +200,7 @@ def empty_like(g: Graph, other: Sym, sequence: bool) -> Sym:
         return Bag(other.item, (g.num(0),))
     if isinstance(other, NumberSet) and not sequence:
         return NumberSet(())
+    other = as_sequence(g, other)
     if isinstance(other, Columns | Tuple) and sequence:
         return Columns(())
     if isinstance(other, Scalar) and isinstance(other.type, SeqType if sequence else SetType):

@@ -41,7 +41,7 @@ from reassure.spec.frontend.map_keys import (
     written_key,
 )
 from reassure.spec.frontend.operations import may_hold_together
-from reassure.spec.frontend.sets_and_sequences import items_of_kind, seq_len, sequence_of
+from reassure.spec.frontend.sets_and_sequences import as_sequence, items_of_kind, seq_len, sequence_of
 from reassure.spec.frontend.symbolic_values import (
     Columns,
     Empty,
@@ -168,7 +168,7 @@ def map_call(context: Context, node: ast.Call) -> Sym:
         key, value = element.value
         if isinstance(key, Poison):
             raise Refused
-        found = written_key(key)
+        found = written_key(context.graph, key)
         if condition is not context.graph.true or found is None:
             raise context.refuse(node, *NOT_TOTAL)
         of_tuples.add(is_tuple(key))
@@ -287,12 +287,7 @@ def subscript(context: Context, node: ast.Subscript) -> Sym:
     if isinstance(base, Tuple):
         return _item_of_tuple(context, node, base)
     if isinstance(base, Scalar) and isinstance(base.type, SeqType):
-        if isinstance(node.slice, ast.Slice):
-            if context.scope.any_number is not None:
-                what = "a slice, which has no translation for any number"
-                raise context.refuse(node, what, "work with the items themselves, or --set every number")
-            return _slice(context, node, node.slice, base.node, base.type)
-        return _item(context, node, base.node, base.type)
+        return _part_of_sequence(context, node, base.node, base.type)
     if isinstance(base, Columns) and base.places:
         return _part_of_columns(context, node, base)
     if isinstance(base, Columns) or (isinstance(base, Empty) and base.sequence):
@@ -314,14 +309,26 @@ def _item_of_tuple(context: Context, node: ast.Subscript, base: Tuple) -> Sym:
     index = lower_present(context, node.slice) if not isinstance(node.slice, ast.Slice) else None
     if isinstance(index, Poison):
         raise Refused
-    places = columns.as_columns(context.graph, base)
+    sequence = as_sequence(context.graph, base)
     if isinstance(index, Scalar) and isinstance(index.type, IntType) and index.node.op == "const":
         if -len(base.items) <= index.node.data < len(base.items):
             item: Sym = base.items[index.node.data]
             return item
-    elif places is not None and len({describe(item) for item in base.items}) == 1:
-        return _part_of_columns(context, node, places)
+    elif isinstance(sequence, Scalar) and isinstance(sequence.type, SeqType):
+        return _part_of_sequence(context, node, sequence.node, sequence.type)
+    elif len({describe(item) for item in base.items}) == 1:
+        return _part_of_columns(context, node, Columns(tuple((context.graph.true, item) for item in base.items)))
     raise context.refuse(node, f"this index into {describe(base)}", "a number that is one of its places")
+
+
+def _part_of_sequence(context: Context, node: ast.Subscript, sequence: Node, kind: SeqType) -> Sym:
+    """An item or a slice of a sequence of ids, enum members or bools."""
+    if not isinstance(node.slice, ast.Slice):
+        return _item(context, node, sequence, kind)
+    if context.scope.any_number is not None:
+        what = "a slice, which has no translation for any number"
+        raise context.refuse(node, what, "work with the items themselves, or --set every number")
+    return _slice(context, node, node.slice, sequence, kind)
 
 
 def _slice(context: Context, node: ast.Subscript, part: ast.Slice, sequence: Node, kind: SeqType) -> Sym:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from reassure.spec.frontend.comprehensions import is_names, named
 from reassure.spec.frontend.context import Context, Frame, implied
 from reassure.spec.frontend.evaluation import (
     access_path,
@@ -19,6 +20,7 @@ from reassure.spec.frontend.evaluation import (
     lower,
     lower_beside,
     lower_condition,
+    lower_present,
     not_none_if,
     of_other_names,
     peek,
@@ -28,10 +30,12 @@ from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import BOOL, Node
 from reassure.spec.frontend.loops import break_, continue_, for_loop, look_behind, merged
 from reassure.spec.frontend.lowered_model import Guard
+from reassure.spec.frontend.sets_and_sequences import items_of, items_of_kind
 from reassure.spec.frontend.symbolic_values import (
     POISON,
     Mismatch,
     Option,
+    Poison,
     Scalar,
     Static,
     Sym,
@@ -217,6 +221,16 @@ def _assignment(context: Context, node: ast.Assign | ast.AnnAssign, returns: lis
             for name, value in zip(names, values, strict=True):
                 _bind(context, name, value)
             return False
+    if len(targets) == 1 and isinstance(target, ast.Tuple) and all(map(is_names, target.elts)):
+        whole, first = lower_present(context, node.value), ast.unparse(target.elts[0])
+        if not isinstance(whole, Poison) and items_of(context.graph, whole) is None:
+            of_sequence = items_of_kind(whole)[0] == "sequence"
+            way = f"it may have any length: write `{first} = {ast.unparse(node.value)}[0]`, and so on"
+            remedy = way if of_sequence else "only a tuple has items: assign one name"
+            raise context.refuse(node, f"unpacking {describe(whole)}", remedy)
+        for name, value in named(context, target, whole).items():
+            _bind(context, name, context.symbols.as_bag(value))
+        return False
     if len(targets) != 1 or not isinstance(target, ast.Name):
         if isinstance(target, ast.Attribute | ast.Subscript):
             way = "m = m.put(key, value)" if isinstance(target, ast.Subscript) else "s = replace(s, field=value)"
@@ -224,7 +238,7 @@ def _assignment(context: Context, node: ast.Assign | ast.AnnAssign, returns: lis
                 if not isinstance(lower_beside(context, target, node.value), Option):  # from here on it is there
                     context.frame.not_none |= {ast.unparse(target)}
             raise context.refuse(node, f"changing `{ast.unparse(target)}`", f"values do not change: write `{way}`")
-        raise context.refuse(node, "unpacking", "assign one name; return a record instead of a tuple")
+        raise context.refuse(node, "unpacking", "assign one name, or as many names as a tuple has items")
     # What is known not to be None has been unwrapped: so is the variable.
     _bind(context, target.id, context.symbols.as_bag(lower(context, node.value)))
     return False

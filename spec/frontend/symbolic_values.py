@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from reassure.spec.frontend.introspection import Refused
 from reassure.spec.frontend.ir import BOOL, Graph, Node
+from reassure.spec.language.keys import TupleType
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.number_sets import NumbersType
 from reassure.spec.language.types import (
@@ -32,6 +33,7 @@ from reassure.spec.language.types import (
     Type,
     bits_of,
     key_name,
+    part_path,
     unbounded,
 )
 from reassure.spec.language.vocabulary import Action, Property
@@ -75,7 +77,10 @@ class Record(Sym):
 
 @dataclass(frozen=True, eq=False)
 class Tuple(Sym):
-    """A tuple of values of several kinds, or of numbers: it is compared, and lies in no state."""
+    """A tuple of values of several kinds, or of numbers, or one that a state holds.
+
+    One of ids, enum members or bools of one kind that is written there is a sequence.
+    """
 
     items: tuple[Sym, ...]
 
@@ -190,6 +195,12 @@ def is_incomplete(value: Sym) -> bool:
     return isinstance(value, Poison)
 
 
+def parts_of(value: Record | Tuple, kind: RecordType) -> Iterator[tuple[str, Sym, Type]]:
+    """The fields of a record of a type, or the places of a tuple of one: the name, the value and the type of each."""
+    values = value.items if isinstance(value, Tuple) else [value.fields[name] for name, _ in kind.fields]
+    return ((name, part, inner) for part, (name, inner) in zip(values, kind.fields, strict=True))
+
+
 def map_of(key: Type, values: tuple[Sym, ...]) -> MapOf:
     """The map with these values; `Mismatch` for one from a sort of any number of members to such a one."""
     if unbounded(key) and any(_has_map(value, key) for value in values):
@@ -203,6 +214,8 @@ def _has_map(value: Sym, key: Type) -> bool:
         return value.key == key or any(_has_map(v, key) for v in value.values)
     if isinstance(value, Record):
         return any(_has_map(v, key) for v in value.fields.values())
+    if isinstance(value, Tuple):
+        return any(_has_map(v, key) for v in value.items)
     return isinstance(value, Option) and value.value is not None and _has_map(value.value, key)
 
 
@@ -254,7 +267,11 @@ def describe(value: Sym) -> str:
 
 
 def conversion(have: Sym, need: Sym | Type) -> str:
-    """What to write where an id stands for a number, or a number for an id, as the end of a message; else nothing."""
+    """What to write where an id stands for a number, a number for an id, or a sequence for a tuple, as the end of a
+    message; else nothing."""
+    if isinstance(need, TupleType) and isinstance(have, Columns | Scalar):
+        is_sequence = isinstance(have, Columns) or isinstance(have.type, SeqType)
+        return f": write its items: `({', '.join(f'x{name}' for name, _ in need.fields)})`" if is_sequence else ""
     (one, one_has_items), (other, other_has_items) = _id_or_number(have), _id_or_number(need)
     if one_has_items == other_has_items and isinstance(one, IdType) and isinstance(other, IntType):
         return ": write `int(id)` for its number"
@@ -321,8 +338,8 @@ def of_type(g: Graph, kind: Type, leaf: MakeLeaf, path: str = "") -> Sym:
     if isinstance(kind, RefusedType):
         return POISON
     if isinstance(kind, RecordType):
-        dot = path + "." if path else ""
-        return Record(kind.cls, {name: of_type(g, inner, leaf, dot + name) for name, inner in kind.fields})
+        parts = {name: of_type(g, inner, leaf, part_path(path, name)) for name, inner in kind.fields}
+        return Tuple(tuple(parts.values())) if isinstance(kind, TupleType) else Record(kind.cls, parts)
     if isinstance(kind, OptionType):
         return Option(leaf(path + "?", BOOL), of_type(g, kind.inner, leaf, path))
     if isinstance(kind, MapType) and unbounded(kind.key):
@@ -362,7 +379,7 @@ def scalar_leaves(kind: Type, path: str = "") -> list[tuple[str, Type]]:
 def bags(kind: Type, path: str = "") -> list[tuple[str, BagType]]:
     """The sets of records of a type, each with its path."""
     if isinstance(kind, RecordType):
-        return [b for name, inner in kind.fields for b in bags(inner, f"{path}.{name}" if path else name)]
+        return [b for name, inner in kind.fields for b in bags(inner, part_path(path, name))]
     if isinstance(kind, OptionType):
         return bags(kind.inner, path)
     if isinstance(kind, ColumnsType):
@@ -423,9 +440,9 @@ def leaves(g: Graph, value: Sym, kind: Type) -> Iterator[Node]:
         return
     if isinstance(value, Scalar):
         yield value.node
-    elif isinstance(value, Record) and isinstance(kind, RecordType):
-        for name, inner in kind.fields:
-            yield from leaves(g, value.fields[name], inner)
+    elif isinstance(value, Record | Tuple) and isinstance(kind, RecordType):
+        for _, part, inner in parts_of(value, kind):
+            yield from leaves(g, part, inner)
     elif isinstance(value, MapOf) and isinstance(kind, MapType) and unbounded(kind.key):
         for node in leaves(g, value.values[0], kind.value):
             yield g.table(kind.key, node)

@@ -6,6 +6,7 @@ Also here: checks that a value stays in the bounds of its type, and a number or 
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from enum import Enum
@@ -16,10 +17,13 @@ from reassure.spec.frontend.introspection import Refusal, hints_of
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Telling, ToldApart
 from reassure.spec.frontend.sets_and_sequences import (
+    alike,
+    as_sequence,
     empty_like,
     insert,
     is_empty,
     is_like,
+    items_of,
     items_of_kind,
     occupied,
     padded,
@@ -53,6 +57,7 @@ from reassure.spec.frontend.symbolic_values import (
     map_of,
     nothing,
     optional,
+    parts_of,
     slot_type,
 )
 from reassure.spec.language.annotations import SizeIsFree, record_type, resolve
@@ -79,6 +84,7 @@ from reassure.spec.language.types import (
     bits_of,
     key_name,
     limits,
+    part_path,
     unbounded,
 )
 from reassure.spec.language.values import Id, Map
@@ -87,9 +93,9 @@ from reassure.spec.language.vocabulary import Action, Initial, Model, Property, 
 
 def excess(g: Graph, value: Sym, kind: Type, path: str) -> Iterator[Excess]:
     """The bounds that a fitted value may leave, in the order in which `Type.misfit` looks."""
-    if isinstance(kind, RecordType) and isinstance(value, Record):
-        for name, inner in kind.fields:
-            yield from excess(g, value.fields[name], inner, f"{path}.{name}" if path else name)
+    if isinstance(kind, RecordType) and isinstance(value, Record | Tuple):
+        for name, part, inner in parts_of(value, kind):
+            yield from excess(g, part, inner, part_path(path, name))
     elif isinstance(kind, OptionType) and isinstance(value, Option) and value.value is not None:
         for inner_path, condition, declared in excess(g, value.value, kind.inner, path):
             yield Excess(inner_path, g.and_(value.present, condition), declared)
@@ -151,16 +157,12 @@ def _type_of_keys(keys: list[Any], sizes: object) -> Type:
     """The type of the keys of a constant map; `Mismatch` if they are not of one type."""
     kinds = {type(key) for key in keys}
     if kinds == {tuple} and len({len(key) for key in keys}) == 1 and len(keys[0]) > 1:
-        return TupleType(tuple(_type_of_keys(list(column), sizes) for column in zip(*keys, strict=True)))
+        return TupleType.of(_type_of_keys(list(column), sizes) for column in zip(*keys, strict=True))
     if kinds == {int}:
         return IntType(min(keys), max(keys))
     if len(kinds) > 1 or tuple in kinds:
         raise Mismatch("a constant map whose keys are of several types")
     return resolve(type(keys[0]), sizes)
-
-
-def _of_two_lengths(a: Sym, b: Sym) -> bool:
-    return isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) != len(b.items)
 
 
 class Symbols:
@@ -343,6 +345,7 @@ class Symbols:
             if a.cls is not b.cls:
                 raise Mismatch(f"{a.cls.__name__} is never equal to {b.cls.__name__}: compare their fields")
             return g.and_(*(self.equal(v, b.fields[n]) for n, v in a.fields.items()))
+        a, b = alike(g, a, b)
         if isinstance(a, Tuple) and isinstance(b, Tuple):
             if len(a.items) != len(b.items):
                 return g.false
@@ -390,7 +393,10 @@ class Symbols:
             a = empty_like(g, b, a.sequence)
         if isinstance(b, Empty):
             b = empty_like(g, a, b.sequence)
-        if isinstance(a, Columns) or isinstance(b, Columns) or _of_two_lengths(a, b):
+        a, b = alike(g, a, b)
+        if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
+            return Tuple(tuple(map(self.choose, itertools.repeat(condition), a.items, b.items)))
+        if isinstance(a, Columns | Tuple) or isinstance(b, Columns | Tuple):
             one, other = columns.as_columns(g, a), columns.as_columns(g, b)
             if one is not None and other is not None:
                 return columns.chosen(g, self.choose, condition, one, other)
@@ -399,9 +405,6 @@ class Symbols:
         if isinstance(a, MapOf) and isinstance(b, MapOf) and a.key == b.key:
             pairs = zip(a.values, b.values, strict=True)
             return MapOf(a.key, tuple(self.choose(condition, x, y) for x, y in pairs))
-        if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
-            items = zip(a.items, b.items, strict=True)
-            return Tuple(tuple(self.choose(condition, x, y) for x, y in items))
         if isinstance(a, Bag) and isinstance(b, Bag) and a.item == b.item:
             return self._choose_bag(condition, a, b)
         if isinstance(a, NumberSet) and isinstance(b, NumberSet):
@@ -451,6 +454,11 @@ class Symbols:
             if option.value is None:
                 return Option(g.false, nothing(g, kind.inner))
             return Option(option.present, self.fit(option.value, kind.inner))
+        if isinstance(kind, TupleType):
+            items = items_of(g, value)
+            if items is not None and len(items) == len(kind.fields):
+                return Tuple(tuple(map(self.fit, items, kind.parts)))
+        value = as_sequence(g, value) if isinstance(kind, SeqType) else value
         if isinstance(kind, RecordType) and isinstance(value, Record) and value.cls is kind.cls:
             return Record(kind.cls, {n: self.fit(value.fields[n], t) for n, t in kind.fields})
         if isinstance(kind, MapType) and isinstance(value, MapOf) and value.key == kind.key:

@@ -38,7 +38,6 @@ from reassure.spec.language.types import (
     MapType,
     MaxLen,
     MaxSize,
-    Misfit,
     OptionType,
     Range,
     RecordType,
@@ -47,12 +46,9 @@ from reassure.spec.language.types import (
     Size,
     Type,
     bits_of,
-    bits_of_slot,
-    key_name,
-    limits,
     unbounded,
 )
-from reassure.spec.language.values import Id, Map, members
+from reassure.spec.language.values import Id, Map
 
 
 @dataclass(frozen=True)
@@ -163,8 +159,8 @@ def resolve(annotation: Any, config: object) -> Type:
     if origin is frozenset:
         return _resolve_set(args[0], notes, config)
     if origin is tuple:
-        if len(args) != 2 or args[1] is not Ellipsis:
-            raise DomainError("a sequence is `tuple[T, ...]` with MaxLen; for a fixed tuple write a dataclass")
+        if Ellipsis not in args:
+            return _resolve_tuple(args, notes, config)
         for note in notes:
             if isinstance(note, MaxLen):
                 item = resolve(args[0], config)
@@ -203,7 +199,7 @@ def _resolve_key(annotation: Any, config: object) -> Type:
             raise DomainError(
                 "a Map's keys are no sequences: write a tuple of two parts or more, `Map[tuple[A, B], T]`"
             )
-        key: Type = TupleType(tuple(_resolve_part(part, config) for part in parts))
+        key: Type = TupleType.of(_resolve_part(part, config) for part in parts)
         sized = [part for part in parts if isinstance(part, type) and issubclass(part, Id)]
         names = frozenset(n for sort in sized if unbounded(resolve(sort, config)) for n in _reads(sort.size, config))
         if names:
@@ -251,9 +247,25 @@ def _resolve_sequence(item: Type, length: int, declared: bool) -> Type:
     return SeqType(item, length, declared)
 
 
+def _resolve_tuple(parts: tuple[Any, ...], notes: tuple[Any, ...], config: object) -> TupleType:
+    """The type of tuples of a fixed number of parts. A part is a value that a display has the same kind of anywhere:
+    not None or an empty set, which are of any optional and any set."""
+    if len(parts) < 2:
+        raise DomainError("a tuple has two parts or more, `tuple[A, B]`; a sequence is `tuple[T, ...]` with MaxLen")
+    if any(isinstance(note, MaxLen) for note in notes):
+        raise DomainError("MaxLen is of a sequence, `tuple[T, ...]`: a tuple of these parts has always as many")
+    kind = TupleType.of(resolve(part, config) for part in parts)
+    for part in kind.parts:
+        if type(part) not in (IdType, EnumType, BoolType, IntType, RecordType):
+            remedy = "write a dataclass with such a field"
+            what = "a part of a tuple is an id, an enum member, a bool, a number or a record"
+            raise DomainError(f"{what}, not {part}: {remedy}")
+    return kind
+
+
 def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:
     kind = resolve(item, config)
-    if isinstance(kind, RecordType):
+    if isinstance(kind, RecordType) and not isinstance(kind, TupleType):
         for note in notes:
             if isinstance(note, MaxSize):
                 size = _number(note.size, config)
@@ -466,33 +478,3 @@ def declared_at(declared: Any) -> str:
         return f" ({Path(inspect.getsourcefile(declared) or '').name}:{inspect.getsourcelines(declared)[1]})"
     except (OSError, TypeError):
         return ""
-
-
-__all__ = [
-    "AnyNumber",
-    "BagType",
-    "BoolType",
-    "DomainError",
-    "EnumType",
-    "IdType",
-    "IntType",
-    "MapType",
-    "MaxLen",
-    "MaxSize",
-    "Misfit",
-    "OptionType",
-    "Range",
-    "RecordType",
-    "SeqType",
-    "SetType",
-    "SizeIsFree",
-    "Type",
-    "bits_of",
-    "bits_of_slot",
-    "key_name",
-    "limits",
-    "members",
-    "own_method",
-    "record_type",
-    "resolve",
-]

@@ -63,19 +63,18 @@ class Misfit:
     declared: bool = False
 
     def under(self, name: str) -> Misfit:
-        joined = name + (self.path if self.path.startswith("[") or not self.path else "." + self.path)
-        return Misfit(self.clipped, joined, self.message, self.declared)
+        return Misfit(self.clipped, part_path(name, self.path), self.message, self.declared)
 
 
-def _first(found: Iterable[tuple[Misfit | None, str]]) -> Misfit | None:
+def part_path(path: str, part: str) -> str:
+    """The path of a part of a value. part: `field`, `[key]` or `[place]`, or nothing."""
+    return f"{path}.{part}" if path and part and not part.startswith("[") else path + part
+
+
+def first_misfit(found: Iterable[tuple[Misfit | None, str]]) -> Misfit | None:
     """The first value that is wrong; if none is, the first that is clipped. Each with the name of its part."""
-    clipped: Misfit | None = None
-    for misfit, name in found:
-        if misfit is not None and not misfit.clipped:
-            return misfit.under(name)
-        if misfit is not None and clipped is None:
-            clipped = misfit.under(name)
-    return clipped
+    misfits = [misfit.under(name) for misfit, name in found if misfit is not None]
+    return next((misfit for misfit in misfits if not misfit.clipped), misfits[0] if misfits else None)
 
 
 @dataclass(frozen=True)
@@ -253,11 +252,7 @@ class SetType(Type):
     def misfit(self, value: Any) -> Misfit | None:
         if type(value) is not frozenset:
             return _wrong(value, "a frozenset")
-        for member in value:
-            found = self.item.misfit(member)
-            if found is not None:
-                return found
-        return None
+        return next((found for found in map(self.item.misfit, value) if found is not None), None)
 
     def index(self, member: Any) -> int:
         """Position of a member among the item type's values."""
@@ -335,7 +330,7 @@ class ColumnsType(Type):
     def misfit(self, value: Any) -> Misfit | None:
         if type(value) is not tuple:
             return _wrong(value, "a tuple")
-        found = _first((self.item.misfit(member), f"[{i}]") for i, member in enumerate(value))
+        found = first_misfit((self.item.misfit(member), f"[{i}]") for i, member in enumerate(value))
         if len(value) > self.length and (found is None or found.clipped):
             return Misfit(True, "", f"{len(value)} items, at most {self.length}", self.declared)
         return found
@@ -366,7 +361,7 @@ class MapType(Type):
         keys = tuple(self.key.values())
         if type(value) is not Map or value.keys() != frozenset(keys):
             return _wrong(value, f"a Map over every {self.key}")
-        return _first((self.value.misfit(value[key]), f"[{key_name(key)}]") for key in keys)
+        return first_misfit((self.value.misfit(value[key]), f"[{key_name(key)}]") for key in keys)
 
     def rank(self, value: Any) -> Any:
         return tuple(self.value.rank(value[key]) for key in self.key.values())
@@ -390,17 +385,24 @@ class RecordType(Type):
     def field(self, name: str) -> Type:
         return dict(self.fields)[name]
 
+    def made(self, parts: Iterable[Any]) -> Any:
+        """The value that has these parts, in the order of the fields."""
+        return self.cls(*parts)
+
+    def parts_of(self, value: Any) -> Iterator[Any]:
+        """The parts of a value, in the order of the fields."""
+        return (getattr(value, name) for name, _ in self.fields)
+
     def values(self) -> Iterator[Any]:
-        for chosen in product(*(tuple(kind.values()) for _, kind in self.fields)):
-            yield self.cls(*chosen)
+        yield from map(self.made, product(*(tuple(kind.values()) for _, kind in self.fields)))
 
     def misfit(self, value: Any) -> Misfit | None:
         if type(value) is not self.cls:
             return _wrong(value, f"a {self.cls.__name__}")
-        return _first((kind.misfit(getattr(value, name)), name) for name, kind in self.fields)
+        return first_misfit((kind.misfit(getattr(value, name)), name) for name, kind in self.fields)
 
     def rank(self, value: Any) -> Any:
-        return tuple(kind.rank(getattr(value, name)) for name, kind in self.fields)
+        return tuple(kind.rank(part) for part, (_, kind) in zip(self.parts_of(value), self.fields, strict=True))
 
     def __str__(self) -> str:
         return self.cls.__name__
@@ -464,7 +466,7 @@ def limits(kind: Type, path: str) -> Iterator[str]:
         yield from limits(kind.inner, path)
     elif isinstance(kind, RecordType):
         for name, inner in kind.fields:
-            yield from limits(inner, f"{path}.{name}" if path else name)
+            yield from limits(inner, part_path(path, name))
     elif isinstance(kind, MapType):
         for key in ("*",) if unbounded(kind.key) else map(key_name, kind.key.values()):
             yield from limits(kind.value, f"{path}[{key}]")
@@ -491,10 +493,5 @@ def bits_of(kind: Type) -> int:
     if isinstance(kind, MapType):
         return kind.key.count * bits_of(kind.value)
     if isinstance(kind, BagType):
-        return kind.size * bits_of_slot(kind.item)
+        return kind.size * (bits_of(kind.item) + 1)  # a slot is 1 + the packed record, so that 0 is empty
     return max(1, (kind.count - 1).bit_length())
-
-
-def bits_of_slot(item: RecordType) -> int:
-    """Bits of one slot of a message set: 1 + the packed record, so that 0 is empty."""
-    return bits_of(item) + 1

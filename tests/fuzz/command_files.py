@@ -18,6 +18,7 @@ from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.traces.format_value import entries, plain
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.render import flat
+from reassure.spec.language.keys import TupleType
 from reassure.spec.language.types import MapType, RecordType, Type
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import Params
@@ -212,7 +213,7 @@ class Observed:
 
 def _says(written: Any, kind: Type) -> bool:
     """Whether JSON has anything in it but records without fields; that an optional is there is something."""
-    if isinstance(kind, RecordType):
+    if isinstance(kind, RecordType) and not isinstance(kind, TupleType):
         return any(_says(written[name], inner) for name, inner in kind.fields if name in written)
     return any(_says(v, kind.value) for v in written.values()) if isinstance(kind, MapType) else True
 

@@ -26,7 +26,7 @@ from reassure.spec.semantics.interpreter import BoundModel, Clipped
 def drawn(kind: Type, rng: random.Random) -> Any:
     """A value of a type, each shape likely."""
     if isinstance(kind, RecordType):
-        return kind.cls(*(drawn(t, rng) for _, t in kind.fields))
+        return kind.made(drawn(t, rng) for _, t in kind.fields)
     if isinstance(kind, MapType):
         return Map((k, drawn(kind.value, rng)) for k in kind.key.values())
     if isinstance(kind, OptionType):

@@ -12,6 +12,7 @@ from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.tla.kinds import constant
 from reassure.checkers.tla.module import cfg_head, export
 from reassure.checkers.tla.tlc import TlcInstallation, parsed, run_tlc, value_of
+from reassure.spec.language.keys import TupleType
 from reassure.spec.language.types import (
     BagType,
     ColumnsType,
@@ -41,7 +42,7 @@ def in_tla(value: Any, kind: Type) -> str:
         # In parentheses, since TLA+ does not know whether - or :> binds more.
         pairs = (f"({in_tla(k, kind.key)}) :> ({in_tla(value[k], kind.value)})" for k in kind.key.values())
         return f"({' @@ '.join(pairs)})"
-    if isinstance(kind, RecordType):
+    if isinstance(kind, RecordType) and not isinstance(kind, TupleType):
         parts = ", ".join(f"{n} |-> {in_tla(getattr(value, n), t)}" for n, t in kind.fields)
         return f"[{parts}]" if parts else "<<>>"
     if isinstance(kind, SetType | BagType):

@@ -31,7 +31,7 @@ from tests.helpers.record_types import SEQUENCE_PRELUDE
 def of_type(kind: Type) -> st.SearchStrategy[object]:
     """Values of a finite type."""
     if isinstance(kind, RecordType):
-        return st.builds(lambda *v: kind.cls(*v), *(of_type(t) for _, t in kind.fields))
+        return st.builds(lambda *v: kind.made(v), *(of_type(t) for _, t in kind.fields))
     if isinstance(kind, MapType):
         keys = list(kind.key.values())
         return st.tuples(*(of_type(kind.value) for _ in keys)).map(lambda v: Map(zip(keys, v, strict=True)))

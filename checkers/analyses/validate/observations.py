@@ -13,6 +13,7 @@ from typing import Any
 
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.traces.plain_json import from_plain, key_text, keys_once
+from reassure.spec.language.keys import TupleType
 from reassure.spec.language.types import MapType, OptionType, RecordType, Type
 from reassure.spec.semantics.interpreter import BoundModel, Params
 from reassure.spec.semantics.trace import TraceError
@@ -115,7 +116,7 @@ def _observed(data: Any, kind: Type, path: str) -> Any:
     """A value, or of a record or map what is known of it."""
     if isinstance(kind, OptionType) and isinstance(data, dict):
         return _observed(data, kind.inner, path)
-    if isinstance(kind, RecordType) and isinstance(data, dict):
+    if isinstance(kind, RecordType) and not isinstance(kind, TupleType) and isinstance(data, dict):
         kinds = dict(kind.fields)
         for name in data:
             if name not in kinds:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -148,12 +148,13 @@ def _packed(kind: Type) -> Shape:
 def shape_of(kind: Type) -> Shape:
     """The shape of a type."""
     if isinstance(kind, RecordType):
-        return Shape(RecordType, tuple(shape_of(t) for _, t in kind.fields), tuple(n for n, _ in kind.fields))
+        names = (f"_{i}" for i in range(1, len(kind.fields) + 1)) if isinstance(kind, TupleType) else dict(kind.fields)
+        return Shape(RecordType, tuple(shape_of(t) for _, t in kind.fields), tuple(names))
     if isinstance(kind, MapType):
-        return Shape(MapType, (shape_of(kind.key), shape_of(kind.value)), tuple(range(kind.key.count)))
-    if isinstance(kind, TupleType):
-        names, counts = (f"_{i}" for i in range(1, len(kind.parts) + 1)), (part.count for part in kind.parts)
-        return Shape(TupleType, tuple(map(shape_of, kind.parts)), tuple(names), bits=tuple(counts))
+        key = shape_of(kind.key)
+        if isinstance(kind.key, TupleType):  # one number for all parts
+            key = replace(key, kind=TupleType, bits=tuple(part.count for part in kind.key.parts))
+        return Shape(MapType, (key, shape_of(kind.value)), tuple(range(kind.key.count)))
     if isinstance(kind, OptionType):
         return Shape(OptionType, (shape_of(kind.inner),))
     if isinstance(kind, BagType):

@@ -206,7 +206,7 @@ class CrossCheck:
 def draw(kind: Type, rng: random.Random) -> Any:
     """A random value of a type: each shape likely, and the ends of ranges."""
     if isinstance(kind, RecordType):
-        return kind.cls(*(draw(t, rng) for _, t in kind.fields))
+        return kind.made(draw(t, rng) for _, t in kind.fields)
     if isinstance(kind, MapType):
         return Map((key, draw(kind.value, rng)) for key in kind.key.values())
     if isinstance(kind, OptionType):

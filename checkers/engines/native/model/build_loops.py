@@ -19,7 +19,19 @@ from reassure.checkers.engines.native.model.split_steps import in_cases
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Check, Formula, LoweredAction, Parameter, substitute
 from reassure.spec.frontend.operations import arguments_first
-from reassure.spec.frontend.symbolic_values import Bag, Columns, MapOf, NumberSet, Option, Record, Scalar, Sym, of_type
+from reassure.spec.frontend.symbolic_values import (
+    Bag,
+    Columns,
+    MapOf,
+    NumberSet,
+    Option,
+    Record,
+    Scalar,
+    Sym,
+    Tuple,
+    of_type,
+    parts_of,
+)
 from reassure.spec.language.types import (
     BagType,
     BoolType,
@@ -200,9 +212,9 @@ class ActionBuilder:
 
     def _over(self, name: str, value: Sym, kind: Type, when: Node | None) -> None:
         """Loops over the parts of a value, the last one innermost: the order of `kind.values()`."""
-        if isinstance(value, Record) and isinstance(kind, RecordType):
-            for part, inner in kind.fields:
-                self._over(name, value.fields[part], inner, when)
+        if isinstance(value, Record | Tuple) and isinstance(kind, RecordType):
+            for _, part, inner in parts_of(value, kind):
+                self._over(name, part, inner, when)
         elif isinstance(value, MapOf) and isinstance(kind, MapType):
             for one in value.values:
                 self._over(name, one, kind.value, when)

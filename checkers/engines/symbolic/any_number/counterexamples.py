@@ -38,6 +38,7 @@ from reassure.spec.language.types import (
     SetType,
     Type,
     key_name,
+    part_path,
     unbounded,
 )
 from reassure.spec.language.values import Map
@@ -201,8 +202,7 @@ def value_of(leaf: Callable[[str], Any], kind: Type, path: str, members: Callabl
     members: the number of members of a sort.
     """
     if isinstance(kind, RecordType):
-        dot = path + "." if path else ""
-        return kind.cls(*(value_of(leaf, inner, dot + name, members) for name, inner in kind.fields))
+        return kind.made(value_of(leaf, inner, part_path(path, name), members) for name, inner in kind.fields)
     if isinstance(kind, OptionType):
         return value_of(leaf, kind.inner, path, members) if leaf(f"{path}?") else None
     if isinstance(kind, MapType) and not unbounded(kind.key):

@@ -28,6 +28,7 @@ from reassure.spec.language.types import (
     SetType,
     Type,
     key_name,
+    part_path,
     unbounded,
 )
 
@@ -338,8 +339,8 @@ SPECIAL: dict[str, Callable[[Instance, Node, Env], Any]] = {
 def leaves_of(value: Any, kind: Type, sizes: Mapping[type, int], path: str = "") -> Leaves:
     """The scalars of a value of a type for any number, by their path. sizes: of the sorts."""
     if isinstance(kind, RecordType):
-        dot = path + "." if path else ""
-        parts = [leaves_of(getattr(value, name), inner, sizes, dot + name) for name, inner in kind.fields]
+        of_fields = zip(kind.parts_of(value), kind.fields, strict=True)
+        parts = [leaves_of(part, inner, sizes, part_path(path, name)) for part, (name, inner) in of_fields]
         return {name: v for part in parts for name, v in part.items()}
     if isinstance(kind, OptionType):
         inner = _absent(kind.inner, sizes, path) if value is None else leaves_of(value, kind.inner, sizes, path)
