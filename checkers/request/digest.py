@@ -32,7 +32,7 @@ LANGUAGE = "reassure.spec"
 """The package that defines the names a model imports from `reassure` itself."""
 STANDARD_LIBRARY = str(Path(dataclasses.__file__).parent)
 SAME_MEANING = {
-    # annotations.py: an annotation that was refused is such a sequence, map, set or tuple; all that is refused is told at once
+    # annotations.py: an annotation that was refused is such a value; all that is refused is told at once
     "d38919397cb6ba92f51f3ce8dad59cbf17ac7e1b51327863c93ba0a54094be43":
         "36c8608fa7a270d7046e23946b56e42b47cfb140d5302840d04a0f7abdc9278d",
     # types.py: sequences of records and numbers, tuples as keys and values, sets of numbers: no earlier model has these

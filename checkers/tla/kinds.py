@@ -89,8 +89,7 @@ def is_fixed(annotation: Any) -> bool:
 
 def is_item(kind: Kind) -> bool:
     """Whether a tuple of several values of a kind is a sequence."""
-    sequence = family(kind) is tuple and items_of_tuple(kind) is None
-    return kind in (bool, int) or is_a(kind, Id, Enum) or is_record(kind) or family(kind) is frozenset or sequence
+    return kind in (bool, int) or is_a(kind, Id, Enum) or is_record(kind) or family(kind) in (frozenset, tuple)
 
 
 def tuple_term(terms: tuple[Term, ...], kinds: tuple[Kind, ...]) -> tuple[Term, Kind]:

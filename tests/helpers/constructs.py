@@ -213,6 +213,10 @@ TABLES = {
         for name, body in record_types.SEQUENCES.items()
     },
     **{
+        f"tuple {name}": (record_types.TUPLE_PRELUDE, nested_types.action_text(name, body))
+        for name, body in record_types.TUPLES.items()
+    },
+    **{
         f"map {name}": (nested_types.MAP_PRELUDE, nested_types.action_text(name, body))
         for name, body in nested_types.MAPS.items()
     },

@@ -330,3 +330,151 @@ SEQUENCES = {
     "by_optional_sequence | old: Annotated[tuple[Annotated[int, Range(0, 1)], ...], MaxLen(2)] | None": "return replace(s, nums=() if old is None else old)",
     "by_record_with_one | mail: Mail": "require(mail.to == s.e.by and len(mail.log) < 2)\n    return replace(s, log=mail.log)",
 }
+
+
+TUPLE_PRELUDE = """
+from __future__ import annotations
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated
+from reassure import *
+from reassure import Id, Map, MaxLen, MaxSize, Model, Range
+
+class Server(Id, size="servers", first=1): ...
+
+class Role(Enum):
+    FOLLOWER = "follower"
+    LEADER = "leader"
+
+@dataclass(frozen=True)
+class Config:
+    servers: Annotated[int, Range(1, 6)] = 2
+
+Term = Annotated[int, Range(0, 2)]
+Stamp = tuple[Term, Server]
+
+@dataclass(frozen=True, order=True)
+class Entry:
+    term: Term = 0
+    by: Server = Server(1)
+
+@dataclass(frozen=True)
+class Mail:
+    to: Server
+    stamp: Stamp = (0, Server(1))
+    mark: tuple[bool, Role] | None = None
+
+@dataclass(frozen=True)
+class State:
+    n: Annotated[int, Range(-1, 3)] = 0
+    on: bool = False
+    leader: Server | None = None
+    up: frozenset[Server] = frozenset()
+    order: Annotated[tuple[Server, ...], MaxLen(3)] = ()
+    pair: tuple[Server, bool] = (Server(1), False)
+    vote: Stamp = (0, Server(1))
+    two: tuple[Server, Server] = (Server(1), Server(2))
+    nums: tuple[Annotated[int, Range(-1, 2)], Annotated[int, Range(-1, 2, declared=True)]] = (0, 0)
+    held: tuple[Role, Server, bool] | None = None
+    last: tuple[Entry, bool] = (Entry(), False)
+    pairs: Map[Server, tuple[Server, bool]] = Map({Server(1): (Server(1), False), Server(2): (Server(2), True)})
+    at: Map[tuple[Server, Role], tuple[Term, Role]] = Map({(Server(a), r): (0, Role.LEADER) for a in (1, 2) for r in Role})
+    log: Annotated[tuple[Stamp, ...], MaxLen(2)] = ()
+    sent: Annotated[frozenset[Mail], MaxSize(2)] = frozenset()
+
+NEVER = (2, Server(2))
+
+@initial
+def start(c: Config) -> State:
+    return State()
+
+def stamp_of(s: State, x: Server) -> Stamp:
+    if x in s.up:
+        return (2, x)
+    return s.vote
+
+def swapped(pair: tuple[Server, Server]) -> tuple[Server, Server]:
+    a, b = pair
+    return (b, a)
+
+def least_and_most(s: State) -> tuple[int, int]:
+    low, high = 3, -1
+    for k in s.nums:
+        low, high = min(low, k), max(high, k)
+    return low, high
+"""
+
+TUPLES = {
+    # name: body of an action; parameters after a bar, and what they are drawn from after another
+    "written | x: Server": "require(s.pair != (x, s.on))\n    return replace(s, pair=(x, s.on))",
+    "items": "return replace(s, leader=s.pair[0], on=s.pair[1], n=s.vote[0])",
+    "items_from_the_end": "return replace(s, on=s.pair[-1], leader=s.two[-2])",
+    "item_at_a_number": "require(s.n >= 0)\n    return replace(s, leader=s.two[s.n])",
+    "number_at_a_number": "require(s.n >= 0)\n    return replace(s, n=s.nums[s.n])",
+    "unpacked": "a, b = s.pair\n    return replace(s, leader=a, on=not b, pair=(a, not b))",
+    "unpacked_of_a_map | x: Server": "who, sure = s.pairs[x]\n    require(sure or who in s.up)\n    return replace(s, pairs=s.pairs.put(who, (x, not sure)))",
+    "unpacked_in_a_branch | x: Server": "if s.on:\n        a, b = s.vote\n    else:\n        a, b = 1, x\n    return replace(s, n=a, leader=b)",
+    "unpacked_in_brackets": "(role, who, sure), k = some(s.held), s.n\n    return replace(s, on=sure and role == Role.LEADER, leader=who, n=k)",
+    "unpacked_call | x: Server": "term, by = stamp_of(s, x)\n    return replace(s, n=term, leader=by)",
+    "unpacked_and_named_again": "a, b = s.two\n    a, b = b, a\n    return replace(s, two=(a, b))",
+    "replaced_in_a_map | x: Server": "return replace(s, pairs=s.pairs.put(x, (x, s.pairs[x][1])))",
+    "put_whole | x: Server, y: Server": "return replace(s, pairs=s.pairs.put(x, s.pairs[y]), pair=s.pairs[x])",
+    "put_twice | x: Server": "return replace(s, pairs=s.pairs.put(x, s.pair).put(s.pair[0], (x, True)))",
+    "at_a_tuple | x: Server, r: Role": "term, role = s.at[x, r]\n    return replace(s, at=s.at.put((x, role), (s.vote[0], r)), n=term)",
+    "filled": "return replace(s, pairs=fill(Server, c, s.pair))",
+    "built": "return replace(s, pairs=Map({x: (s.pairs[x][0], x in s.up) for x in every(Server, c)}))",
+    "leaves_a_bound": "return replace(s, vote=(s.vote[0] + 1, s.vote[1]))",
+    "leaves_a_bound_in_a_map | x: Server": "return replace(s, at=s.at.put((x, Role.LEADER), (s.at[x, Role.FOLLOWER][0] + 1, Role.FOLLOWER)))",
+    "leaves_either_bound": "low, high = s.nums\n    return replace(s, nums=(low - 1, high + 1))",
+    "equal": "require(s.pair == s.pairs[Server(1)] or s.vote == (1, Server(2)))\n    return replace(s, on=True)",
+    "equal_of_one_kind": "require(s.two == (Server(1), Server(2)) or s.two == swapped(s.two))\n    return replace(s, on=not s.on)",
+    "equal_to_a_sequence": "require((s.two == s.order) == s.on)\n    return replace(s, n=1)",
+    "equal_to_an_empty_one": "require(s.two != () and s.order == ())\n    return replace(s, n=2)",
+    "order": "require((s.vote[0] + 1, s.vote[1]) > s.vote and s.vote >= (1, Server(1)))\n    return replace(s, n=0)",
+    "order_of_one_kind": "require(s.two < (Server(2), Server(1)) or (Server(1), Server(2)) < s.two)\n    return replace(s, n=0)",
+    "order_of_two_tuples | x: Server, y: Server": "require(s.pairs[x] < s.pairs[y] or s.pairs[x] >= s.pair)\n    return replace(s, leader=x)",
+    "order_of_a_sequence": "require(s.two < s.order or s.order <= s.two)\n    return replace(s, on=s.order < s.two)",
+    "order_of_records": "require(s.last <= (Entry(1, Server(1)), True))\n    return replace(s, last=(Entry(2, Server(2)), not s.last[1]))",
+    "constant": "require(s.vote != NEVER)\n    return replace(s, vote=NEVER)",
+    "one_of_several": "require(s.vote in (NEVER, (1, Server(1)), (0, s.two[0])))\n    return replace(s, on=True)",
+    "member": "require(s.pair[0] in s.two and s.n in s.nums)\n    return replace(s, on=s.leader in s.two)",
+    "size": "return replace(s, n=len(s.pair) - len(s.nums) + len(s.two))",
+    "sum": "return replace(s, n=sum(s.nums) + max(s.nums))",
+    "set_of_items": "return replace(s, up=frozenset(s.two))",
+    "first_of_items": "return replace(s, leader=next((x for x in s.two if x in s.up), None))",
+    "loop_over_items": "low, high = least_and_most(s)\n    return replace(s, n=high - low)",
+    "chosen": "return replace(s, two=s.two if s.on else swapped(s.two), pair=s.pair if s.on else (Server(2), True))",
+    "chosen_of_one_kind": "two = (Server(1), Server(1)) if s.on else s.two\n    return replace(s, two=two, leader=two[0])",
+    "a_sequence_from_it": "return replace(s, order=s.two)",
+    "put_together": "return replace(s, order=s.two + (s.pair[0],) if s.on else s.order[:1] + s.two)",
+    "part_of_it": "return replace(s, order=s.two[1:] + s.two[:1])",
+    "of_a_sequence": "require(len(s.order) > 1)\n    return replace(s, two=(s.order[1], s.order[0]))",
+    "of_a_sequence_raises": "return replace(s, two=(s.order[1], s.order[0]))",
+    "held": "return replace(s, held=(Role.LEADER, s.pair[0], s.on))",
+    "held_no_more": "require(s.held is not None and s.held[2])\n    return replace(s, held=None, leader=s.held[1])",
+    "held_equal": "require(s.held == (Role.LEADER, Server(1), True) or s.held is None)\n    return replace(s, held=None if s.on else (Role.FOLLOWER, Server(2), False))",
+    "appended | x: Server": "return replace(s, log=s.log + ((1, x),))",
+    "appended_value": "return replace(s, log=s.log + (s.vote,))",
+    "last_of_a_sequence": "require(s.log != ())\n    term, by = s.log[-1]\n    return replace(s, n=term, leader=by, log=s.log[:-1])",
+    "item_of_an_item_raises": "return replace(s, n=s.log[0][0])",
+    "sequence_equal": "require(s.log == ((1, Server(1)),) or s.vote in s.log)\n    return replace(s, log=())",
+    "sequence_kept": "return replace(s, log=tuple(e for e in s.log if e[1] in s.up))",
+    "sequence_of_pairs_any": "require(any(term > 0 and by in s.up for term, by in s.log))\n    return replace(s, on=True)",
+    "sequence_of_pairs_best": "return replace(s, vote=max(s.log, default=s.vote))",
+    "sequence_of_pairs_by_a_key": "return replace(s, vote=max(s.log, key=lambda e: (e[1], e[0]), default=s.vote))",
+    "sequence_of_pairs_loop": "k = 0\n    for i, (term, by) in enumerate(s.log):\n        if by in s.up:\n            k += i + term\n    return replace(s, n=k)",
+    "map_loop": "k = 0\n    for x in sorted(s.up):\n        who, sure = s.pairs[x]\n        if sure and who == x:\n            k += 1\n    return replace(s, n=k)",
+    "map_loop_of_a_set": "m = s.pairs\n    for x in s.up:\n        m = m.put(x, (m[x][0], not m[x][1]))\n    return replace(s, pairs=m)",
+    "map_any": "require(any(s.pairs[x] == (x, True) for x in s.up))\n    return replace(s, on=all(s.pairs[x][1] for x in every(Server, c)))",
+    "map_equal": "require(s.pairs == fill(Server, c, (Server(1), s.on)) or s.pairs != s.pairs.put(Server(1), s.pair))\n    return replace(s, n=3)",
+    "best_in_a_loop": "best = s.vote\n    for x in sorted(s.up):\n        best = max(best, stamp_of(s, x))\n    return replace(s, vote=best)",
+    "sent | x: Server": "return replace(s, sent=s.sent | {Mail(x, s.vote, (s.on, Role.LEADER))})",
+    "sent_out_of_bound | x: Server": "return replace(s, sent=s.sent | {Mail(x, (s.vote[0] + 1, x))})",
+    "received | m: Mail | m=lambda s: s.sent": "term, by = m.stamp\n    require(m.mark is None or m.mark[0])\n    return replace(s, sent=s.sent - {m}, n=term, leader=by)",
+    "received_equal | m: Mail | m=lambda s: s.sent": "require(m.stamp <= s.vote)\n    return replace(s, sent=s.sent - {m}, on=any(o.stamp == m.stamp for o in s.sent - {m}))",
+    "parameter | p: tuple[Server, bool]": "require(p != s.pair and p[0] in s.up)\n    return replace(s, pair=p)",
+    "parameter_of_one_kind | p: tuple[Server, Server]": "require(p < s.two)\n    return replace(s, two=p, leader=p[1])",
+    "parameter_that_may_be_none | p: tuple[Role, Server, bool] | None": "require(p != s.held)\n    return replace(s, held=p)",
+    "parameter_of_numbers | p: tuple[Annotated[int, Range(-2, 1)], Annotated[int, Range(0, 3)]]": "low, high = p\n    require(low < high)\n    return replace(s, nums=p)",
+    "key_of_a_map | p: tuple[Server, Role]": "return replace(s, at=s.at.put(p, (0, p[1])))",
+}
