@@ -403,7 +403,7 @@ def _with_remedy(text: str) -> str:
 
 IN_PLACE_OF_TYPES: dict[str | None, str] = {
     None: "the least number comes first, as in `Range(0, 3)`",
-    "tuple": "a sequence is Annotated[tuple[T, ...], MaxLen(n)]",
+    "tuple": "a sequence is Annotated[tuple[T, ...], MaxLen(n)], a tuple of two parts is tuple[A, B]",
     "frozenset": "a set is frozenset[T], where T is an Id sort, an Enum or a Range",
     "set": "a set is frozenset[T], where T is an Id sort, an Enum or a Range",
     "Map": "a map is Map[K, T], where K is an Id sort, an Enum, bool, a Range or a tuple of these",

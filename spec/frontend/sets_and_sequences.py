@@ -17,6 +17,7 @@ from reassure.spec.frontend.symbolic_values import (
     Empty,
     Excess,
     Loose,
+    MapOf,
     Mismatch,
     NumberSet,
     Option,
@@ -243,6 +244,37 @@ def in_place_of_operator(node: ast.BinOp, a: Sym, b: Sym) -> str:
         return ""
     instead = ast.unparse(ast.BinOp(left, op, right))
     return f"write `{instead}`" if instead != ast.unparse(node) else ""
+
+
+def in_place_of_equality(a: Sym, b: Sym) -> str:
+    """What to write where two values of two kinds are compared, as the end of a message; else nothing."""
+    collections = [value for value in (a, b) if items_of_kind(value)[0]]
+    if len(collections) == 2:
+        of_two_kinds = items_of_kind(a)[0] != items_of_kind(b)[0]
+        return ": write `frozenset(xs)` for the set of a sequence" if of_two_kinds else ""
+    if isinstance(a, Static) or isinstance(b, Static):
+        return ""
+    for value, other in ((a, b), (b, a)):
+        places = [i for i, part in enumerate(value.items) if is_like(part, other)] if isinstance(value, Tuple) else []
+        if places:
+            return f": compare an item of it: {', '.join(f'`[{i}]`' for i in places)}"
+        kinds = [side.type if isinstance(side, Scalar) else None for side in (value, other)]
+        if isinstance(value, Record) and isinstance(other, Tuple):
+            return f": compare with a record: `{value.cls.__name__}(...)`"
+        if collections == [value] and not (isinstance(value, Tuple) and isinstance(other, Record)):
+            return ": write `x in xs` for one of its members"
+        if isinstance(value, MapOf):
+            return ": compare its value at a key: `m[k]`"
+        if isinstance(value, Record) and not collections:
+            names = [name for name, part in value.fields.items() if is_like(part, other)] or value.fields
+            return f": compare a field of it: {', '.join(f'`.{name}`' for name in names)}"
+        if isinstance(kinds[0], EnumType) and kinds[1] is not None and not collections:
+            return f": compare with a member: `{next(kinds[0].values())}`"
+        if isinstance(kinds[0], BoolType) and isinstance(kinds[1], IntType):
+            return ": a bool is a condition: write it without `==`, or `not` before it"
+        if isinstance(kinds[0], IdType) and isinstance(kinds[1], IdType):
+            return ": compare their numbers: `int(a) == int(b)`"
+    return ""
 
 
 def is_empty(g: Graph, value: Sym) -> Node:

@@ -39,6 +39,7 @@ from reassure.spec.frontend.symbolic_values import (
     Scalar,
     Static,
     Sym,
+    Tuple,
     describe,
     is_incomplete,
 )
@@ -233,7 +234,7 @@ def _assignment(context: Context, node: ast.Assign | ast.AnnAssign, returns: lis
         return False
     if len(targets) != 1 or not isinstance(target, ast.Name):
         if isinstance(target, ast.Attribute | ast.Subscript):
-            way = "m = m.put(key, value)" if isinstance(target, ast.Subscript) else "s = replace(s, field=value)"
+            way = _changed_part(context, target)
             with suppress(Refused):
                 if not isinstance(lower_beside(context, target, node.value), Option):  # from here on it is there
                     context.frame.not_none |= {ast.unparse(target)}
@@ -242,6 +243,16 @@ def _assignment(context: Context, node: ast.Assign | ast.AnnAssign, returns: lis
     # What is known not to be None has been unwrapped: so is the variable.
     _bind(context, target.id, context.symbols.as_bag(lower(context, node.value)))
     return False
+
+
+def _changed_part(context: Context, target: ast.Attribute | ast.Subscript) -> str:
+    """What to write in place of an assignment to a field, an item or a key."""
+    if isinstance(target, ast.Attribute):
+        return "s = replace(s, field=value)"
+    base = peek(context, target.value)
+    if isinstance(base, Tuple):
+        return f"t = ({', '.join('value' if i == 0 else f't[{i}]' for i in range(len(base.items)))})"
+    return "t = t[:i] + (value,) + t[i + 1:]" if items_of_kind(base)[0] == "sequence" else "m = m.put(key, value)"
 
 
 def _augmented_assignment(context: Context, node: ast.AugAssign, returns: list[Returned]) -> bool:

@@ -270,8 +270,9 @@ def conversion(have: Sym, need: Sym | Type) -> str:
     """What to write where an id stands for a number, a number for an id, or a sequence for a tuple, as the end of a
     message; else nothing."""
     if isinstance(need, TupleType) and isinstance(have, Columns | Scalar):
-        is_sequence = isinstance(have, Columns) or isinstance(have.type, SeqType)
-        return f": write its items: `({', '.join(f'x{name}' for name, _ in need.fields)})`" if is_sequence else ""
+        if isinstance(have, Columns) or (isinstance(have.type, SeqType) and have.node.op not in ("seq_of", "const")):
+            return f": write its items: `({', '.join(f'x{name}' for name, _ in need.fields)})`"
+        return ""
     (one, one_has_items), (other, other_has_items) = _id_or_number(have), _id_or_number(need)
     if one_has_items == other_has_items and isinstance(one, IdType) and isinstance(other, IntType):
         return ": write `int(id)` for its number"

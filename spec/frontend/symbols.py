@@ -20,11 +20,10 @@ from reassure.spec.frontend.sets_and_sequences import (
     alike,
     as_sequence,
     empty_like,
+    in_place_of_equality,
     insert,
     is_empty,
-    is_like,
     items_of,
-    items_of_kind,
     occupied,
     padded,
     seq_len,
@@ -69,7 +68,6 @@ from reassure.spec.language.types import (
     RECORD_BITS,
     SEQUENCE_BITS,
     BagType,
-    BoolType,
     ColumnsType,
     DomainError,
     EnumType,
@@ -363,9 +361,7 @@ class Symbols:
             return g.and_(*(g.eq(x, y) for x, y in zip(padded(g, slots_a, n), padded(g, slots_b, n), strict=True)))
         if isinstance(a, Scalar) and isinstance(b, Scalar) and comparable(a.type, b.type):
             return g.eq(a.node, b.node)
-        raise Mismatch(
-            f"{describe(a)} is never equal to {describe(b)}{conversion(a, b) or _in_place_of_equality(a, b)}"
-        )
+        raise Mismatch(f"{describe(a)} is never equal to {describe(b)}{conversion(a, b) or in_place_of_equality(a, b)}")
 
     def choose(self, condition: Node, a: Sym, b: Sym) -> Sym:
         """`a if condition else b`."""
@@ -470,31 +466,3 @@ class Symbols:
         if isinstance(value, Scalar) and comparable(value.type, kind):
             return value
         raise Mismatch(f"{describe(value)} where {kind} is needed{conversion(value, kind)}")
-
-
-def _in_place_of_equality(a: Sym, b: Sym) -> str:
-    """What to write where two values of two kinds are compared, as the end of a message; else nothing."""
-    collections = [value for value in (a, b) if items_of_kind(value)[0]]
-    if len(collections) == 2:
-        of_two_kinds = items_of_kind(a)[0] != items_of_kind(b)[0]
-        return ": write `frozenset(xs)` for the set of a sequence" if of_two_kinds else ""
-    if isinstance(a, Static) or isinstance(b, Static):
-        return ""
-    for value, other in ((a, b), (b, a)):
-        kinds = [side.type if isinstance(side, Scalar) else None for side in (value, other)]
-        if isinstance(value, Record) and isinstance(other, Tuple):
-            return f": compare with a record: `{value.cls.__name__}(...)`"
-        if collections == [value] and not (isinstance(value, Tuple) and isinstance(other, Record)):
-            return ": write `x in xs` for one of its members"
-        if isinstance(value, MapOf):
-            return ": compare its value at a key: `m[k]`"
-        if isinstance(value, Record) and not collections:
-            names = [name for name, part in value.fields.items() if is_like(part, other)] or value.fields
-            return f": compare a field of it: {', '.join(f'`.{name}`' for name in names)}"
-        if isinstance(kinds[0], EnumType) and kinds[1] is not None and not collections:
-            return f": compare with a member: `{next(kinds[0].values())}`"
-        if isinstance(kinds[0], BoolType) and isinstance(kinds[1], IntType):
-            return ": a bool is a condition: write it without `==`, or `not` before it"
-        if isinstance(kinds[0], IdType) and isinstance(kinds[1], IdType):
-            return ": compare their numbers: `int(a) == int(b)`"
-    return ""

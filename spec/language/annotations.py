@@ -159,7 +159,7 @@ def resolve(annotation: Any, config: object) -> Type:
     if origin is frozenset:
         return _resolve_set(args[0], notes, config)
     if origin is tuple:
-        if Ellipsis not in args:
+        if len(args) != 2 or args[1] is not Ellipsis:
             return _resolve_tuple(args, notes, config)
         for note in notes:
             if isinstance(note, MaxLen):
@@ -253,7 +253,9 @@ def _resolve_tuple(parts: tuple[Any, ...], notes: tuple[Any, ...], config: objec
     if len(parts) < 2:
         raise DomainError("a tuple has two parts or more, `tuple[A, B]`; a sequence is `tuple[T, ...]` with MaxLen")
     if any(isinstance(note, MaxLen) for note in notes):
-        raise DomainError("MaxLen is of a sequence, `tuple[T, ...]`: a tuple of these parts has always as many")
+        raise DomainError(
+            "MaxLen is for a sequence, `tuple[T, ...]`: a tuple of these parts has one length, leave it out"
+        )
     kind = TupleType.of(resolve(part, config) for part in parts)
     for part in kind.parts:
         if type(part) not in (IdType, EnumType, BoolType, IntType, RecordType):
@@ -280,6 +282,8 @@ def _resolve_set(item: Any, notes: tuple[Any, ...], config: object) -> Type:
         raise DomainError("a set of records needs a size: Annotated[frozenset[R], MaxSize(n)]")
     if not isinstance(kind, IdType | EnumType | BoolType | IntType):
         remedy = "write a set of records with such a field, or a Map to bool"
+        if isinstance(kind, TupleType):
+            remedy = "write a dataclass, whose sets have a MaxSize, or `Map[tuple[A, B], bool]`"
         raise DomainError(f"a set's members are ids, enum members, bools, numbers or records, not {kind}: {remedy}")
     if isinstance(kind, IntType) and (names := _reads_of_range(item, config)):
         raise SizeIsFree(names, "a set of numbers")
