@@ -179,20 +179,22 @@ def _enumerated(context: Context, node: ast.Call) -> list[Item]:
     """`enumerate(iterable, start)`: each element with its number."""
     arguments = positional(context, node, 1, 2, "start")
     g, items = context.graph, members_of(context, arguments[0], True)[0]
+    if isinstance(peek(context, arguments[0]), Columns):  # an item is there only if those before are
+        items = [(g.and_(*(there for there, _ in items[: i + 1])), value) for i, (_, value) in enumerate(items)]
     first = arguments[1] if len(arguments) == 2 else keyword(node, "start")
     number = g.num(0) if first is None else lower_scalar(context, first, IntType)
     pairs: list[Item] = []
     for i, (condition, value) in enumerate(items):
         pairs.append((condition, Tuple((Scalar(number), value))))
-        is_prefix = i + 1 < len(items) and _is_prefix(condition, items[i + 1][0])
+        is_prefix = i + 1 < len(items) and _is_prefix(g, condition, items[i + 1][0])
         number = g.arith("add", number, g.num(1) if is_prefix else g.ite(condition, g.num(1), g.num(0)))
     return pairs
 
 
-def _is_prefix(here: Node, after: Node) -> bool:
+def _is_prefix(g: Graph, here: Node, after: Node) -> bool:
     """Whether an element is there wherever the next one is, as of a sequence or of `range(n)`."""
     both = here.op == after.op == "lt" and here.args[1] is after.args[1]
-    return both and here.args[0].op == after.args[0].op == "const"
+    return g.and_(here, after) is after or (both and here.args[0].op == after.args[0].op == "const")
 
 
 def is_names(target: ast.expr) -> bool:
@@ -495,6 +497,3 @@ def set_comprehension(context: Context, node: ast.GeneratorExp | ast.SetComp) ->
 def set_display(context: Context, node: ast.Set) -> Sym:
     """`{a, b}`."""
     return set_of(context.graph, [(context.graph.true, lower_present(context, e)) for e in node.elts])
-
-
-__all__ = ["Comprehension", "Item", "Selection", "select", "set_comprehension", "set_display", "subset_of", "unroll"]

@@ -80,6 +80,8 @@ OVER_A_SET = {
     "an or for an and": "all(s.logs[x][s.e.term].term > 0 for x in s.w.to if s.e.term < len(s.logs[x]) or s.n > 0)",
     "one too far": "all(s.logs[x][i + 1].term > 0 for x in s.w.to for i in range(len(s.logs[x])))",
     "one too far, of a set of one": "all(s.logs[x][i + 1].term > 0 for x in frozenset({Server(0)}) for i in range(len(s.logs[x])))",
+    "enumerated, one too far": "all(s.log[i + 1].term >= e.term for x in s.w.to for i, e in enumerate(s.log))",
+    "enumerated, another log": "all(s.logs[x][i].term >= e.term for x in s.w.to for i, e in enumerate(s.log))",
     "the greater length": "all(s.logs[x][i] == s.logs[y][i] for x in s.w.to for y in s.w.to for i in range(max(len(s.logs[x]), len(s.logs[y]))))",
     "the lesser with another": "all(s.logs[x][i] == s.logs[y][i] for x in s.w.to for y in s.w.to for i in range(min(s.e.term, len(s.logs[x]))))",
     "half of it and one": "any(s.logs[x][(len(s.logs[x]) + 1) // 2].by == x for x in s.w.to if len(s.logs[x]) > 0)",
@@ -114,6 +116,7 @@ NOT_AT_LAST = {
     "another log": f"all({LAST} for x in s.w.to for y in s.w.to if 0 < s.n <= len(s.logs[y]))",
     "an or": f"all({LAST} for x in s.w.to if 0 < s.n or s.n <= len(s.logs[x]))",
     "one more": "all(s.logs[x][len(s.logs[x]) - 2].term > 0 for x in s.w.to if 0 < s.n <= len(s.logs[x]))",
+    "enumerated, one too far": "all(s.log[i - 2].term <= e.term for i, e in enumerate(s.log) if i > 0)",
     "behind it": f"all({LAST} and 0 < s.n <= len(s.logs[x]) for x in sorted(s.w.to))",
 }
 
