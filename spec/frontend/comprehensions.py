@@ -186,15 +186,15 @@ def _enumerated(context: Context, node: ast.Call) -> list[Item]:
     pairs: list[Item] = []
     for i, (condition, value) in enumerate(items):
         pairs.append((condition, Tuple((Scalar(number), value))))
-        is_prefix = i + 1 < len(items) and _is_prefix(g, condition, items[i + 1][0])
+        is_prefix = i + 1 < len(items) and _is_prefix(condition, items[i + 1][0])
         number = g.arith("add", number, g.num(1) if is_prefix else g.ite(condition, g.num(1), g.num(0)))
     return pairs
 
 
-def _is_prefix(g: Graph, here: Node, after: Node) -> bool:
+def _is_prefix(here: Node, after: Node) -> bool:
     """Whether an element is there wherever the next one is, as of a sequence or of `range(n)`."""
     both = here.op == after.op == "lt" and here.args[1] is after.args[1]
-    return g.and_(here, after) is after or (both and here.args[0].op == after.args[0].op == "const")
+    return both and here.args[0].op == after.args[0].op == "const"
 
 
 def is_names(target: ast.expr) -> bool:
