@@ -14,6 +14,7 @@ from typing import Any
 from reassure.checkers.tla.context import Context, Value, signature
 from reassure.checkers.tla.iteration import (
     domain_of,
+    is_range,
     range_of,
     selected,
     set_comprehension,
@@ -49,7 +50,7 @@ from reassure.checkers.tla.terms import (
     let,
     prime,
 )
-from reassure.spec.frontend.introspection import find_source, hints_of
+from reassure.spec.frontend.introspection import OVER_RANGE, find_source, hints_of, over_range
 from reassure.spec.language import values
 from reassure.spec.language.vocabulary import Action, Property, replace, some
 
@@ -63,6 +64,9 @@ def translate_call(context: Context, node: ast.Call) -> Value:
             return Value(Term("put", (base.term, key, value)), base.kind)
     node, target = _called(context, node)
     known_call = _known_call(target)
+    if known_call is not None and target in OVER_RANGE and len(node.args) == 1 and is_range(context, node.args[0]):
+        target, node = over_range(node, target)
+        known_call = CALLS[target]
     if known_call is not None:
         return known_call(context, node)
     if isinstance(target, Action | Property):

@@ -180,8 +180,16 @@ def range_of(context: Context, sequence: Value) -> Value:
     return Value(call(context.scope.helper("Range"), sequence.term), sets_of(item_of(sequence.kind)))
 
 
+def is_range(context: Context, node: ast.expr) -> bool:
+    """Whether an expression is a call of `range`."""
+    by_name = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return by_name and context.translate(node.func).static is builtins.range
+
+
 def set_of(context: Context, node: ast.expr) -> Value:
-    """A value, or the set that a comprehension gives."""
+    """A value, or the set that a comprehension or a range gives."""
+    if is_range(context, node):
+        return Value(domain_of(context, node).members, sets_of(int))
     if isinstance(node, ast.GeneratorExp | ast.SetComp):
         return set_comprehension(context, node)
     return context.translate(node)

@@ -26,7 +26,7 @@ from reassure.spec.frontend.evaluation import (
     positional,
     refuse_options,
 )
-from reassure.spec.frontend.introspection import Refused
+from reassure.spec.frontend.introspection import Refused, over_range
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Check
 from reassure.spec.frontend.operations import may_hold_together
@@ -126,6 +126,8 @@ def sorted_source(context: Context, node: ast.Call) -> Scalar | NumberSet:
     """The set under `sorted(...)`: of ids, as a mask, or of numbers."""
     refuse_options(context, node)
     (argument,) = positional(context, node, 1, 1)
+    if isinstance(argument, ast.Call) and calls(context, argument, range):
+        (argument,) = over_range(node, sorted)[1].args
     # A generator is gone through as the set that it gives.
     lower_set = context.constructs.set_displays[ast.SetComp]
     generator = isinstance(argument, ast.GeneratorExp)
@@ -492,8 +494,3 @@ def set_comprehension(context: Context, node: ast.GeneratorExp | ast.SetComp) ->
     if any(isinstance(v, Poison) for _, v in members):
         return POISON
     return set_of(context.graph, members)
-
-
-def set_display(context: Context, node: ast.Set) -> Sym:
-    """`{a, b}`."""
-    return set_of(context.graph, [(context.graph.true, lower_present(context, e)) for e in node.elts])

@@ -173,6 +173,18 @@ class SubsetError(Exception):
         super().__init__("\n".join(str(r) for r in self.refusals))
 
 
+OVER_RANGE = (frozenset, tuple, sum, len, sorted)
+"""The functions of a range that are those of a comprehension over it."""
+
+
+def over_range(node: ast.Call, function: Any) -> tuple[Any, ast.Call]:
+    """A call of such a function, as `frozenset(range(k))`, with a comprehension: the function, and the call."""
+    loop = ast.comprehension(ast.Name("i", ast.Store()), node.args[0], [], 0)
+    element = ast.Constant(1) if function is len else ast.Name("i", ast.Load())
+    call = ast.Call(node.func, [ast.GeneratorExp(element, [loop])], node.keywords)
+    return sum if function is len else function, ast.fix_missing_locations(ast.copy_location(call, node))
+
+
 MOST_OPERATIONS = 60_000
 """Operations of the largest model that is translated: eight times those of the largest that comes with the project."""
 

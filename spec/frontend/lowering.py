@@ -24,7 +24,7 @@ from types import FunctionType, MethodType
 from typing import Any, NoReturn
 
 from reassure.spec.frontend import aggregates, map_keys, sorts_and_maps, statements, tuples_and_sets
-from reassure.spec.frontend.comprehensions import set_comprehension, set_display
+from reassure.spec.frontend.comprehensions import calls, set_comprehension
 from reassure.spec.frontend.context import Constructs, Context, ModelScope
 from reassure.spec.frontend.declarations import (
     lower_action,
@@ -37,6 +37,7 @@ from reassure.spec.frontend.declarations import (
 from reassure.spec.frontend.evaluation import UNSUPPORTED, lower, lower_present, peek, refuse_options
 from reassure.spec.frontend.functions import attribute, constant, function_call, method_call, name, with_first_argument
 from reassure.spec.frontend.introspection import (
+    OVER_RANGE,
     Definition,
     Refusal,
     Refused,
@@ -44,6 +45,7 @@ from reassure.spec.frontend.introspection import (
     TooLarge,
     find_source,
     hints_of,
+    over_range,
 )
 from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, LoweredModel, ToldApart
 from reassure.spec.frontend.operators import binary_op, bool_op, compare, if_expression, unary_op
@@ -97,6 +99,10 @@ def call(context: Context, node: ast.Call) -> Sym:
         raise context.refuse(node, "`**`", "write the arguments out")
     target = callee.value
     lower_call = _known_call(target)
+    if lower_call is not None and target in OVER_RANGE and len(node.args) == 1:
+        if isinstance(node.args[0], ast.Call) and calls(context, node.args[0], range):
+            target, node = over_range(node, target)
+            lower_call = CALLS[target]
     if lower_call is not None:
         return lower_call(context, node)
     if isinstance(target, Action | Property):
@@ -178,7 +184,7 @@ IN_PLACE_OF: dict[str, str] = {
     "list": "write `tuple(...)`, or `frozenset(...)`",
     "set": "write `frozenset(...)`",
     "dict": "write `Map({k: v for k in every(Sort, c)})`",
-    "range": "write a comprehension over it: `tuple(i for i in range(n))`, or `frozenset(...)`",
+    "range": "write `tuple(range(n))`, `frozenset(range(n))`, or a comprehension over it",
     "sorted": "write `tuple(sorted(...))`, or a comprehension over it",
     "isinstance": "each value has one type: test a field of it, or write `x is not None`",
     "type": "each value has one type: test a field of it",
@@ -232,7 +238,7 @@ CONSTRUCTS = Constructs(
         ast.Call: call,
     },
     set_displays={
-        ast.Set: set_display,
+        ast.Set: tuples_and_sets.set_display,
         ast.SetComp: set_comprehension,
     },
 )

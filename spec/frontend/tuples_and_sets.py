@@ -1,4 +1,4 @@
-"""Calls that make a tuple or a set: `tuple(...)`, `frozenset(...)`."""
+"""What makes a tuple or a set: `tuple(...)`, `frozenset(...)`, `{a, b}`."""
 
 from __future__ import annotations
 
@@ -99,3 +99,8 @@ def frozenset_of(context: Context, node: ast.Call) -> Sym:
     members = every_of(value)
     remedy = f"write {members}" if members else "a set, a tuple or a comprehension"
     raise context.refuse(node, f"frozenset() of {describe(value)}", remedy)
+
+
+def set_display(context: Context, node: ast.Set) -> Sym:
+    """`{a, b}`."""
+    return set_of(context.graph, [(context.graph.true, lower_present(context, e)) for e in node.elts])

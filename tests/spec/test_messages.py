@@ -176,7 +176,8 @@ TYPES = [
     ),
     (
         "tuple",
-        "tuple is not a finite type: a sequence is Annotated[tuple[T, ...], MaxLen(n)]",
+        "tuple is not a finite type: a sequence is Annotated[tuple[T, ...], MaxLen(n)], "
+        "a tuple of two parts is tuple[A, B]",
         "Annotated[tuple[Server, ...], MaxLen(2)]",
         "()",
     ),

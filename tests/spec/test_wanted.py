@@ -459,9 +459,19 @@ INSTEAD = [
     ("t = s.n in range(1, 3, 2)", "`range(1, 3, 2)`: it takes 1 to 2 arguments here", "t = 1 <= s.n < 3"),
     *AMONG_RECORDS,
     (
-        "t = frozenset(range(s.n))",
-        "a call of `range`: write a comprehension over it: `tuple(i for i in range(n))`, or `frozenset(...)`",
-        "t = frozenset(i for i in range(s.n))",
+        "t = range(s.n)",
+        "a call of `range`: write `tuple(range(n))`, `frozenset(range(n))`, or a comprehension over it",
+        "t = tuple(range(s.n))",
+    ),
+    (
+        "t = any(range(s.n))",
+        "any/all of this: write `any(condition for x in set)`",
+        "t = any(i > 1 for i in range(s.n))",
+    ),
+    (
+        "t = frozenset(range(0, s.n, 2))",
+        "`range(0, s.n, 2)`: it takes 1 to 2 arguments here",
+        "t = frozenset(i for i in range(s.n) if i % 2 == 0)",
     ),
 ]
 COLOUR = '\nclass Colour(Enum):\n    RED = 0\n    BLUE = 1\n\nclass Peer(Id, size="n"): ...\n'
