@@ -33,16 +33,16 @@ LANGUAGE = "reassure.spec"
 STANDARD_LIBRARY = str(Path(dataclasses.__file__).parent)
 SAME_MEANING = {
     # annotations.py: an annotation that was refused is such a value; all that is refused is told at once
-    "d38919397cb6ba92f51f3ce8dad59cbf17ac7e1b51327863c93ba0a54094be43":
+    "a65b371d755966b2b42273baf484aa02096d9d0ddb7d8c8a5f58d8904faebc0c":
         "36c8608fa7a270d7046e23946b56e42b47cfb140d5302840d04a0f7abdc9278d",
     # types.py: sequences of records and numbers, tuples as keys and values, sets of numbers: no earlier model has these
     "0540fb20ab761746c317a1b8fe0e928912db1cec3f126648b0fc7a8175b18d3a":
         "9405e49cd92fce1af428e4841dc9c6955b05f4b2ccfc0fc1df030cb0d8999f23",
     # declarations.py: a decorator of its own classes
-    "ce1ed97be2da4ac4aeb02e9479f7ec136f93f2fc51d69ae517440f2192780330":
+    "e6e0bbe749401a40d23bfed594343115a0ef7980294a2e208fe7b31d09608a48":
         "64609c410ef455fc4894da4effad879c3bba16447271de227874abb17f6cc2fe",
     # vocabulary.py: a variant knows the model that it was made of; it may add guards, change fairness and rules
-    "03925c1bb90440314c228f0ad8c7c2805a47d395975b4686b89e6e4df2a3ebe6":
+    "2280fe10bb599b095caa9a160563b039507fc591707e87675b00e9d39474fa6c":
         "90c3cc2313de66164118b53cc0a2129f714594a86ec788b08e709b0bfc0bf5db",
     # interpreter.py: what is wrong with several declarations is told at once
     "e19acb7d489ee70321f85e5a5c3465bfba65b2a6b1a5e3aecf597474c6ef4046":

@@ -391,13 +391,8 @@ def _nodes(value: Sym, path: tuple[str, ...]) -> Iterator[Node]:
     elif isinstance(value, Record):
         for part in [value.fields[path[0]]] if path else value.fields.values():
             yield from _nodes(part, path[1:])
-    elif isinstance(value, MapOf):
-        for part in value.values:
-            yield from _nodes(part, path)
-    elif isinstance(value, Tuple):
-        if path:
-            raise KeyError(path[0])
-        for part in value.items:
+    elif isinstance(value, MapOf | Tuple):
+        for part in value.values if isinstance(value, MapOf) else value.items:
             yield from _nodes(part, path)
     elif isinstance(value, Option):
         yield value.present

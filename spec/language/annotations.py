@@ -253,9 +253,7 @@ def _resolve_tuple(parts: tuple[Any, ...], notes: tuple[Any, ...], config: objec
     if len(parts) < 2:
         raise DomainError("a tuple has two parts or more, `tuple[A, B]`; a sequence is `tuple[T, ...]` with MaxLen")
     if any(isinstance(note, MaxLen) for note in notes):
-        raise DomainError(
-            "MaxLen is for a sequence, `tuple[T, ...]`: a tuple of these parts has one length, leave it out"
-        )
+        raise DomainError("MaxLen is for `tuple[T, ...]`: the length of a tuple of named parts is fixed, leave it out")
     kind = TupleType.of(resolve(part, config) for part in parts)
     for part in kind.parts:
         if type(part) not in (IdType, EnumType, BoolType, IntType, RecordType):

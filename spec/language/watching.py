@@ -60,7 +60,7 @@ def _record_in(annotation: Any) -> Any:
         return _record_in(args[0])
     if origin in (typing.Union, types.UnionType):
         return _record_in(next((a for a in args if a is not type(None)), None))
-    if origin in (frozenset, tuple):
+    if origin is frozenset or (origin is tuple and Ellipsis in args):
         return _record_in(args[0])
     if origin is Map:
         return _record_in(args[1])

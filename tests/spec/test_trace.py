@@ -25,7 +25,7 @@ from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import TraceError, decode, encode
 from tests.helpers.model_text import PRELUDE, module
-from tests.helpers.record_types import SEQUENCE_PRELUDE
+from tests.helpers.record_types import SEQUENCE_PRELUDE, TUPLE_PRELUDE
 
 
 def of_type(kind: Type) -> st.SearchStrategy[object]:
@@ -57,7 +57,7 @@ def state_type(tmp_path_factory: pytest.TempPathFactory) -> RecordType:
     return of_states(PRELUDE, tmp_path_factory.mktemp("models"))
 
 
-@pytest.fixture(scope="module", params=[PRELUDE, SEQUENCE_PRELUDE], ids=["sets", "sequences"])
+@pytest.fixture(scope="module", params=[PRELUDE, SEQUENCE_PRELUDE, TUPLE_PRELUDE], ids=["sets", "sequences", "tuples"])
 def any_state_type(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> RecordType:
     return of_states(request.param, tmp_path_factory.mktemp("models"))
 
