@@ -1,5 +1,7 @@
 """Models for any number == plain Python where there are so many: nodes, and formulas, which may admit more."""
 
+# ruff: noqa: E501 - a row of a table is one line
+
 from __future__ import annotations
 
 import random
@@ -16,10 +18,12 @@ from reassure.spec.frontend.any_number import free_numbers
 from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.operations import arguments_first
 from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SeqType, SetType, Type
+from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.any_number import REFUSED, bound_to, compare, difference, of_construct, system_of
 from tests.helpers.constructs import CONSTRUCTS
 from tests.helpers.drawn_states import drawn, perturbed, reachable
+from tests.helpers.model_text import module
 
 
 @pytest.mark.parametrize("name", CONSTRUCTS, ids=[n.split(" |")[0].replace(" ", "") for n in CONSTRUCTS])
@@ -40,6 +44,76 @@ def test_construct(name: str, tmp_path: Path) -> None:
         if steps >= 4 and conditions >= 40:
             break
     assert steps >= 1 and conditions >= 1
+
+
+OF_TUPLES = """
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated
+from reassure import *
+from reassure import Id, Map, MaxSize, Model, Range
+
+class Server(Id, size="servers"): ...
+
+class Role(Enum):
+    FOLLOWER = "follower"
+    LEADER = "leader"
+
+@dataclass(frozen=True)
+class Config:
+    servers: Annotated[int, Range(2, 6)] = 3
+
+@dataclass(frozen=True)
+class Mail:
+    to: Server
+    stamp: tuple[Annotated[int, Range(0, 2)], Server]
+
+@dataclass(frozen=True)
+class State:
+    pairs: Map[Server, tuple[Server, bool]]
+    two: tuple[Server, Server]
+    vote: tuple[Annotated[int, Range(0, 2)], Server]
+    held: tuple[Role, Server] | None = None
+    sent: Annotated[frozenset[Mail], MaxSize(2)] = frozenset()
+
+@initial
+def start(c: Config, x: Server, y: Server) -> State:
+    return State(pairs=fill(Server, c, (x, False)), two=(x, y), vote=(0, y))
+
+@action(who="x")
+def act(BODY
+
+@invariant
+def sure(s: State) -> bool:
+    return s.held is None or s.pairs[s.held[1]] == (s.two[0], True)
+"""
+TUPLES = (
+    "s: State, x: Server, y: Server) -> State:\n    who, on = s.pairs[x]\n    return replace(s, pairs=s.pairs.put(who, (y, not on)))",
+    "s: State, c: Config) -> State:\n    return replace(s, pairs=Map({x: (x, s.pairs[x][1]) for x in every(Server, c)}))",
+    "s: State, c: Config) -> State:\n    require(s.two == (s.vote[1], s.two[1]))\n    return s",
+    "s: State, x: Server) -> State:\n    require(s.two != (x, x))\n    return replace(s, two=(s.two[1], x) if s.pairs[x][1] else s.two)",
+    "s: State, x: Server) -> State:\n    require(s.held != (Role.LEADER, x))\n    return replace(s, held=(Role.LEADER, x), vote=(s.vote[0] + 1, x))",
+    "s: State, p: tuple[Server, Server]) -> State:\n    require(p != s.two)\n    return replace(s, two=p, held=None)",
+    "s: State, x: Server) -> State:\n    return replace(s, sent=s.sent | {Mail(x, s.vote)})",
+)
+
+
+@pytest.mark.parametrize("body", TUPLES, ids=map(str, range(len(TUPLES))))
+def test_tuples(body: str, tmp_path: Path) -> None:
+    made = module("", tmp_path, prelude=OF_TUPLES.replace("BODY", body))
+    bound, rng = BoundModel(Model.of(made.__name__, state=made.State, config=made.Config)), random.Random(body)
+    assert free_numbers(bound).free == {"servers"}
+    system = system_of(bound)
+    steps = conditions = 0
+    for _ in range(20):
+        state = drawn(bound.type, rng)
+        steps += compare(system, bound, [state], 4)
+        found, compared = difference(system, bound, state, 1)
+        assert found is None
+        conditions += compared
+        if steps >= 4 and conditions >= 40:
+            break
+    assert steps >= 4 and conditions >= 40
 
 
 MODELS = [
