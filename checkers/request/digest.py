@@ -38,7 +38,7 @@ SAME_MEANING = {
     # types.py: sequences of records and numbers, tuples as keys and values, sets of numbers: no earlier model has these
     "0540fb20ab761746c317a1b8fe0e928912db1cec3f126648b0fc7a8175b18d3a":
         "9405e49cd92fce1af428e4841dc9c6955b05f4b2ccfc0fc1df030cb0d8999f23",
-    # declarations.py: a decorator of its own classes
+    # declarations.py: a decorator of its own classes; a tuple that is a value has no fields to watch
     "e6e0bbe749401a40d23bfed594343115a0ef7980294a2e208fe7b31d09608a48":
         "64609c410ef455fc4894da4effad879c3bba16447271de227874abb17f6cc2fe",
     # vocabulary.py: a variant knows the model that it was made of; it may add guards, change fairness and rules

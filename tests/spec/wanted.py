@@ -243,6 +243,11 @@ STAYS_OUT = [
         ("p: frozenset[frozenset[Server]]",),
     ),
     StaysOut(
+        "an optional, a set, a sequence, a map or a tuple as a part of `tuple[A, B]`, and a set of tuples",
+        "TLA+ would write two values of one field in two forms, by what is in them; a dataclass has one form",
+        ("p: tuple[Server | None, bool]", "p: tuple[frozenset[Server], bool]", "p: frozenset[tuple[Server, bool]]"),
+    ),
+    StaysOut(
         "a value that is not a bool as a condition (`if s.q`)",
         "a reader cannot tell whether zero, an empty set or `None` is meant",
         ("if s.q:\n    return s", "t = not s.n", "t = s.n and s.n"),
