@@ -45,7 +45,9 @@ def _of(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Subscript):
         return ["field of the last item"] if isinstance(node.value.slice, ast.UnaryOp) else []
     if isinstance(node, ast.Assign):
-        return ["two at once" if isinstance(node.targets[0], ast.Tuple) else "assignment"]
+        if not isinstance(node.targets[0], ast.Tuple):
+            return ["assignment"]
+        return ["two at once" if isinstance(node.value, ast.Tuple) else "unpacking"]
     if isinstance(node, ast.If):
         ends = isinstance(node.body[-1], ast.Return)
         return ["if", *(["else"] if node.orelse else []), *(["early return"] if ends else [])]
@@ -129,6 +131,8 @@ def _annotation(node: ast.expr, place: str) -> list[str]:
     found += [f"{place}: length named"] if "MaxLen('" in text else []
     for start, kind in OF_KEYS.items():
         found += [f"{place}: map from {kind}"] if f"Map[{start}" in text else []
+    found += [f"{place}: tuple"] if text.startswith("tuple[") else []
+    found += [f"{place}: map to tuples"] if ", tuple[" in text and text.startswith("Map[") else []
     found += [f"{place}: set of numbers"] if "frozenset[Annotated[int" in text else []
     for word in ("MaxSize", "MaxLen", "frozenset", "Map"):
         if word in text:
@@ -206,6 +210,8 @@ OF_NUMBER_SETS = frozenset(f"{place}: set of numbers" for place in ("field", "pa
     "sum",
 }
 """What models with a taste for sets of numbers show beside."""
+OF_PAIRS = frozenset(("field: tuple", "parameter: tuple", "field: map to tuples", "unpacking"))
+"""What models with a taste for tuples as values show beside."""
 OF_NUMBERS = frozenset(("int", "id of a number"))
 """What models with a taste for ids as numbers show beside."""
 

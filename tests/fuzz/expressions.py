@@ -17,6 +17,7 @@ from tests.fuzz.kinds import (
     SetOf,
     Sort,
     Tuple,
+    TupleOf,
     every_value,
     members,
 )
@@ -48,6 +49,7 @@ class Expressions(Tables):
             Record: self._record,
             Messages: self._messages,
             Tuple: self._key,
+            TupleOf: self._tuple,
         }
         if type(kind) in by_kind:
             made += by_kind[type(kind)](kind, depth - 1)
@@ -116,6 +118,9 @@ class Expressions(Tables):
                     found.append((path, k.key, ""))
                 elif isinstance(k.value, Record):
                     found += [(path, k.key, f".{f.name}") for f in k.value.fields if f.kind.loose == kind.loose]
+                elif isinstance(k.value, TupleOf):
+                    places = enumerate(k.value.parts)
+                    found += [(path, k.key, f"[{place}]") for place, part in places if part.loose == kind.loose]
         if not found:
             return None
 

@@ -144,7 +144,16 @@ class Extras(Bodies):
         tables = [Field(f"table{i}", self.table(self.value_kind())) for i in range(count)]
         count = self.rng.choice((1, 1, 2)) if self.taste.number_sets else 0
         numbers = [Field(f"nums{i}", self.number_set()) for i in range(count)]
-        return (*(self.large.fields if self.large else ()), *alike, *logs, *tables, *numbers, *fields[:most])
+        pairs = []
+        if self.taste.pairs:
+            most, keys = 2, [k for k in self.items if k.count <= 3]
+            kind = self.pair_kind()
+            pairs.append(Field("pair0", kind))
+            if keys:
+                pairs.append(
+                    Field("pair1", MapFrom(self.rng.choice(keys), kind if self.chance(0.5) else self.pair_kind()))
+                )
+        return (*(self.large.fields if self.large else ()), *alike, *logs, *tables, *numbers, *pairs, *fields[:most])
 
     # -- maps from numbers and tuples ------------------------------------------------------------------------------
 
@@ -199,6 +208,7 @@ class Extras(Bodies):
                 Int(*rng.choice(FEW)),
                 SetOf(self.items[0]),
                 *([self.number_set()] if self.taste.number_sets else []),
+                *([self.pair_kind()] * 2 if self.taste.pairs else []),
                 Sequence(self.items[-1], 2),
             )
         )
@@ -306,6 +316,9 @@ class Extras(Bodies):
         if sequences:
             found.append((4, lambda: self.compared_parts(depth, *self.rng.choice(sequences))))
             found.append((3, lambda: self.within_sequence(depth, *self.rng.choice(sequences))))
+        pairs = self.pairs()
+        if pairs:
+            found.append((5, lambda: self.compared_pairs(depth, *self.rng.choice(pairs))))
         sets = self.number_sets()
         if sets:
             word = self.rng.choice(("in", "in", "not in"))
@@ -340,6 +353,9 @@ class Extras(Bodies):
         of_numbers = [*sets, *(path for path, its in sequences if isinstance(its.item, Int))]
         if of_numbers:
             found.append((3, lambda: f"sum({self.rng.choice(of_numbers)})"))
+        if self.taste.pairs:
+            name = self.rng.choice(("sum", "len"))
+            found.append((1, lambda: f"{name}(range({self.place(0)}, min({self.of(Int(), depth)}, 4)))"))
         sorts = self.calculated()
         if sorts:
             found.append((4, lambda: f"int({self.of(self.rng.choice(sorts), depth)})"))

@@ -104,6 +104,8 @@ class Writer(Extras):
             made.append((8, self.log()))
         if self.taste.number_sets:
             made.append((6, self.number_set()))
+        if self.taste.pairs:
+            made.append((6, self.pair_kind()))
         if self.taste.tables and deep:
             made.append((4, self.table(self.any_type(0, small))))
         if deep:

@@ -179,6 +179,25 @@ class Tuple(Kind):
 
 
 @dataclass(frozen=True)
+class TupleOf(Kind):
+    """Tuples that are values."""
+
+    parts: tuple[Kind, ...]
+
+    @property
+    def text(self) -> str:
+        return f"tuple[{', '.join(part.text for part in self.parts)}]"
+
+    @property
+    def count(self) -> int:
+        return prod(part.count for part in self.parts)
+
+    @property
+    def loose(self) -> Kind:
+        return TupleOf(tuple(part.loose for part in self.parts))
+
+
+@dataclass(frozen=True)
 class MapFrom(Kind):
     key: Kind
     value: Kind

@@ -22,6 +22,7 @@ from tests.fuzz.kinds import (
     SetOf,
     Sort,
     Tuple,
+    TupleOf,
     members,
     part_values,
 )
@@ -65,6 +66,8 @@ class Taste:
     """Maps from numbers and from tuples."""
     number_sets: bool = False
     """Sets of numbers."""
+    pairs: bool = False
+    """Tuples as values."""
     together: bool = False
     """A state that is widened, states in which a run may end, and step properties that watch fields."""
 
@@ -105,6 +108,8 @@ class Scope:
             found.append((path, kind))
             if isinstance(kind, Record) and path.count(".") < 3:
                 pending += [(f"{path}.{f.name}", f.kind) for f in kind.fields]
+            if isinstance(kind, TupleOf):
+                pending += [(f"{path}[{place}]", part) for place, part in enumerate(kind.parts)]
         return found
 
 
@@ -194,11 +199,18 @@ class Leaves:
             return f"(len({path}) {self.rng.choice(COMPARISONS)} {self.rng.choice((0, 1, 2))})"
         if isinstance(kind, Optional) and self.chance(0.5):
             return f"({path} is {self.rng.choice(('', 'not '))}None)"
+        if isinstance(kind, TupleOf):
+            return f"({path} {self.rng.choice(self.signs_of(kind))} {self.constant(kind)})"
         if isinstance(kind, Messages):
             return f"({path} {self.rng.choice(('==', '!='))} frozenset())"
         if isinstance(kind, MapFrom) and kind.is_table and self.chance(0.7):
             return self.atom_of_value(path, kind)
         return f"({path} {self.rng.choice(('==', '!='))} {self.constant(kind)})"
+
+    def signs_of(self, kind: TupleOf) -> tuple[str, ...]:
+        """The comparisons of two tuples of a kind."""
+        in_order = (Int, Bool, Sort) if self.taste.order_is_read else (Int, Bool)
+        return COMPARISONS if all(isinstance(part, in_order) for part in kind.parts) else COMPARISONS[:2]
 
     def atom_of_value(self, path: str, kind: MapFrom) -> str:
         """A condition on the value at one key, or on the values at all keys."""
@@ -262,6 +274,8 @@ class Leaves:
             return f"({', '.join(chosen)}{',' if len(chosen) == 1 else ''})"
         if isinstance(kind, Tuple):
             return f"({', '.join(self.constant_key(part) for part in kind.parts)})"
+        if isinstance(kind, TupleOf):
+            return f"({', '.join(map(self.constant, kind.parts))})"
         if isinstance(kind, MapFrom):
             return self.constant_map(kind, self.constant)
         if isinstance(kind, Messages):
@@ -309,6 +323,8 @@ class Leaves:
             return self.constant_within(kind)
         if isinstance(kind, Bool | Sort | Enumeration | SetOf):
             return part(kind)
+        if isinstance(kind, TupleOf):
+            return f"({', '.join(self.bounded(inner, part) for inner in kind.parts)})"
         if isinstance(kind, Optional) and isinstance(kind.inner, SetOf) and kind.inner.of_numbers:
             return self.constant_within(kind)
         if isinstance(kind, Optional) and isinstance(kind.inner, Bool | Sort | Enumeration | SetOf):
@@ -324,6 +340,8 @@ class Leaves:
         """A value written out that leaves no bound."""
         if isinstance(kind, Int):
             return str(min(max(0, kind.low), kind.high))
+        if isinstance(kind, TupleOf):
+            return f"({', '.join(map(self.constant_within, kind.parts))})"
         if isinstance(kind, Optional):
             return "None" if self.chance(0.5) else self.constant_within(kind.inner)
         if isinstance(kind, Sequence) and kind.of_parts and not self.taste.alike and self.chance(0.5):

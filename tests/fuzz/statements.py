@@ -52,6 +52,7 @@ class Bodies(Expressions):
         kinds += ["branch", "branch", "narrow"] if nested else []
         kinds += ["guard", "guard", "some", "refuse"] if self.scope.guards else []
         kinds += ["table", "table"] if self.taste.tables and nested and not self.inside and self.tables() else []
+        kinds += ["unpacked", "unpacked"] if self.pairs() else []
         kinds += ["loop", "loop", "loop_of_a_set"] if self.taste.loops and nested and self.inside < 2 else []
         made: list[str] = getattr(self, "_" + self.rng.choice(kinds))(result, nested)
         return made
@@ -111,6 +112,15 @@ class Bodies(Expressions):
         for name, kind in zip(names, kinds, strict=True):
             self.scope.bind(name, kind)
         return [f"{', '.join(names)} = {', '.join(texts)}"]
+
+    def _unpacked(self, result: Kind, nested: int) -> list[str]:
+        """The items of a tuple get names."""
+        _, kind = self.rng.choice(self.pairs())
+        text = self.of(kind, 2)
+        names = [self.fresh("x") for _ in kind.parts]
+        for name, part in zip(names, kind.parts, strict=True):
+            self.scope.bind(name, part)
+        return [f"{', '.join(names)} = {text}"]
 
     def _augmented(self, result: Kind, nested: int) -> list[str]:
         kinds = (Int, SetOf, Sequence) if self.taste.logs else (Int, SetOf)

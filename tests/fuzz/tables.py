@@ -1,8 +1,8 @@
-"""Maps from numbers and from tuples: their types, their keys, and what is read at them."""
+"""Maps from numbers and from tuples: their types, their keys, and what is read at them. Also here: tuples as values."""
 
 from __future__ import annotations
 
-from tests.fuzz.kinds import Bool, Int, Kind, MapFrom, Tuple
+from tests.fuzz.kinds import Bool, Int, Kind, MapFrom, Tuple, TupleOf
 from tests.fuzz.leaves import Leaves, Production
 
 MOST_KEYS = 9
@@ -33,6 +33,31 @@ class Tables(Leaves):
             kind = Tuple(tuple(parts))
             if kind.count <= MOST_KEYS:
                 return kind
+
+    def pair_kind(self) -> TupleOf:
+        """The type of tuples of few values."""
+        rng, few = self.rng, [k for k in self.items if k.count <= 4]
+        while True:
+            parts = [
+                rng.choice([*few, *few, Bool(), Int(*rng.choice(NUMBERS), self.chance(0.3))])
+                for _ in range(rng.choice((2, 2, 3)))
+            ]
+            if TupleOf(tuple(parts)).count <= 24:
+                return TupleOf(tuple(parts))
+
+    def pairs(self) -> list[tuple[str, TupleOf]]:
+        """The tuples that are in reach, but for keys."""
+        return [(p, k) for p, k in self.scope.paths() if isinstance(k, TupleOf)] if self.taste.pairs else []
+
+    def _tuple(self, kind: Kind, depth: int) -> list[Production]:
+        assert isinstance(kind, TupleOf)
+        return [(6, lambda: f"({', '.join(self.of(part, depth) for part in kind.parts)})")]
+
+    def compared_pairs(self, depth: int, path: str, kind: TupleOf) -> str:
+        """Two tuples compared, or an item found in one of numbers."""
+        if all(isinstance(part, Int) for part in kind.parts) and self.chance(0.3):
+            return f"({self.of(Int(), depth)} {self.rng.choice(('in', 'not in'))} {path})"
+        return f"({path} {self.rng.choice(self.signs_of(kind))} {self.of(kind, depth)})"
 
     def key_number(self) -> Int:
         low, high = self.rng.choice(NUMBERS)

@@ -20,7 +20,17 @@ from reassure.checkers.request.run_identity import ClassesRecord
 from reassure.spec.language.types import Type
 from tests.fuzz import compare_symmetry
 from tests.fuzz.census import counted
-from tests.fuzz.constructs import OF_LOGS, OF_LOOPS, OF_NUMBER_SETS, OF_NUMBERS, OF_TABLES, REQUIRED, chosen, constructs
+from tests.fuzz.constructs import (
+    OF_LOGS,
+    OF_LOOPS,
+    OF_NUMBER_SETS,
+    OF_NUMBERS,
+    OF_PAIRS,
+    OF_TABLES,
+    REQUIRED,
+    chosen,
+    constructs,
+)
 from tests.fuzz.directed import DIRECTED, NEVER, Directed, step
 from tests.fuzz.faults import FAULTS
 from tests.fuzz.generate import Source, generate
@@ -37,6 +47,7 @@ TASTED = {
     "logs": ((14, 19, 30), OF_LOGS),
     "number_sets": ((8, 16), OF_NUMBER_SETS),
     "numbered": ((0, 3), OF_NUMBERS),
+    "pairs": ((2, 4), OF_PAIRS),
     "tables": ((4, 24), OF_TABLES),
 }
 """By taste: models with it, and the constructs that they show together."""

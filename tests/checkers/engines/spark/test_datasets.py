@@ -61,6 +61,29 @@ def test_maps_from_numbers_and_from_tuples(tmp_path: Path) -> None:
         ]
 
 
+def test_tuples(tmp_path: Path) -> None:
+    """A tuple is a struct, as a key that is one; in maps, sequences, optional values and sets of records too."""
+    from reassure.checkers.encoding.state_layout import state_layout
+    from reassure.checkers.engines.spark.datasets import Columns
+
+    def struct(*parts: Any) -> dict[str, Any]:
+        return {f"_{place}": value_of(part) for place, part in enumerate(parts, 1)}
+
+    bound = bound_model("tuple items", tmp_path)
+    layout, rng = state_layout(bound), random.Random(1)
+    states = [drawn(bound.type, rng) for _ in range(20)]
+    rows = np.array([layout.encode(state) for state in states], np.uint64).view(np.int64)
+    for shown, state in zip(Columns.of(layout).array(rows).to_pylist(), states, strict=True):
+        assert shown["pair"] == struct(*state.pair)
+        assert shown["last"] == struct(*state.last)
+        assert shown["held"] == (None if state.held is None else struct(*state.held))
+        assert shown["log"] == [struct(*stamp) for stamp in state.log]
+        assert shown["at"] == [(struct(*key), struct(*value)) for key, value in state.at.pairs()]
+        assert sorted(str(mail["stamp"]) for mail in shown["sent"]) == sorted(str(struct(*m.stamp)) for m in state.sent)
+    assert {state.held is None for state in states} == {True, False}
+    assert any(state.sent for state in states) and any(len(state.log) == 2 for state in states)
+
+
 def test_sets_of_numbers(tmp_path: Path) -> None:
     """A list of the numbers in it, ascending; in records, maps, sequences and sets of records too."""
     from reassure.checkers.encoding.state_layout import state_layout
