@@ -182,8 +182,9 @@ def range_of(context: Context, sequence: Value) -> Value:
 
 def is_range(context: Context, node: ast.expr) -> bool:
     """Whether an expression is a call of `range`."""
-    by_name = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    return by_name and context.translate(node.func).static is builtins.range
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    return context.translate(node.func).static is builtins.range
 
 
 def set_of(context: Context, node: ast.expr) -> Value:
