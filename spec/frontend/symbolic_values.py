@@ -195,7 +195,7 @@ def is_incomplete(value: Sym) -> bool:
     return isinstance(value, Poison)
 
 
-def parts_of(value: Record | Tuple, kind: RecordType) -> Iterator[tuple[str, Sym, Type]]:
+def typed_parts(value: Record | Tuple, kind: RecordType) -> Iterator[tuple[str, Sym, Type]]:
     """The fields of a record of a type, or the places of a tuple of one: the name, the value and the type of each."""
     values = value.items if isinstance(value, Tuple) else [value.fields[name] for name, _ in kind.fields]
     return ((name, part, inner) for part, (name, inner) in zip(values, kind.fields, strict=True))
@@ -442,7 +442,7 @@ def leaves(g: Graph, value: Sym, kind: Type) -> Iterator[Node]:
     if isinstance(value, Scalar):
         yield value.node
     elif isinstance(value, Record | Tuple) and isinstance(kind, RecordType):
-        for _, part, inner in parts_of(value, kind):
+        for _, part, inner in typed_parts(value, kind):
             yield from leaves(g, part, inner)
     elif isinstance(value, MapOf) and isinstance(kind, MapType) and unbounded(kind.key):
         for node in leaves(g, value.values[0], kind.value):

@@ -56,8 +56,8 @@ from reassure.spec.frontend.symbolic_values import (
     map_of,
     nothing,
     optional,
-    parts_of,
     slot_type,
+    typed_parts,
 )
 from reassure.spec.language.annotations import SizeIsFree, record_type, resolve
 from reassure.spec.language.keys import TupleType, key_parts
@@ -92,7 +92,7 @@ from reassure.spec.language.vocabulary import Action, Initial, Model, Property, 
 def excess(g: Graph, value: Sym, kind: Type, path: str) -> Iterator[Excess]:
     """The bounds that a fitted value may leave, in the order in which `Type.misfit` looks."""
     if isinstance(kind, RecordType) and isinstance(value, Record | Tuple):
-        for name, part, inner in parts_of(value, kind):
+        for name, part, inner in typed_parts(value, kind):
             yield from excess(g, part, inner, part_path(path, name))
     elif isinstance(kind, OptionType) and isinstance(value, Option) and value.value is not None:
         for inner_path, condition, declared in excess(g, value.value, kind.inner, path):

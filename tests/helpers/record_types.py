@@ -467,6 +467,7 @@ TUPLES = {
     "sequence_of_pairs_best": "return replace(s, vote=max(s.log, default=s.vote))",
     "sequence_of_pairs_by_a_key": "return replace(s, vote=max(s.log, key=lambda e: (e[1], e[0]), default=s.vote))",
     "sequence_of_pairs_loop": "k = 0\n    for i, (term, by) in enumerate(s.log):\n        if by in s.up:\n            k += i + term\n    return replace(s, n=k)",
+    "sequence_of_pairs_numbered": "return replace(s, n=sum(i + term for i, (term, by) in enumerate(s.log) if by in s.up))",
     "map_loop": "k = 0\n    for x in sorted(s.up):\n        who, sure = s.pairs[x]\n        if sure and who == x:\n            k += 1\n    return replace(s, n=k)",
     "map_loop_of_a_set": "m = s.pairs\n    for x in s.up:\n        m = m.put(x, (m[x][0], not m[x][1]))\n    return replace(s, pairs=m)",
     "map_any": "require(any(s.pairs[x] == (x, True) for x in s.up))\n    return replace(s, on=all(s.pairs[x][1] for x in every(Server, c)))",

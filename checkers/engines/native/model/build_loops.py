@@ -30,7 +30,7 @@ from reassure.spec.frontend.symbolic_values import (
     Sym,
     Tuple,
     of_type,
-    parts_of,
+    typed_parts,
 )
 from reassure.spec.language.types import (
     BagType,
@@ -213,7 +213,7 @@ class ActionBuilder:
     def _over(self, name: str, value: Sym, kind: Type, when: Node | None) -> None:
         """Loops over the parts of a value, the last one innermost: the order of `kind.values()`."""
         if isinstance(value, Record | Tuple) and isinstance(kind, RecordType):
-            for _, part, inner in parts_of(value, kind):
+            for _, part, inner in typed_parts(value, kind):
                 self._over(name, part, inner, when)
         elif isinstance(value, MapOf) and isinstance(kind, MapType):
             for one in value.values:

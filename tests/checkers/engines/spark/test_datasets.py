@@ -66,7 +66,7 @@ def test_tuples(tmp_path: Path) -> None:
     from reassure.checkers.encoding.state_layout import state_layout
     from reassure.checkers.engines.spark.datasets import Columns
 
-    def struct(*parts: Any) -> dict[str, Any]:
+    def struct(*parts: Any) -> JsonObject:
         return {f"_{place}": value_of(part) for place, part in enumerate(parts, 1)}
 
     bound = bound_model("tuple items", tmp_path)
