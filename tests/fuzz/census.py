@@ -54,6 +54,7 @@ def features(subject: Subject) -> set[str]:
     found |= {"sequences of records, numbers or sets"} if any("sequence of" in word for word in shown) else set()
     found |= {f"maps from {kind}" for kind in OF_KEYS.values() if any(w.endswith(f"map from {kind}") for w in shown)}
     found |= {"sets of numbers"} if any("set of numbers" in word for word in shown) else set()
+    found |= {"tuples as values"} if any(word.endswith((": tuple", ": map to tuples")) for word in shown) else set()
     found |= {"ids as numbers"} if OF_NUMBERS & set(shown) else set()
     layout = state_layout(bound)
     found |= {f"{LONG} words or more"} if layout.bytes_per_state >= 8 * LONG else set()

@@ -72,6 +72,7 @@ RARE = {
     "symmetry: on, and maps from tuples",
     "maps from numbers",
     "sets of numbers",
+    "tuples as values",
     *(f for _, f in LARGE.values()),
 }
 """What some of the models of a run have."""
