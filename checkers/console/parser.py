@@ -186,7 +186,7 @@ def sentence(text: str) -> str:
 
 def record_among(words: list[str]) -> Path | None:
     """The file for the record, for when the command line itself is wrong."""
-    finder = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
+    finder = argparse.ArgumentParser(formatter_class=ANY_WIDTH, add_help=False, exit_on_error=False, allow_abbrev=False)
     finder.add_argument("--json", type=Path)
     try:
         file = finder.parse_known_args(words)[0].json
