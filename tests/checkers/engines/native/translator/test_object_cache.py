@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import os
 import re
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import llvmlite
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reassure.checkers.engines.native.translator import llvm, object_loader
@@ -315,11 +316,18 @@ def test_a_function_that_is_not_there() -> None:
         load(llvm.object_code(adder(2), 1), ["h"])
 
 
+@functools.cache
+def much() -> bytes:
+    """Compiled before anything is drawn: how long LLVM takes is not part of the drawing."""
+    return llvm.object_code(MUCH, 1)
+
+
 @needs_own_loader
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_broken_file_is_loaded_as_it_is_or_refused(data: st.DataObject) -> None:
     """No fault of the file ends the process: headers, tables and lengths of any value, and ends at any place."""
-    code = bytearray(llvm.object_code(MUCH, 1))
+    code = bytearray(much())
     headers = struct.unpack_from("<Q", code, 40)[0]
     for _ in range(data.draw(st.integers(1, 4))):
         low = data.draw(st.sampled_from([0, headers]))
