@@ -99,7 +99,7 @@ def _of_reads(reads: Reads) -> list[str] | None:
 @cache
 def _program() -> str | None:
     """The digest of this program and of what it stands on; None where its text is not in files."""
-    if (text := program_digest(("spec", "checkers"))) is None:
+    if (text := program_digest()) is None:
         return None
     sha256 = hashlib.sha256(sys.version.encode())
     for name in STANDS_ON:

@@ -47,6 +47,15 @@ def _why(status: os.stat_result) -> str | None:
     return None
 
 
+def stamp(path: str) -> tuple[int, int, int, int]:
+    """Number, size and times (ns) of a file, which no other content has: nobody sets `st_ctime`. Zeros: no file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return (0, 0, 0, 0)
+    return status.st_ino, status.st_size, status.st_ctime_ns, status.st_mtime_ns
+
+
 def own_folder(path: Path) -> bool:
     """Whether a folder is this user's alone; makes it if it is not there.
 

@@ -22,7 +22,7 @@ from types import CodeType, ModuleType
 from typing import NamedTuple, cast
 
 import reassure
-from reassure.checkers.machine.own_files import KeptFiles, cache_folder
+from reassure.checkers.machine.own_files import KeptFiles, cache_folder, stamp
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.vocabulary import Model
 
@@ -246,7 +246,7 @@ LONG = 2_000
 
 
 @functools.cache
-def program_digest(names: tuple[str, ...]) -> str | None:
+def program_digest(names: tuple[str, ...] = ("spec", "checkers")) -> str | None:
     """The digest of the text of these packages as this process first reads it; None if they are not in folders.
 
     It is kept for the files as they are: a text is read again when its file was written, or is another one.
@@ -254,26 +254,25 @@ def program_digest(names: tuple[str, ...]) -> str | None:
     [program] = reassure.__path__
     try:
         files = [(name, *one) for name in names for one in sorted(_files(f"{program}/{name}"))]
+        key = "p" + hashlib.sha256(repr((program, files)).encode()).hexdigest()[:39]
+        if (kept := KEPT.read(key)) is not None:
+            return kept.decode()
+        digest = hashlib.sha256()
+        for name, file, _ in files:
+            text = Path(program, name, file).read_bytes()
+            digest.update(f"{file} {len(text)}\n".encode() + text)
     except OSError:
         return None
-    key = "p" + hashlib.sha256(repr((program, files)).encode()).hexdigest()[:39]
-    if (kept := KEPT.read(key)) is not None:
-        return kept.decode()
-    digest = hashlib.sha256()
-    for name, file, *_ in files:
-        text = Path(program, name, file).read_bytes()
-        digest.update(f"{file} {len(text)}\n".encode() + text)
     KEPT.write(key, digest.hexdigest().encode())
     return digest.hexdigest()
 
 
-def _files(folder: str, below: str = "") -> Iterator[tuple[str, int, int, int, int]]:
-    """The texts below a folder: path, number of the file, size, when it was written and when it came there (ns)."""
+def _files(folder: str, below: str = "") -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The texts below a folder: path, and what it is like (`stamp`)."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(".py"):
-                of = entry.stat()
-                yield below + entry.name, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns
+                yield below + entry.name, stamp(entry.path)
             elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
                 yield from _files(entry.path, f"{below}{entry.name}/")
 

@@ -19,6 +19,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import reassure.spec
+from reassure.checkers.machine.own_files import stamp
 from reassure.checkers.request.digest import KEPT, OURS, digest_and_modules, file_of, program_digest, source
 from reassure.checkers.request.import_file import changed_since_import, path_of_modules
 from reassure.checkers.request.model_loader import find, function, load, module_of_function
@@ -35,7 +36,7 @@ ENOUGH = 2
 """Processes that must have found the same."""
 
 Seen = list[list[str | int]]
-"""Files and folders as they are: path, number, size, when they were written and when they came there (ns)."""
+"""Files and folders as they are: path, and what it is like (`stamp`)."""
 
 
 @dataclass(frozen=True)
@@ -94,25 +95,21 @@ def found_meaning(models: Sequence[str], loaded: Sequence[Model], functions: Seq
 
 
 def _key(models: Sequence[str], functions: Sequence[str]) -> str | None:
-    """What the meaning of models is kept under; None where the program's text is not known."""
-    if (program := program_digest(("spec", "checkers"))) is None:
+    """What the meaning of models is kept under; None where the program's text is not known, or the folder is gone."""
+    try:
+        program, folder = program_digest(), os.getcwd()
+    except FileNotFoundError:
         return None
-    paths = [str(find(name)) for name in models]
-    asked = (program, sys.version, path_of_modules(), os.getcwd(), paths, list(functions))
+    if program is None:
+        return None
+    paths, interpreter = [str(find(name)) for name in models], (sys.version, tuple(sys.flags))
+    asked = (program, interpreter, path_of_modules(), folder, paths, list(functions))
     return "m" + hashlib.sha256(repr(asked).encode()).hexdigest()[:39]
 
 
 def _seen(paths: Iterable[str | int]) -> Seen:
     """Files and folders as they are, or that they are not there."""
-    rows: Seen = []
-    for path in sorted(map(str, paths)):
-        try:
-            of = os.stat(path)
-        except OSError:
-            rows.append([path])
-            continue
-        rows.append([path, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns])
-    return rows
+    return [[path, *stamp(path)] for path in sorted(map(str, paths))]
 
 
 def _files_of_plain_text(modules: Iterable[str]) -> list[str] | None:

@@ -26,6 +26,20 @@ from tests.helpers.drawn_states import drawn, perturbed, reachable
 from tests.helpers.model_text import module
 
 
+def agreement(system: System, bound: BoundModel, rng: random.Random, states: int) -> tuple[int, int]:
+    """Steps and conditions that were compared in drawn states, until there are enough; none differs."""
+    steps = conditions = 0
+    for _ in range(states):
+        state = drawn(bound.type, rng)
+        steps += compare(system, bound, [state], 4)
+        found, compared = difference(system, bound, state, 1)
+        assert found is None
+        conditions += compared
+        if steps >= 4 and conditions >= 40:
+            break
+    return steps, conditions
+
+
 @pytest.mark.parametrize("name", CONSTRUCTS, ids=[n.split(" |")[0].replace(" ", "") for n in CONSTRUCTS])
 def test_construct(name: str, tmp_path: Path) -> None:
     bound, rng = of_construct(name, tmp_path), random.Random(name)
@@ -34,15 +48,7 @@ def test_construct(name: str, tmp_path: Path) -> None:
             system_of(bound)
         return
     system = system_of(bound)
-    steps = conditions = 0
-    for _ in range(60):
-        state = drawn(bound.type, rng)
-        steps += compare(system, bound, [state], 4)
-        found, compared = difference(system, bound, state, 1)
-        assert found is None
-        conditions += compared
-        if steps >= 4 and conditions >= 40:
-            break
+    steps, conditions = agreement(system, bound, rng, 60)
     assert steps >= 1 and conditions >= 1
 
 
@@ -104,15 +110,7 @@ def test_tuples(body: str, tmp_path: Path) -> None:
     bound, rng = BoundModel(Model.of(made.__name__, state=made.State, config=made.Config)), random.Random(body)
     assert free_numbers(bound).free == {"servers"}
     system = system_of(bound)
-    steps = conditions = 0
-    for _ in range(20):
-        state = drawn(bound.type, rng)
-        steps += compare(system, bound, [state], 4)
-        found, compared = difference(system, bound, state, 1)
-        assert found is None
-        conditions += compared
-        if steps >= 4 and conditions >= 40:
-            break
+    steps, conditions = agreement(system, bound, rng, 20)
     assert steps >= 4 and conditions >= 40
 
 

@@ -164,8 +164,8 @@ class Sequence(Kind):
 
 
 @dataclass(frozen=True)
-class Tuple(Kind):
-    """Keys of maps. A part that is a number has the bounds of the keys, in an expression too."""
+class OfParts(Kind):
+    """Tuples."""
 
     parts: tuple[Kind, ...]
 
@@ -179,18 +179,13 @@ class Tuple(Kind):
 
 
 @dataclass(frozen=True)
-class TupleOf(Kind):
+class Tuple(OfParts):
+    """Keys of maps. A part that is a number has the bounds of the keys, in an expression too."""
+
+
+@dataclass(frozen=True)
+class TupleOf(OfParts):
     """Tuples that are values."""
-
-    parts: tuple[Kind, ...]
-
-    @property
-    def text(self) -> str:
-        return f"tuple[{', '.join(part.text for part in self.parts)}]"
-
-    @property
-    def count(self) -> int:
-        return prod(part.count for part in self.parts)
 
     @property
     def loose(self) -> Kind:

@@ -29,8 +29,6 @@ OPTIONS = (
 )
 PLACE = re.compile(r" ?\((?:([^\s()]+\.py)(?:, line |:)|line )(\d+)\)")
 """How other messages say where: `(lease.py:28)`, `(lease.py, line 28)` or `(line 28)`."""
-JUDGED_BY = ("spec", "checkers/request", "checkers/cli/commands")
-"""Folders of the program whose text says what is refused."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ def _was_inside(means: Meaning | None) -> bool:
 
 
 def _key(means: Meaning) -> str:
-    made_by = (program_digest(JUDGED_BY), sys.version, means.sha256, means.values)
+    made_by = (program_digest(), sys.version, means.sha256, means.values)
     return "l" + hashlib.sha256(repr(made_by).encode()).hexdigest()[:39]
 
 

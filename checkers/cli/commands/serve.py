@@ -39,7 +39,7 @@ from reassure.checkers.engines.native.kernels import search_loop, state_table
 from reassure.checkers.engines.native.model.translation import MADE_BY
 from reassure.checkers.engines.native.translator.native_function import prepare
 from reassure.checkers.machine.exit_codes import Exit, Failure, SystemFailure
-from reassure.checkers.machine.own_files import locked
+from reassure.checkers.machine.own_files import locked, stamp
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.digest import digest_of_modules, program_digest
 from reassure.checkers.request.options import duration
@@ -169,7 +169,7 @@ class ServedProgram:
     def __init__(self, asked: int) -> None:
         """Imports what commands need. Raises `SystemFailure` if a file was changed since `asked`, in ns."""
         _import_all()
-        self.stamps = {path: _stamp(path) for path in _files()}
+        self.stamps = {path: stamp(path) for path in _files()}
         for path, (_, _, changed, _) in self.stamps.items():
             if changed >= asked:
                 raise SystemFailure(f"{path} was changed while the server was started: start it again")
@@ -178,9 +178,9 @@ class ServedProgram:
 
     def is_as_it_was(self) -> bool:
         """Whether all files have the bytes that they had: those are read whose times or sizes differ."""
-        for path, stamp in self.stamps.items():
-            now = _stamp(path)
-            if now != stamp:
+        for path, before in self.stamps.items():
+            now = stamp(path)
+            if now != before:
                 if _digest(path) != self.digests[path]:
                     return False
                 self.stamps[path] = now
@@ -214,15 +214,6 @@ def _files() -> list[str]:
     home = Path(reassure.__path__[0])
     own = {str(path) for part in ("checkers", "spec") for path in (home / part).rglob("*.py")}
     return sorted(own | {file for file in imported if os.path.isfile(file)})
-
-
-def _stamp(path: str) -> tuple[int, int, int, int]:
-    """Number, size and times of a file, which no other content has: nobody sets `st_ctime`."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return (0, 0, 0, 0)
-    return status.st_ino, status.st_size, status.st_ctime_ns, status.st_mtime_ns
 
 
 def _digest(path: str) -> bytes:

@@ -12,13 +12,14 @@ import pytest
 from reassure.checkers.cli.commands.lint import lint
 from reassure.checkers.explorer import evaluation, worker
 from reassure.checkers.explorer.loaded import ModelSource
-from reassure.checkers.machine.exit_codes import Failure
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions
 from reassure.spec.frontend import lowering
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.interpreter import BoundModel
 from tests.helpers.command import said
+from tests.helpers.counter_model import BY_TWO
 from tests.helpers.lease_model import LEASE
 
 
@@ -212,35 +213,12 @@ def test_lint(old: str, new: str, line: str, lease: str, capsys: pytest.CaptureF
     assert said(capsys, "lint", "leese.py")[:2] == (64, "leese.py:1:1: no file leese.py; did you mean lease.py?\n")
 
 
-COUNTS = """
+STEP = """
 import os
-from dataclasses import dataclass
-from typing import Annotated
-from reassure import Model, Range, action, initial, invariant, replace
 
 STEP = float(os.environ["STEP"]) if "." in os.environ["STEP"] else int(os.environ["STEP"])
-
-@dataclass(frozen=True)
-class Config: ...
-
-@dataclass(frozen=True)
-class State:
-    n: Annotated[int, Range(0, 5)]
-
-@initial
-def zero() -> State:
-    return State(0)
-
-@action(who="it")
-def step(s: State) -> State:
-    return replace(s, n=min(5, s.n + STEP))
-
-@invariant
-def small(s: State) -> bool:
-    return s.n <= 5
-
-MODEL = Model.of(__name__, state=State, config=Config)
 """
+COUNTS = BY_TWO.replace("s.n + 2", "s.n + STEP").replace("\n\n", f"{STEP}\n", 1)
 
 
 def test_a_model_that_was_found_inside_is_not_translated_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,12 +243,17 @@ def test_a_model_that_was_found_inside_is_not_translated_again(tmp_path: Path, m
         return code.value, len(places), len(translated)
 
     assert [judged(), judged(), judged(COUNTS + "# a remark\n")] == [(0, 0, 1), (0, 0, 0), (0, 0, 0)]
-    refused = COUNTS.replace("return s.n <= 5", "return id(s) <= 5")
+    refused = COUNTS.replace("return s.n < 2", "return id(s) < 2")
     assert [judged(refused), judged(refused), judged()] == [(150, 1, 1), (150, 1, 1), (0, 0, 0)]
     monkeypatch.setenv("STEP", "0.5")
     assert [judged(), judged()] == [(150, 1, 1), (150, 1, 1)]
     monkeypatch.setenv("STEP", "2")
     assert [judged(), judged()] == [(0, 0, 1), (0, 0, 0)]
+    (gone := tmp_path / "gone").mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert lint("die_hard") == (Exit.OK, [])  # it lies elsewhere
+    monkeypatch.chdir(tmp_path)
     for one in (tmp_path / "cache" / "texts").glob("l*.words"):
         one.write_bytes(one.read_bytes()[:-1])
     assert [judged(), judged()] == [(0, 0, 1), (0, 0, 0)]
