@@ -6,6 +6,7 @@ Also here: the instructions of one function in LLVM IR, block by block.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing
 from collections.abc import Iterator, Sequence
 from types import FunctionType
@@ -95,6 +96,7 @@ def type_of(annotation: Any, words: int | None) -> Type:
     raise ValueError(f"no type of the language: {annotation}")
 
 
+@functools.cache
 def fields_of(cls: type) -> dict[str, Type]:
     """The fields of a dataclass in order. In memory each takes eight bytes: an integer or an address."""
     hints = typing.get_type_hints(cls)
