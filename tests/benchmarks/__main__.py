@@ -13,10 +13,10 @@ import builtins
 import re
 import shutil
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,9 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions
 from tests.benchmarks import proofs
 from tests.benchmarks.commands import OWN, in_turn
+from tests.benchmarks.whole_runs import STATES, Measured, timed
 
-CORE5 = (1_989_040, 13_687_571)
+CORE5 = STATES[5]
 OURS = 7
 """Our runs in each turn: they are short, and the first one waits for memory that the others left cold."""
 
@@ -43,63 +44,79 @@ def ours(model: str, pairs: list[str], workers: int) -> tuple[float, Any]:
     return verdict.stats.seconds["search"], verdict.stats
 
 
-def timed(words: list[str], folder: Path) -> tuple[float, str]:
-    began = time.monotonic()
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-    return time.monotonic() - began, done.stdout + done.stderr
+@dataclass(frozen=True)
+class Peer:
+    """Another checker that is at hand. compilers: what its compilers took, zero without. once: a run of it."""
+
+    compilers: Measured
+    once: Callable[[], Measured]
 
 
-def peers(bench: Path, jar: Path | None, folder: Path) -> dict[str, Callable[[], float]]:
-    """The other checkers that are at hand, each a function that runs it once and gives its seconds."""
-    found: dict[str, Callable[[], float]] = {}
+def peers(bench: Path, jar: Path | None, folder: Path, brokers: int) -> dict[str, Peer]:
+    """The other checkers that are at hand, for core with so many brokers; their counts are compared in each run."""
+    distinct, generated = STATES[brokers]
+    found: dict[str, Peer] = {}
+
+    def compiled(*commands: list[str]) -> Measured:
+        took = [timed(words, folder, codes=(0,))[0] for words in commands]
+        return Measured(sum(m.wall for m in took), sum(m.cpu for m in took))
+
+    def peer(name: str, compilers: Measured, words: list[str], is_right: Callable[[str], bool]) -> None:
+        def once() -> Measured:
+            took, text = timed(words, folder)
+            assert is_right(text), text[-500:]
+            return took
+
+        found[name] = Peer(compilers, once)
+
+    def tlc_is_right(text: str) -> bool:
+        counts = re.findall(r"(\d+) states generated, (\d+) distinct states found, 0 states left", text)
+        return [(int(d), int(g)) for g, d in counts] == [(distinct, generated)]
+
+    constants = {"Core.cfg": ("N = 5", f"N = {brokers}"), "core.m": ("N: 5", f"N: {brokers}")}
     for name in ("Core.tla", "Core.cfg", "core.m", "core.pml"):
         if (bench / name).is_file():
-            shutil.copy(bench / name, folder / name)
+            text = (bench / name).read_text().replace(*constants.get(name, ("", "")))
+            (folder / name).write_text(text.replace("Mask: 0..31", f"Mask: 0..{2**brokers - 1}"))
     if jar is not None and shutil.which("java") and (folder / "Core.tla").is_file():
-
-        def tlc() -> float:
-            words = [
-                "java",
-                "-cp",
-                str(jar),
-                "tlc2.TLC",
-                "-deadlock",
-                "-workers",
-                "2",
-                "-config",
-                "Core.cfg",
-                "Core.tla",
-            ]
-            seconds, text = timed(words, folder)
-            counts = re.findall(r"(\d+) states generated, (\d+) distinct states found, 0 states left", text)
-            assert [(int(d), int(g)) for g, d in counts] == [CORE5], text[-500:]
-            return seconds
-
-        found["TLC, 2 workers"] = tlc
+        words = ["java", "-cp", str(jar), "tlc2.TLC", "-deadlock", "-workers", "2", "-config", "Core.cfg", "Core.tla"]
+        peer("TLC, 2 workers", Measured(0, 0), words, tlc_is_right)
     if shutil.which("rumur") and (folder / "core.m").is_file():
         options = ["--deadlock-detection", "off", "--symmetry-reduction", "off", "--threads", "2"]
-        subprocess.run(["rumur", *options, "core.m", "--output", "core.c"], cwd=folder, check=True)
         flags = ["-O3", "-march=native", "-mcx16", "core.c", "-o", "core_rumur", "-lpthread"]
-        subprocess.run(["cc", *flags], cwd=folder, check=True)
-
-        def rumur() -> float:
-            seconds, text = timed(["./core_rumur"], folder)
-            assert f"{CORE5[0]} states" in text, text[-500:]
-            return seconds
-
-        found["Rumur, 2 threads"] = rumur
+        compilers = compiled(["rumur", *options, "core.m", "--output", "core.c"], ["cc", *flags])
+        peer("Rumur, 2 threads", compilers, ["./core_rumur"], lambda text: f"{distinct} states" in text)
     if shutil.which("spin") and (folder / "core.pml").is_file():
-        subprocess.run(["spin", "-a", "core.pml"], cwd=folder, check=True, capture_output=True)
         flags = ["-O3", "-DSAFETY", "-DNOREDUCE", "pan.c", "-o", "pan"]
-        subprocess.run(["cc", *flags], cwd=folder, check=True, capture_output=True)
-
-        def spin() -> float:
-            seconds, text = timed(["./pan", "-E", "-m1000000", "-w24"], folder)
-            assert "errors: 0" in text, text[-500:]
-            return seconds
-
-        found["SPIN, 1 core"] = spin
+        compilers = compiled(["spin", f"-DN={brokers}", "-a", "core.pml"], ["cc", *flags])
+        peer("SPIN, 1 core", compilers, ["./pan", "-E", "-m1000000", "-w24"], lambda text: "errors: 0" in text)
     return found
+
+
+def whole_commands(bench: Path, jar: Path | None, runs: int, tell: Callable[[str], None]) -> None:
+    """A row for each size of core and each checker: processor seconds of whole commands, in turn."""
+    tell("Core by brokers: processor seconds of whole commands, the least of the runs, in turn. With compilers: ours")
+    tell("with an empty cache, beside the peer's translator and C compiler and its run. Times: the peer's by ours.\n")
+    tell("| brokers | distinct | checker | s | times ours | with compilers s | times ours |")
+    tell("|---|---|---|---|---|---|---|")
+    for brokers, (distinct, _) in STATES.items():
+        with tempfile.TemporaryDirectory() as name:
+            others = peers(bench, jar, Path(name), brokers)
+            took: dict[str, list[Measured]] = {}
+            for _ in range(runs):
+                for label, peer in others.items():
+                    took.setdefault(label, []).append(peer.once())
+                for cold in (False, True):
+                    ours_once = in_turn([OWN], 1, cold, "check", "core", f"--set=brokers={brokers}")
+                    took.setdefault(f"reassure {cold}", []).extend(ours_once)
+        warm, cold_ = (min(m.cpu for m in took.pop(f"reassure {cold}")) for cold in (False, True))
+        tell(f"| {brokers} | {distinct:,} | reassure | {warm:.3f} | 1 | {cold_:.3f} | 1 |")
+        for label, measured in took.items():
+            run_alone, compilers = min(m.cpu for m in measured), others[label].compilers.cpu
+            whole = run_alone + compilers
+            row = f"| {brokers} | {distinct:,} | {label} | {run_alone:.3f} | {run_alone / warm:.2f} |"
+            tell(row + (f" {whole:.3f} | {whole / cold_:.2f} |" if compilers else " - | - |"))
+    tell("")
 
 
 def insert_rate() -> float:
@@ -121,7 +138,7 @@ def insert_rate() -> float:
 
 
 def main() -> None:
-    """Prints three tables."""
+    """Prints four tables."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--jar", type=Path, help="tla2tools.jar")
     parser.add_argument("--bench", type=Path, default=Path(__file__).parents[3] / "shared" / "bench")
@@ -143,7 +160,7 @@ def main() -> None:
         _, stats = ours("core", pairs, workers)
         assert (stats.distinct, stats.generated) == CORE5
     with tempfile.TemporaryDirectory() as name:
-        others = peers(args.bench, args.jar, Path(name))
+        others = peers(args.bench, args.jar, Path(name), 5)
         times: dict[str, list[float]] = {"reassure, 1 thread": [], "reassure, 2 threads": []}
         for _ in range(args.runs):
             for workers in (1, 2):
@@ -152,8 +169,8 @@ def main() -> None:
             for label, cold in (("reassure, whole command", False), ("reassure, whole command, empty cache", True)):
                 (measured,) = in_turn([OWN], 1, cold, "check", "core", "--set=brokers=5")
                 times.setdefault(label, []).append(measured.wall)
-            for label, once in others.items():
-                times.setdefault(label, []).append(once())
+            for label, peer in others.items():
+                times.setdefault(label, []).append(peer.once().wall)
     two = statistics.median(times["reassure, 2 threads"])
     one = statistics.median(times["reassure, 1 thread"])
     print(
@@ -164,8 +181,10 @@ def main() -> None:
     for label, seconds in times.items():
         m = statistics.median(seconds)
         print(f"| {label:20} | {m:.3f} | {min(seconds):.3f} | {m / two:.1f} | {m / one:.1f} |")
+    print("")
+    whole_commands(args.bench, args.jar, args.runs, print)
     rate = insert_rate()
-    print(f"\nbare table, 1 thread: {rate / 1e6:.1f} M inserts/s; the search reaches {CORE5[1] / one / rate:.2f} of it")
+    print(f"bare table, 1 thread: {rate / 1e6:.1f} M inserts/s; the search reaches {CORE5[1] / one / rate:.2f} of it")
     sizes = [
         ("core", ["brokers=4"]),
         ("core", ["brokers=5"]),
