@@ -65,6 +65,9 @@ def satisfiable(solver: z3.Solver, *assumptions: z3.BoolRef, seconds: float | No
     return bool(answer == z3.sat)
 
 
+EFFORT_USED = "Z3 used up the effort for a goal"
+
+
 class Unanswered(Exception):
     """A query that Z3 does not answer, while others may be."""
 
@@ -84,7 +87,7 @@ def answered(solver: z3.Solver, *assumptions: z3.BoolRef, seconds: Callable[[], 
         why, left = unanswered(solver.reason_unknown()), seconds()
         if why.stop.reason is not StopReason.SOLVER or (left is not None and left <= 0):
             raise why
-        raise Unanswered("Z3 used up the effort for a goal" if spent(solver) >= end else why.stop.text)
+        raise Unanswered(EFFORT_USED if spent(solver) >= end else why.stop.text)
     return bool(answer == z3.sat)
 
 

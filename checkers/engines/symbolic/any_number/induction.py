@@ -50,6 +50,9 @@ EFFORT = 2_000_000
 GOAL_EFFORT = 60_000_000
 """Of Z3's units of work, for each goal: a proof that the ledger has (K21) needs more than a sixth of it."""
 
+LONG_EFFORT = 4 * GOAL_EFFORT
+"""Of Z3's units of work, for each goal where some had no answer: the fix of K20 needs more than a quarter of it."""
+
 
 @dataclass(frozen=True)
 class AnyGoal:
@@ -209,8 +212,8 @@ class AnyInduction:
             self._goals[lemma] = goals
         return self._goals[lemma]
 
-    def run(self, goals: Iterable[AnyGoal], quick: bool = False) -> None:
-        """Decides goals, and all that they come to need. quick: what takes Z3 longer stays open."""
+    def run(self, goals: Iterable[AnyGoal], effort: int = GOAL_EFFORT) -> None:
+        """Decides goals, and all that they come to need. effort: for each goal; with `EFFORT` the others stay open."""
         todo = list(goals)
         while todo:
             goal = todo.pop()
@@ -223,10 +226,9 @@ class AnyInduction:
                 continue
             self.say(f"{len(self.cores)} goals proved, {len(todo) + 1} to go, {len(self.remaining):,} lemmas left")
             try:
-                session, effort = self.sessions[goal.session], EFFORT if quick else GOAL_EFFORT
-                state, core = self.decide(goal, session, self.remaining, effort)
+                state, core = self.decide(goal, self.sessions[goal.session], self.remaining, effort)
             except Unanswered as error:
-                if quick:
+                if effort == EFFORT:
                     continue
                 self.unanswered[goal] = str(error)
                 todo += self._drop({goal.lemma}) if goal.lemma is not None else []

@@ -19,7 +19,9 @@ from reassure.checkers.engines.symbolic.any_number.certificate import certificat
 from reassure.checkers.engines.symbolic.any_number.counterexamples import Counterexamples, SmallStep
 from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare, compare_initial, sorts
 from reassure.checkers.engines.symbolic.any_number.induction import (
+    EFFORT,
     GOAL_EFFORT,
+    LONG_EFFORT,
     AnyGoal,
     AnyInduction,
     Goals,
@@ -40,7 +42,7 @@ from reassure.checkers.engines.symbolic.any_number.terms import NoTranslation
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.checkers.engines.symbolic.prover import covers_by_walks
 from reassure.checkers.engines.symbolic.scout import Scout
-from reassure.checkers.engines.symbolic.solver import ProofClock, interruptible, prepare_z3
+from reassure.checkers.engines.symbolic.solver import EFFORT_USED, ProofClock, interruptible, prepare_z3
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import MODEL_RAISES, Ending, Interrupted, Stop, StopReason
@@ -115,16 +117,16 @@ class AnyNumberProver:
         taken = {lemma.node for lemma in self.induction.lemmas}
         self.induction.add(one for one in promising_for_any_number(self.samples, self._sizes) if one.node not in taken)
 
-    def run(self, names: list[str], quick: bool = False) -> None:
+    def run(self, names: list[str], effort: int = GOAL_EFFORT) -> None:
         """Tries every goal of these properties; at the end again, as a lemma that went may have proved some.
 
-        quick: goals that take Z3 long stay open.
+        effort: for each goal, as of `AnyInduction.run`.
         """
         induction = self.induction
         for name in names:
-            induction.run(self.goals.of[name], quick)
-        induction.run(self.goals.sides(), quick)
-        induction.run((goal for name in names for goal in self.goals.of[name]), quick)
+            induction.run(self.goals.of[name], effort)
+        induction.run(self.goals.sides(), effort)
+        induction.run((goal for name in names for goal in self.goals.of[name]), effort)
 
     def proved(self, name: str) -> bool:
         """Whether a property is proved, and that it and the actions raise nowhere."""
@@ -235,7 +237,7 @@ class AnyNumberProver:
             core = induction.cores[goal]
             if (goal.key, frozenset(core)) not in self._checked:
                 self.say(f"checking: {goal.name}")
-                if not z3_settles(script(induction, goal, core), self.seconds_left(), GOAL_EFFORT):
+                if not z3_settles(script(induction, goal, core), self.seconds_left(), LONG_EFFORT):
                     raise Disagreement(f"a proof did not pass its check: {goal.name}")
                 self._checked.add((goal.key, frozenset(core)))
         self.compare(names)
@@ -271,6 +273,13 @@ class Round(Enum):
     """All goals by these."""
     TEMPLATES = 2
     """With the candidates of the templates as well."""
+    LONG = 3
+    """Again with more effort for each goal, where it was used up for one."""
+
+    @property
+    def effort(self) -> int:
+        """Z3's units of work for each goal."""
+        return {Round.QUICK: EFFORT, Round.LONG: LONG_EFFORT}.get(self, GOAL_EFFORT)
 
 
 def _apply_everywhere(bound: BoundModel, options: SearchOptions, free: frozenset[str]) -> None:
@@ -313,7 +322,11 @@ def prove_for_any_number(
                 for turn in Round:
                     if turn is Round.TEMPLATES:
                         prover.add_templates()
-                    prover.run(waiting, quick=turn is Round.QUICK)
+                    if turn is Round.LONG:
+                        if EFFORT_USED not in prover.induction.unanswered.values():
+                            break
+                        prover.induction.add([])
+                    prover.run(waiting, turn.effort)
                     if proved := prover.settled(waiting):
                         covers = covers or covers_by_walks(Scout(bound, prepared.lowered, options.wants, say), options)
                         summary.lemmas = [lemma.text for lemma in prover.lemmas(proved)]

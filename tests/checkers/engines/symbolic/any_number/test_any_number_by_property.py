@@ -9,9 +9,10 @@ import pytest
 
 from reassure.checkers.engines.symbolic.any_number import counterexamples, induction, prover
 from reassure.checkers.engines.symbolic.any_number.induction import AnyGoal, AnyInduction
-from reassure.checkers.engines.symbolic.solver import Unanswered
+from reassure.checkers.engines.symbolic.solver import EFFORT_USED, Unanswered, answered
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.stop import Interrupted, StopReason
+from reassure.checkers.request.result import CheckResult
 from tests.helpers import model_text
 from tests.helpers.any_number import proof, statuses
 
@@ -113,14 +114,37 @@ def test_what_is_inductive_alone_is_kept_when_the_budget_ends(
     assert result.proof.certificate.properties == ["within_limit", "k_never_falls"]
 
 
+def with_answers(how: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> CheckResult:
+    monkeypatch.setattr(induction, "answered", how)
+    return proof(cubes(folder), properties=names)
+
+
+def test_where_the_effort_is_used_up_a_goal_gets_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Z3's share of the time grows only where it ended a goal."""
+    asked: list[int] = []
+
+    def slow(*words: Any, effort: int, **more: Any) -> bool:
+        asked.append(effort)
+        if effort <= induction.GOAL_EFFORT:
+            raise Unanswered(EFFORT_USED)
+        return answered(*words, effort=effort, **more)
+
+    result = with_answers(slow, tmp_path, monkeypatch, "within_limit", "k_never_falls")
+    assert statuses(result) == {"within_limit": "proved", "k_never_falls": "proved"}
+    assert induction.GOAL_EFFORT < max(asked) <= induction.LONG_EFFORT
+
+
 def test_where_nothing_is_answered_each_property_has_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def silent(*words: object, **more: object) -> bool:
+    asked: list[int] = []
+
+    def silent(*words: object, effort: int, **more: object) -> bool:
+        asked.append(effort)
         raise Unanswered("Z3 says nothing")
 
-    monkeypatch.setattr(induction, "answered", silent)
-    result = proof(cubes(tmp_path))
+    result = with_answers(silent, tmp_path, monkeypatch)
+    assert induction.EFFORT < max(asked) <= induction.GOAL_EFFORT
     assert {p.name: (str(p.status), p.note) for p in result.properties if p.name in statuses(result)} == {
         name: (
             "unknown",
