@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import count
 
 from reassure.checkers.tla.context import Context, Value
 from reassure.checkers.tla.iteration import IterationDomain, unpacked
@@ -115,7 +117,10 @@ def end_of_turn(context: Context, left: bool = False) -> Tree:
 def folded(context: Context, node: ast.For, domain: IterationDomain, rest: list[ast.stmt], tree_of: TreeOf) -> Tree:
     """A loop as a fold, and the rest."""
     before, in_use = dict(context.variables), set(context.in_use)
-    loop = FoldedLoop({name: before[name].kind for name in _changed(node) if name in before})
+    after = _read_first([*node.orelse, *rest]).union(*(outer.names for outer in context.loops))
+    node = _keeping_targets(node, after)
+    changed = [name for name in _changed(node) if name in before or name in after]
+    loop = FoldedLoop({name: before[name].kind if name in before else None for name in changed})
     _find_kinds(context, node, domain, loop)
     name, was = context.fresh("loop"), context.fresh("was")
     with _in_turn(context, node, domain, loop, was) as member:
@@ -127,7 +132,10 @@ def folded(context: Context, node: ast.For, domain: IterationDomain, rest: list[
         return tree_of(context, rest)
     if "left" in loop.flags:
         step = choose(field_of(atom(was), loop.field("left")), atom(was), step)
-    start = {name: context.whole(before[name], node) for name in loop.names}
+    start = {
+        name: context.whole(before[name], node) if name in before else _placeholder(context, kind)
+        for name, kind in loop.names.items()
+    }
     start |= {loop.field(name): FALSE for name in ("left", "returned", "refused") if name in loop.flags}
     if "returned" in loop.flags:
         start[loop.field("value")] = _placeholder(context, loop.returned[0])
@@ -154,6 +162,64 @@ def _after_loop(
         value = Value(field_of(done, loop.field("value")), loop.returned[0])
         tree = fork(field_of(done, loop.field("returned")), Leaf(value), tree)
     return GuardedBy(negation(field_of(done, loop.field("refused"))), tree) if "refused" in loop.flags else tree
+
+
+def _keeping_targets(node: ast.For, after: frozenset[str]) -> ast.For:
+    """The loop, in which those of its variables that are read afterwards are assigned in each turn, as others are."""
+    targets = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+    if not after.intersection(targets):
+        return node
+    taken = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    given = {name: name + "_" * next(k for k in count(1) if name + "_" * k not in taken) for name in targets}
+    target = _Renamed(given).visit(deepcopy(node.target))
+    kept = [ast.parse(f"{name} = {new}").body[0] for name, new in given.items()]
+    again = ast.For(target=target, iter=node.iter, body=[*kept, *node.body], orelse=node.orelse)
+    return ast.fix_missing_locations(ast.copy_location(again, node))
+
+
+class _Renamed(ast.NodeTransformer):
+    """Other names for names."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self.names.get(node.id, node.id)
+        return node
+
+
+def _read_first(body: list[ast.stmt], after: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The names that statements may read before they give them a value. after: those that what follows does."""
+    for node in reversed(body):
+        if isinstance(node, ast.Return):
+            after = _names_read(node)
+        elif isinstance(node, ast.If):
+            after = _names_read(node.test) | _read_first(node.body, after) | _read_first(node.orelse, after)
+        elif isinstance(node, ast.For):
+            targets = {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+            once = _read_first(node.body, after) - targets
+            turn = _read_first(node.body, after | once) - targets
+            after = _names_read(node.iter) | after | turn | _read_first(node.orelse, after)
+        elif isinstance(node, ast.AugAssign):
+            after |= _names_read(node.value) | _names_read(ast.parse(ast.unparse(node.target)))
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            to = node.targets if isinstance(node, ast.Assign) else [node.target]
+            given = {n.id for t in to for n in ast.walk(t) if isinstance(n, ast.Name)}
+            after = (after - given) | (_names_read(node.value) if node.value is not None else frozenset())
+        else:
+            after |= _names_read(node)
+    return after
+
+
+def _names_read(node: ast.AST) -> frozenset[str]:
+    """The names that an expression reads from outside of it."""
+    if isinstance(node, ast.Name):
+        return frozenset({node.id}) if isinstance(node.ctx, ast.Load) else frozenset()
+    read = frozenset[str]().union(*map(_names_read, ast.iter_child_nodes(node)))
+    if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
+        own = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        return (read - own) | _names_read(node.generators[0].iter)
+    return read - {a.arg for a in node.args.args} if isinstance(node, ast.Lambda) else read
 
 
 def _changed(node: ast.For) -> list[str]:

@@ -52,6 +52,7 @@ REFUSED = {
     "loop_enumerate_sorted",
     "loop_guard_and_error",
     "loop_in_a_loop",
+    "loop_variable_of_an_inner_loop",
     "loop_map",
     "loop_of_a_set_and",
     "loop_of_a_set_counts",
