@@ -39,16 +39,16 @@ SAME_MEANING = {
     "0540fb20ab761746c317a1b8fe0e928912db1cec3f126648b0fc7a8175b18d3a":
         "9405e49cd92fce1af428e4841dc9c6955b05f4b2ccfc0fc1df030cb0d8999f23",
     # declarations.py: a decorator of its own classes; a tuple that is a value has no fields to watch
-    "e6e0bbe749401a40d23bfed594343115a0ef7980294a2e208fe7b31d09608a48":
+    "2a290625028d5e813613a42fe729a9889389c1c60caf294b0a9116882750a140":
         "64609c410ef455fc4894da4effad879c3bba16447271de227874abb17f6cc2fe",
     # vocabulary.py: a variant knows the model that it was made of; it may add guards, change fairness and rules
-    "2280fe10bb599b095caa9a160563b039507fc591707e87675b00e9d39474fa6c":
+    "142e14fe2781e816eb8c77f6596a153ed3e61ac77a8c67310cc0bbfc67aff760":
         "90c3cc2313de66164118b53cc0a2129f714594a86ec788b08e709b0bfc0bf5db",
     # interpreter.py: what is wrong with several declarations is told at once
-    "e19acb7d489ee70321f85e5a5c3465bfba65b2a6b1a5e3aecf597474c6ef4046":
+    "25caeb68227517be4db0767dbd32c85b79b1eb2de774a5b8bc4c4d335394602d":
         "a63e1e649e7f1a8894d7003f6caa40ab66e05212910061b0610dbea2860bea87",
     # variants.py: when it imports what one message needs
-    "5b7a6caa126504dc57e05ecdaf1aa52396565b8f0e6473037bb1524d3453c0f7":
+    "e0b93dc0cce6be1d0b6815ccb63e3c47fd1e3618807cb9a761e7671c3af30170":
         "21d9a460a26bc25e3c00a591547f49df4a54990ced4dc748e0b090b9917bdf67",
     # light_dataclasses.py: the `__init__` of a class is made with its first object
     "280d1bdc5f7c1270cf4f222ab1b5057056b183528ebbc61f3e55678e7bbaad52":

@@ -28,7 +28,7 @@ from reassure.checkers.tla.terms import (
     without_constants,
 )
 from reassure.spec.frontend.introspection import find_source, hints_of
-from reassure.spec.language.declarations import given_to
+from reassure.spec.language.declarations import given_to, only_of_guards
 from reassure.spec.language.vocabulary import Action, Initial, Property
 
 STATE = atom("state")
@@ -121,9 +121,10 @@ class Declarations:
         body = assigns.formula(tree)
         if guards:
             probe.guards = []
+            given = variables | dict.fromkeys(only_of_guards(function, guards), known(self.bound.config))
             for guard in guards:
                 assert isinstance(guard, FunctionType)
-                term = apply(probe, find_source(guard)[0], guard, given_to(guard, variables)).term
+                term = apply(probe, find_source(guard)[0], guard, given_to(guard, given)).term
                 probe.guards.append(term)
             body = conjunction([*(part for term in probe.guards for part in assigns.guards(term)), body])
         scope.define(Definition(definition, tuple(local for _, local, _ in domains), body, function.__doc__ or ""))

@@ -47,7 +47,7 @@ from reassure.spec.frontend.symbolic_values import (
     slot_type,
 )
 from reassure.spec.frontend.symbols import excess
-from reassure.spec.language.declarations import given_to
+from reassure.spec.language.declarations import given_to, only_of_guards
 from reassure.spec.language.types import BoolType, EnumType, IdType, RecordType, SetType, Type
 from reassure.spec.language.vocabulary import Action, Initial, LanguageError, Property, Terminal
 
@@ -95,9 +95,10 @@ def _lower_step(
     context.within_step = True
     context.assured = g.and_(*(_has_value(context, p) for p in parameters))
     arguments = _arguments(scope, function, before, values)
+    configuration = dict.fromkeys(only_of_guards(function, guards), Static(scope.bound.config))
     for guard in guards:
         assert isinstance(guard, FunctionType)
-        added_guard(context, guard, given_to(guard, arguments))
+        added_guard(context, guard, given_to(guard, arguments | configuration))
     after = lower_function(context, function, arguments)
     refused = LoweredAction(name, tuple(parameters), (), (), ())
     if scope.refusals:

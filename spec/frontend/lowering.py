@@ -172,7 +172,7 @@ CALLS: dict[Any, Callable[[Context, ast.Call], Sym]] = {
 OFFERED = "any, all, sum, len, min, max, next, sorted, tuple, frozenset, abs, int, replace, every, fill, Map"
 IN_PLACE_OF: dict[str, str] = {
     "enumerate": "write a loop or a comprehension over it: `for i, x in enumerate(seq)`",
-    "zip": "write `... for i in range(4) if i < len(a)`, with `a[i]` and `b[i]`",
+    "zip": "write `... for i in range(min(len(a), len(b)))`, with `a[i]` and `b[i]`",
     "combinations": "write `... for x in s for y in s if x < y`",
     "product": "write `... for x in s for y in t`",
     "permutations": "write `... for x in s for y in s if x != y`",

@@ -46,10 +46,17 @@ class Action:
     guards: tuple[F, ...] = field(default=(), compare=False)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        more = {name: kwargs.pop(name) for name in self.only_of_guards if name in kwargs}
         for guard in self.guards:
-            given = given_to(guard, inspect.signature(self.function).bind(*args, **kwargs).arguments)
+            own = inspect.signature(self.function).bind(*args, **kwargs).arguments
+            given = given_to(guard, own | more)
             require(guard(**given))
         return self.function(*args, **kwargs)
+
+    @property
+    def only_of_guards(self) -> list[str]:
+        """The names under which guards, and not the function, take the configuration."""
+        return only_of_guards(self.function, self.guards)
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -59,8 +66,15 @@ FAIRNESS = (None, "weak", "strong")
 """What is assumed of an action in whole runs."""
 
 
+def only_of_guards(function: F, guards: Iterable[F]) -> list[str]:
+    """The names of guards' parameters that their action's function has not: each is the configuration."""
+    own = inspect.signature(function).parameters
+    names = dict.fromkeys(name for guard in guards for name in [*inspect.signature(guard).parameters][1:])
+    return [name for name in names if name not in own]
+
+
 def given_to(guard: F, arguments: Mapping[str, V]) -> dict[str, V]:
-    """The arguments of a guard, of those of its action: the state comes first, others have the same name."""
+    """The arguments of a guard, of those of its action and of guards: the state comes first, others by name."""
     state, *names = inspect.signature(guard).parameters
     return {state: next(iter(arguments.values())), **{name: arguments[name] for name in names}}
 

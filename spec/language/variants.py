@@ -13,15 +13,22 @@ from dataclasses import replace
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
+from reassure.spec.language.annotations import hints_of, is_base
 
-def why_no_guard(function: Callable[..., Any], condition: Callable[..., Any]) -> str | None:
-    """The reason that a condition cannot be a guard of an action's function; None if it can."""
+
+def why_no_guard(function: Callable[..., Any], condition: Callable[..., Any], config: type) -> str | None:
+    """The reason that a condition cannot be a guard of an action's function; None if it can.
+
+    config: the type of the configuration, which a condition may take where the action does not.
+    """
     if not isinstance(condition, FunctionType):
         return "a condition is a function or a lambda"
     taken, own = list(inspect.signature(condition).parameters), list(inspect.signature(function).parameters)
     if not taken or taken[0] in own[1:]:
         return "its first parameter is the state"
     unknown = [name for name in taken[1:] if name not in own[1:]]
+    hints = hints_of(condition) if unknown else {}
+    unknown = [name for name in unknown if hints.get(name) is not config and not is_base(hints.get(name), config)]
     has = f"it has {', '.join(own[1:])}" if own[1:] else "it has none"
     return f"the action has no parameter {', '.join(unknown)}; {has}" if unknown else None
 

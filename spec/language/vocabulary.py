@@ -171,13 +171,14 @@ class Model:
     def guarded(self, action: Action | str, condition: F) -> Model:
         """A variant in which an action is enabled only where a condition holds too: it forbids steps and adds none.
 
-        condition: of the state, and by their names of the action's parameters. It is evaluated before the action.
+        condition: of the state, and by their names of the action's parameters; of the configuration under any name. It
+        is evaluated before the action.
         Raises `LanguageError` for an unknown action or parameter.
         """
         from reassure.spec.language.variants import why_no_guard
 
         old = self._action(action)
-        if why := why_no_guard(old.function, condition):
+        if why := why_no_guard(old.function, condition, self.config):
             raise LanguageError(f"{old.name} guarded by {getattr(condition, '__name__', condition)}: {why}")
         new = replace(old, guards=(*old.guards, condition))
         return self._vary([new if d is old else d for d in self.declarations()], None, None)

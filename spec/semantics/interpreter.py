@@ -168,7 +168,8 @@ class BoundModel:
 
     def _called(self, action: Action) -> _Callee:
         callee = self._callee(action.name, action.function, skip=1, members=dict(action.members))
-        return replace(callee, function=action) if action.guards else callee
+        more = dict.fromkeys(action.only_of_guards, self.config)
+        return replace(callee, function=action, fixed=callee.fixed | more) if action.guards else callee
 
     def _claim(self, claim: Property) -> _Claim:
         must_return(claim.function, bool)

@@ -65,8 +65,8 @@ def variant(base: ModuleType, text: str, folder: Path) -> Model:
 
 
 GUARDED = """
-def nobody_leads(s: State) -> bool:
-    return s.leader is None
+def nobody_leads(s: State, given: Config) -> bool:  # stop does not take it
+    return s.leader is None and given.nodes > 1
 
 MODEL = base.MODEL.guarded(base.count, lambda s, node, c: node in s.alive and s.number < c.nodes - 1).guarded("stop", nobody_leads)
 """  # noqa: E501
@@ -128,6 +128,7 @@ def test_an_added_guard_is_seen_by_other_commands(base: ModuleType, tmp_path: Pa
         "<lambda>(node in s.alive)",
         "<lambda>(s.number < c.nodes - 1)",
         "nobody_leads(s.leader is None)",
+        "nobody_leads(given.nodes > 1)",
         "require(below(s))",
     ]
     with watched.watching():
@@ -192,6 +193,7 @@ WRONG = [
     # (text of the variant, part of the message)
     ("base.MODEL.guarded('counts', lambda s: True)", "has no action 'counts'; it has count, stop"),
     ("base.MODEL.guarded(base.count, lambda s, nodes: True)", "no parameter nodes; it has node, c"),
+    ("base.MODEL.guarded(base.stop, lambda s, given: True)", "no parameter given; it has node"),
     ("base.MODEL.guarded(base.stop, lambda node: True)", "its first parameter is the state"),
     ("base.MODEL.guarded(base.stop, lambda: True)", "its first parameter is the state"),
     ("base.MODEL.guarded(base.stop, base.few)", "a condition is a function or a lambda"),
