@@ -100,7 +100,7 @@ def workflow_commands(report: GateReport) -> list[str]:
     return lines
 
 
-def summary(report: GateReport) -> str:
+def _summary(report: GateReport) -> str:
     """The job's summary, as Markdown."""
     lines = ["## reassure gate", "", report.summary(), "", "| | check | verdict | |", "|---|---|---|---|"]
     for check, outcome in report.pairs:
@@ -128,4 +128,4 @@ def tell(report: GateReport, console: Console) -> None:
     if in_actions():
         for line in workflow_commands(report):
             console.print(line)
-    add_to_summary(summary(report))
+    add_to_summary(_summary(report))

@@ -268,14 +268,14 @@ def _explain(check: Check, outcome: CheckOutcome) -> None:
     if check.model is None:
         return
     bound, _ = plain(check.model, pairs(check.given.get("set", {})))
-    outcome.places = places(bound)
+    outcome.places = _places(bound)
     files = {p["name"]: p["trace"] for p in outcome.record["properties"] if p["trace"]}
     violated = next((name for name in [*unexpected(check, outcome.record), RAISES] if name in files), None)
     if violated is not None:
-        outcome.story = story(Path(files[violated]), check.model, violated)
+        outcome.story = _story(Path(files[violated]), check.model, violated)
 
 
-def places(bound: BoundModel) -> dict[str, SourcePlace]:
+def _places(bound: BoundModel) -> dict[str, SourcePlace]:
     """The place of each declaration of a model."""
     place_of = {}
     for declared in bound.model.declarations():
@@ -284,7 +284,7 @@ def places(bound: BoundModel) -> dict[str, SourcePlace]:
     return place_of
 
 
-def story(path: Path, model: str, name: str) -> Story:
+def _story(path: Path, model: str, name: str) -> Story:
     """The counterexample of a file, told."""
     trace, bound, _ = read_trace(path, model)
     steps = [Step(trace.steps[0].action, call(trace.steps[0]), [])]

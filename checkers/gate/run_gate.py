@@ -65,7 +65,7 @@ def last(check: Check, known: Known) -> CheckOutcome | None:
     return None if judge(check, record) else CheckOutcome([], record, unchanged_since=when)
 
 
-def keep(check: Check, outcome: CheckOutcome) -> None:
+def _keep(check: Check, outcome: CheckOutcome) -> None:
     """Keeps the answer of a check that is as expected. A folder that cannot be written is not an error."""
     answered = outcome.record["stop_reason"] in KEPT
     name = outcome.key if answered and not outcome.problems and not outcome.unchanged_since else None
@@ -191,7 +191,7 @@ def run_gate(path: Path, options: GateOptions, console: Console) -> GateReport:
         for check, outcome in zip(checks, _outcomes(checks, earlier, file, options), strict=False):
             progress.done()
             report.outcomes.append(outcome)
-            keep(check, outcome)
+            _keep(check, outcome)
             tell_check(check, outcome, console)
             progress.proof(f"{len(report.outcomes)} of {len(checks)} checks")
             if outcome.interrupted:

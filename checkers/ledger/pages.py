@@ -53,11 +53,11 @@ def reading_name(answer: ReadingAnswer) -> str:
 
 def where(claim: Claim) -> str:
     """The source of a claim: the document with lines, or that it is ours."""
-    lines = f", {lines_of(claim)}" if claim.lines else ""
+    lines = f", {_lines_of(claim)}" if claim.lines else ""
     return f"{claim.title or claim.document}{lines}{' (ours: the document does not say it)' * claim.ours}"
 
 
-def lines_of(claim: Claim) -> str:
+def _lines_of(claim: Claim) -> str:
     """The lines of the document that a claim is from."""
     return f"line{'s' * any(c in claim.lines for c in ',-')} {claim.lines}"
 
@@ -184,7 +184,7 @@ def markdown_page(found: list[Entry], to: Path | None = None) -> str:
     for document in dict.fromkeys(e.claim.document for e in found):
         rows = []
         for entry in (e for e in found if e.claim.document == document):
-            place = f" ({lines_of(entry.claim)})" if entry.claim.lines else ""
+            place = f" ({_lines_of(entry.claim)})" if entry.claim.lines else ""
             claim = f"**{entry.claim.id}**, {standing(entry)}. {entry.claim.statement}{place}"
             rows += [(claim * (i == 0), *row) for i, row in enumerate(reading_rows(entry, to))]
         heading = f"### {title(document, found)}"

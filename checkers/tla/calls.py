@@ -72,7 +72,7 @@ def translate_call(context: Context, node: ast.Call) -> Value:
     if isinstance(target, Action | Property):
         target = target.function
     if isinstance(target, FunctionType):
-        return function_call(context, node, target)
+        return _function_call(context, node, target)
     if isinstance(target, type) and is_dataclass(target):
         return _construct(context, node, target)
     if is_a(target, values.Id):
@@ -393,7 +393,7 @@ CALLS: dict[Any, Callable[[Context, ast.Call], Value]] = {
 # -- functions of the model ---------------------------------------------------------------------------------------
 
 
-def function_call(context: Context, node: ast.Call, function: FunctionType) -> Value:
+def _function_call(context: Context, node: ast.Call, function: FunctionType) -> Value:
     """A call of a function of the model: of the operator that it becomes."""
     parameters = signature(function)
     given: dict[str, Value] = dict(zip(parameters, (context.translate(a) for a in node.args), strict=False))

@@ -210,7 +210,7 @@ class ModuleWriter:
         constants += self._none_lines()
         first = constants[0] if any("$" in kind for kind in self.nones.values()) else variables[0]
         first[1:1] = [
-            line for name, items in self.types.records.items() for line in annotation(f"typeAlias: {name} =", *items)
+            line for name, items in self.types.records.items() for line in _annotation(f"typeAlias: {name} =", *items)
         ]
         lines = [f"{' MODULE ' + self.model.name + ' ':-^{WIDTH}}"]
         doc = inspect.getdoc(sys.modules.get(self.model.module)) if self.model.module in sys.modules else ""
@@ -280,7 +280,7 @@ class ModuleWriter:
     def _constant_lines(self) -> list[list[str]]:
         hints, docs = hints_of(self.model.config), field_docs(self.model.config)
         return [
-            [tla_name, *annotation("type", self.types.of(hints[name])), *comment(docs.get(name, ""))]
+            [tla_name, *_annotation("type", self.types.of(hints[name])), *comment(docs.get(name, ""))]
             for name, tla_name in self.scope.constants.items()
         ]
 
@@ -289,13 +289,13 @@ class ModuleWriter:
         for name, kind in self.nones.items():
             what = "value" if name == "None" else name[2:3].lower() + name[3:].rstrip("_0123456789")
             note = comment(f"Where an optional {what} is not there; a model value.")
-            lines.append([name, *annotation("type", kind), *note])
+            lines.append([name, *_annotation("type", kind), *note])
         return lines
 
     def _variable_lines(self) -> list[list[str]]:
         hints, docs = hints_of(self.model.state), field_docs(self.model.state)
         return [
-            [v, *annotation("type", self.types.of(hints[n])), *comment(docs.get(n, ""))]
+            [v, *_annotation("type", self.types.of(hints[n])), *comment(docs.get(n, ""))]
             for n, v in self.scope.variables.items()
         ]
 
@@ -378,7 +378,7 @@ def comment(text: str) -> list[str]:
 ITEMS = ("- ", "* ")
 
 
-def annotation(head: str, *items: str) -> list[str]:
+def _annotation(head: str, *items: str) -> list[str]:
     """An annotation for Apalache: a type, or the fields of a record."""
     if head == "type":
         return [rf"\* @type: {items[0]};"]

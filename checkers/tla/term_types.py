@@ -94,7 +94,7 @@ class Inference:
     """
 
     def __init__(self, definitions: Iterable[Definition], variables: Names, records: list[TlaType]) -> None:
-        self.globals: Names = {"BOOLEAN": set_of(BOOL), **variables}
+        self.globals: Names = {"BOOLEAN": _set_of(BOOL), **variables}
         self.records = records
         self.operators: dict[str, list[TlaType]] = {}
         """The types of the parameters and of the result."""
@@ -193,7 +193,7 @@ class Inference:
         inner = dict(names)
         for name, domain in zip(term.names, term.parts, strict=False):
             inner[name] = TlaType()
-            self.same(self.of(domain, {**inner, name: TlaType()}), set_of(inner[name]))
+            self.same(self.of(domain, {**inner, name: TlaType()}), _set_of(inner[name]))
         return inner
 
     def of(self, term: Term, names: Names) -> TlaType:
@@ -236,24 +236,24 @@ class Inference:
             case "unchanged":
                 return BOOL
             case "set":
-                return set_of(self.all(parts, names))
+                return _set_of(self.all(parts, names))
             case "tuple":
                 return TlaType("Seq", [self.all(parts, names)])
             case "record":
                 return TlaType("Rec", [self.of(p, names) for p in parts], words)
             case "recordset":
-                return set_of(TlaType("Rec", [self.member(p, names) for p in parts], words))
+                return _set_of(TlaType("Rec", [self.member(p, names) for p in parts], words))
             case "functionset":
-                return set_of(TlaType("->", [self.member(p, names) for p in parts]))
+                return _set_of(TlaType("->", [self.member(p, names) for p in parts]))
             case "function":
                 inner = self.bound(term, names)
                 return TlaType("->", [inner[words[0]], self.of(parts[1], inner)])
             case "filter":
                 inner = self.bound(term, names)
                 self.all(parts[1:], inner, BOOL)
-                return set_of(inner[words[0]])
+                return _set_of(inner[words[0]])
             case "image":
-                return set_of(self.of(parts[1], self.bound(term, names)))
+                return _set_of(self.of(parts[1], self.bound(term, names)))
             case "except":
                 whole = self.of(parts[0], names)
                 for name, part in zip(words, parts[1:], strict=True):
@@ -270,7 +270,7 @@ class Inference:
     def member(self, term: Term, names: Names) -> TlaType:
         """The type of a set's members."""
         item = TlaType()
-        self.same(self.of(term, names), set_of(item))
+        self.same(self.of(term, names), _set_of(item))
         return item
 
     def atom(self, text: str, names: Names) -> TlaType:
@@ -288,12 +288,12 @@ class Inference:
     def prefix(self, symbol: str, term: Term, names: Names) -> TlaType:
         """The type of `SUBSET S`, `UNION S`, `DOMAIN f` and of formulas."""
         if symbol == "SUBSET":
-            return set_of(set_of(self.member(term, names)))
+            return _set_of(_set_of(self.member(term, names)))
         if symbol == "UNION":
             inner = self.member(term, names)
-            return self.same(inner, set_of(TlaType()))
+            return self.same(inner, _set_of(TlaType()))
         if symbol == "DOMAIN":
-            return set_of(self.function(self.of(term, names))[0])
+            return _set_of(self.function(self.of(term, names))[0])
         return self.all([term], names, BOOL)
 
     def infix(self, symbol: str, parts: tuple[Term, ...], names: Names) -> TlaType:
@@ -303,7 +303,7 @@ class Inference:
             self.all(parts, names, operands)
             return result
         if symbol in (r"\in", r"\notin"):
-            self.same(set_of(self.of(parts[0], names)), self.of(parts[1], names))
+            self.same(_set_of(self.of(parts[0], names)), self.of(parts[1], names))
             return BOOL
         kind = self.all(parts, names)
         if symbol in ("=", "#", r"\subseteq"):
@@ -326,7 +326,7 @@ class Inference:
         *parameters, result = (_instance(kind, any_) for kind in GENERAL[name])
         for parameter, part in zip(parameters, parts, strict=True):
             if name == "Range":
-                self.same(result, set_of(self.function(self.of(part, names))[1]))
+                self.same(result, _set_of(self.function(self.of(part, names))[1]))
             else:
                 self.same(parameter, self.of(part, names))
         return result
@@ -343,7 +343,7 @@ FOLDS = {"Folded": "Seq", "FoldedSet": "Set"}
 """Operators that take an operator, and what they go through."""
 
 
-def set_of(item: TlaType) -> TlaType:
+def _set_of(item: TlaType) -> TlaType:
     """The type of sets of something."""
     return TlaType("Set", [item])
 

@@ -120,7 +120,7 @@ def let(name: str, value: Term, body: Term) -> Term:
     if body == atom(name):
         return value
     if _is_name(value) and _count(name, body) == 1:
-        return replaced(body, name, value)
+        return _replaced(body, name, value)
     if body.op == "let":
         return Term("let", (value, *body.parts), (name, *body.names))
     return Term("let", (value, body), (name,))
@@ -136,11 +136,11 @@ def _count(name: str, body: Term) -> int:
     return (body == atom(name)) + sum(_count(name, part) for part in body.parts)
 
 
-def replaced(body: Term, name: str, value: Term) -> Term:
+def _replaced(body: Term, name: str, value: Term) -> Term:
     """A term with another one in the place of a name."""
     if body == atom(name):
         return value
-    parts = tuple(replaced(part, name, value) for part in body.parts)
+    parts = tuple(_replaced(part, name, value) for part in body.parts)
     return body if parts == body.parts else Term(body.op, parts, body.names)
 
 

@@ -74,8 +74,8 @@ def changes(before: Any, after: Any) -> list[Change]:
         if old == new:
             continue
         if isinstance(old, frozenset) and isinstance(new, frozenset) and _of_records(old | new):
-            rows += [Change(path, text, "") for text in members(old - new)]
-            rows += [Change(path, "", text) for text in members(new - old)]
+            rows += [Change(path, text, "") for text in _members(old - new)]
+            rows += [Change(path, "", text) for text in _members(new - old)]
         else:
             rows.append(Change(path, plain(old), plain(new)))
     return rows
@@ -86,7 +86,7 @@ def _of_records(value: frozenset[Any]) -> bool:
     return any(hasattr(member, "__dataclass_fields__") for member in value)
 
 
-def members(value: frozenset[Any]) -> list[str]:
+def _members(value: frozenset[Any]) -> list[str]:
     """The members of a set as people write them, in order."""
     return sorted((plain(member) for member in value), key=natural)
 

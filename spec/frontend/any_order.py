@@ -47,14 +47,14 @@ CHOSEN = ("eq", "seq_get", "seq_first")
 """Those that a step may do by choosing: either answer, or any eligible item."""
 
 
-def listed(kind: Type) -> type[Id] | None:
+def _listed(kind: Type) -> type[Id] | None:
     """The sort of which values are sequences; None for other values."""
     return kind.item.sort if isinstance(kind, SeqType) and isinstance(kind.item, IdType) else None
 
 
 def is_list(kind: Type, sorts: Container[type[Id]]) -> bool:
     """Whether values are sequences of ids of these sorts."""
-    return listed(kind) in sorts
+    return _listed(kind) in sorts
 
 
 def reads_list_order(node: Node, sorts: Container[type[Id]]) -> bool:
@@ -259,7 +259,7 @@ def in_any_order(
 
 def forgotten_lists(model: LoweredModel, sorts: Container[type[Id]]) -> frozenset[type[Id]]:
     """Those of the sorts whose sequences can be in no order: the state has such, and no step reads their places."""
-    found = {sort for leaf in model.leaves if (sort := listed(leaf.type)) is not None and sort in sorts}
+    found = {sort for leaf in model.leaves if (sort := _listed(leaf.type)) is not None and sort in sorts}
     nodes = list(arguments_first(node for action in model.actions for node in _roots(action)))
     return frozenset(sort for sort in found if can_be_forgotten(model.bound.type, nodes, {sort}))
 

@@ -84,7 +84,7 @@ from reassure.spec.language.vocabulary import (
 from reassure.spec.semantics.interpreter import BoundModel, ModelError
 
 
-def call(context: Context, node: ast.Call) -> Sym:
+def _call(context: Context, node: ast.Call) -> Sym:
     """Any call."""
     if isinstance(node.func, ast.Attribute):
         base = peek(context, node.func.value)
@@ -235,7 +235,7 @@ CONSTRUCTS = Constructs(
         ast.Compare: compare,
         ast.Tuple: tuple_display,
         ast.Subscript: subscript,
-        ast.Call: call,
+        ast.Call: _call,
     },
     set_displays={
         ast.Set: tuples_and_sets.set_display,

@@ -58,7 +58,7 @@ def _as_it_was(g: Any, node: Any, args: tuple[Any, ...]) -> Any:
     return g.op(node.op, node.type, args, node.data)
 
 
-def members(mask: int) -> tuple[int, ...]:
+def _members(mask: int) -> tuple[int, ...]:
     """The members of a set, ascending."""
     return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
 
@@ -102,11 +102,11 @@ _TABLE = [
     Operation("minus", "set, set -> set", "what is in the first alone", lambda a, b: a & ~b, _by("minus")),
     Operation("build", "bool... -> set", "item i is in it if condition i is true",
               lambda *a: _mask(i for i, one in enumerate(a) if one), _build),
-    Operation("card", "set -> int", "the number of members", lambda mask: len(members(mask)), _by("card")),
+    Operation("card", "set -> int", "the number of members", lambda mask: len(_members(mask)), _by("card")),
     Operation("lowest", "set -> item", "the first member; undefined for the empty set",
-              lambda mask: members(mask)[0] if mask else None, _extreme),
+              lambda mask: _members(mask)[0] if mask else None, _extreme),
     Operation("highest", "set -> item", "the last member; undefined for the empty set",
-              lambda mask: members(mask)[-1] if mask else None, _extreme),
+              lambda mask: _members(mask)[-1] if mask else None, _extreme),
     Operation("slot", "record -> slot", "1 + the packed record (an empty slot is 0)", None, _as_it_was),
     Operation("record", "slot -> record", "the record in a slot; undefined for an empty one", None, _as_it_was),
     Operation("pack", "one... -> record", "a record of its scalars, see `checkers/encoding/state_layout.py`",
@@ -123,7 +123,7 @@ _TABLE = [
     Operation("seq_first", "seq, set -> item", "the first item that is in the set; undefined if none is",
               None, _as_it_was),
     Operation("seq_set", "seq -> set", "the set of the items", _mask, _as_it_was),
-    Operation("seq_sorted", "set -> seq", "the members, ascending", members, _as_it_was),
+    Operation("seq_sorted", "set -> seq", "the members, ascending", _members, _as_it_was),
 ]  # fmt: skip
 OPERATIONS = {operation.name: operation for operation in _TABLE}
 """The operations by name: what a node with arguments may be."""

@@ -41,7 +41,7 @@ class PropertyChange:
         return "lost" if self.before in good and self.after not in good else "changed"
 
 
-def exit_of(difference: Diff, changes: list[PropertyChange]) -> Exit:
+def _exit_of(difference: Diff, changes: list[PropertyChange]) -> Exit:
     """The exit code: of the behaviour, and 15 for a property that is lost: also where states and steps are the same.
 
     Fairness, and the parameters of steps, are in none of those; and the text of a property may be another.
@@ -84,7 +84,7 @@ def diff_report(
     told = [Row("", tell=partial(_tell, difference, *one)) for one in shortest]
     return AnalysisReport(
         identities[0],
-        exit_of(difference, changes),
+        _exit_of(difference, changes),
         complete,
         Stop(StopReason.COMPLETE if complete else StopReason.OPEN, because),
         "\n".join(sizes),

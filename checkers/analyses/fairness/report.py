@@ -20,7 +20,7 @@ from reassure.spec.semantics.liveness import assumptions_of
 RESTS = ": without it a fair run would violate the property if steps beyond the bounds were disabled"
 
 
-def exit_of(analysis: FairnessAnalysis) -> Exit:
+def _exit_of(analysis: FairnessAnalysis) -> Exit:
     """The exit code: the most severe of those of the properties; 5 after Ctrl-C."""
     codes = [Exit.OK] if analysis.complete and not analysis.undeclared else [Exit.INCONCLUSIVE]
     for p in analysis.properties:
@@ -65,7 +65,7 @@ def fairness_report(
         remarks += [(line, Tone.PLAIN) for line in ways_out()]
     return AnalysisReport(
         identity,
-        exit_of(analysis),
+        _exit_of(analysis),
         analysis.complete,
         analysis.stopped,
         f"{bound.model.name}: {counted(analysis.states, 'state')}",

@@ -150,15 +150,15 @@ def _compiled(graph: StateGraph, expression: str) -> Callable[[int], str]:
             where = f"on {step.action.name} from {before}"
             hint = "; it may read before, after, action, config and the parameters" * isinstance(error, NameError)
             raise LanguageError(f"--by {expression!r} raised {type(error).__name__}: {error} {where}{hint}") from None
-        return str(canonical(evaluated))
+        return str(_canonical(evaluated))
 
     return value
 
 
-def canonical(value: Any) -> Any:
+def _canonical(value: Any) -> Any:
     """A value whose text does not depend on the order in which sets are walked through."""
     if isinstance(value, frozenset | set):
-        return "{" + ", ".join(sorted(str(canonical(v)) for v in value)) + "}"
+        return "{" + ", ".join(sorted(str(_canonical(v)) for v in value)) + "}"
     if isinstance(value, tuple):
-        return tuple(canonical(v) for v in value)
+        return tuple(_canonical(v) for v in value)
     return value

@@ -89,15 +89,15 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             raise Failure(Exit.USAGE, f"{args.log} is not text: {error}") from None
     if not answer.observes and answer.failed is None:
         raise Failure(Exit.NOTHING, f"{args.log} has no line" + (" that observes anything" if answer.lines else ""))
-    code = exit_of(answer)
+    code = _exit_of(answer)
     identity = RunIdentity.of(prepared, args.engine, args.repro)
     if args.trace and answer.behaviour is not None:
         answer.behaviour.meta |= {**identity.origin(), "engine": "validate"}
         write_atomically(args.trace, to_itf(answer.behaviour, bound))
     stopped = BEYOND_BOUNDS if code is Exit.INCONCLUSIVE else MATCHED
     run_record = identity.record(code, stopped == MATCHED, stopped)
-    write_record(args.json, {**run_record, **record(answer, bound), "log": str(args.log)})
-    report(answer, bound, stepper.name, console, args.quiet)
+    write_record(args.json, {**run_record, **_record(answer, bound), "log": str(args.log)})
+    _report(answer, bound, stepper.name, console, args.quiet)
     return code
 
 
@@ -124,14 +124,14 @@ def _opened(path: Path) -> Iterator[TextIO]:
         yield file
 
 
-def exit_of(answer: LogExplanation) -> Exit:
+def _exit_of(answer: LogExplanation) -> Exit:
     """18 if no run matches the log; 5 if one with steps beyond the bounds might."""
     if answer.failed is None:
         return Exit.OK
     return Exit.INCONCLUSIVE if answer.clipped else Exit.TRACE
 
 
-def report(answer: LogExplanation, bound: BoundModel, engine: str, console: Console, quiet: bool) -> None:
+def _report(answer: LogExplanation, bound: BoundModel, engine: str, console: Console, quiet: bool) -> None:
     """Prints the answer."""
     from reassure.checkers.traces.render import filled, in_short
 
@@ -162,7 +162,7 @@ def report(answer: LogExplanation, bound: BoundModel, engine: str, console: Cons
             console.print("some steps leave a bound and were not followed: with wider bounds a run may match the log")
 
 
-def record(answer: LogExplanation, bound: BoundModel) -> dict[str, object]:
+def _record(answer: LogExplanation, bound: BoundModel) -> dict[str, object]:
     """The answer as JSON, without the run."""
     from reassure.checkers.traces.plain_json import to_plain
 

@@ -62,7 +62,7 @@ class LogExplanation:
     @cached_property
     def reasons(self) -> list[tuple[str, int]]:
         """Reasons against the line that failed: each with the number of possible states of which it is true."""
-        return [] if self.failed is None else reasons(self.bound, self.possible, self.failed)
+        return [] if self.failed is None else _reasons(self.bound, self.possible, self.failed)
 
 
 def explain_log(
@@ -192,7 +192,7 @@ class _Refusals(BoundModel):
             raise
 
 
-def reasons(bound: BoundModel, states: list[Any], line: Line) -> list[tuple[str, int]]:
+def _reasons(bound: BoundModel, states: list[Any], line: Line) -> list[tuple[str, int]]:
     """The reasons why none of these states explains a line: guards that refuse, and what is otherwise than observed."""
     watched, counts = _Refusals(bound), Counter[str]()
     for state in states:

@@ -134,19 +134,19 @@ class _Masks:
         return fitting
 
 
-def stored(observed: Any, kind: Type, start: int = 0) -> Iterator[tuple[Code, int]]:
+def _stored(observed: Any, kind: Type, start: int = 0) -> Iterator[tuple[Code, int]]:
     """The coded fields that are known of a value, each with the number that is stored for it."""
     if isinstance(observed, Partly):
         if isinstance(kind, OptionType):
             assert not is_index(kind.inner)
             yield codes(kind, start)[0], 1
-            yield from stored(observed, kind.inner, start + 1)
+            yield from _stored(observed, kind.inner, start + 1)
             return
         assert isinstance(kind, RecordType | MapType)
         inner = kind.fields if isinstance(kind, RecordType) else [(k, kind.value) for k in kind.key.values()]
         for name, t in inner:
             if name in observed:
-                yield from stored(observed[name], t, start)
+                yield from _stored(observed[name], t, start)
             start += leaf_count(t)
         return
     leaves = list(scalars(observed, kind))
@@ -234,7 +234,7 @@ class NativeStepper:
 
     def _of_state(self, line: Line) -> _Masks:
         masks = _Masks(self.layout.words)
-        for code, value in stored(line.state, self.layout.type):
+        for code, value in _stored(line.state, self.layout.type):
             field = self.place[code.leaf]
             masks.add(field.word, field.shift, code.bits, value)
         return masks
@@ -254,7 +254,7 @@ class NativeStepper:
 
 def _add_parameter(masks: _Masks, observed: Any, kind: Type, places: list[Field], is_packed: bool) -> None:
     if not is_packed:
-        for code, value in stored(observed, kind):
+        for code, value in _stored(observed, kind):
             field = next(f for f, c in zip(places, codes(kind), strict=True) if c.leaf == code.leaf)
             masks.add(field.word, field.shift, code.bits, value)
         return
@@ -264,5 +264,5 @@ def _add_parameter(masks: _Masks, observed: Any, kind: Type, places: list[Field]
         masks.add(field.word, field.shift, field.code.bits, pack_record(observed, kind))
         return
     shifts = {code.leaf: below for code, below in packed_fields(kind)}
-    for code, value in stored(observed, kind):
+    for code, value in _stored(observed, kind):
         masks.add(field.word, field.shift + shifts[code.leaf], code.bits, value)

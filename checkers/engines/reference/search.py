@@ -255,7 +255,7 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress) -> Eng
                     facts[name] = fact
     stats.distinct = len(search.seen)
     stats.seconds["search"] = time.monotonic() - began
-    return conclusion(search, EngineResult(summary, stats, ending.stop or stopped, complete, facts))
+    return _conclusion(search, EngineResult(summary, stats, ending.stop or stopped, complete, facts))
 
 
 def taken_in(outcomes: Iterable[Step | FailedCall]) -> list[Step]:
@@ -305,7 +305,7 @@ def note_temporal_error(search: ReferenceSearch) -> bool:
     return False
 
 
-def conclusion(search: ReferenceSearch, ended: EngineResult) -> EngineResult:
+def _conclusion(search: ReferenceSearch, ended: EngineResult) -> EngineResult:
     """The engine's result, with every violation and cover as a trace."""
     began, bound, options, violations = time.monotonic(), search.bound, search.options, search.violations
     facts = dict(ended.facts)

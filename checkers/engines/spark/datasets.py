@@ -83,7 +83,7 @@ class Columns:
 
     @classmethod
     def of(cls, layout: Layout) -> Columns:
-        return cls(shape_of(layout.type), _places(layout.fields))
+        return cls(_shape_of(layout.type), _places(layout.fields))
 
     def array(self, rows: Rows) -> pa.StructArray:
         """The records that these rows hold."""
@@ -109,7 +109,7 @@ class Tables:
         parameter_columns: list[Columns | None] = []
         for action, fields in zip(model.actions, kernel.parameters, strict=True):
             inner = tuple(
-                _packed(p.type) if isinstance(p.drawn, tuple) else shape_of(p.type) for p in action.parameters
+                _packed(p.type) if isinstance(p.drawn, tuple) else _shape_of(p.type) for p in action.parameters
             )
             shape = Shape(RecordType, inner, tuple(p.name for p in action.parameters))
             parameter_columns.append(Columns(shape, _places(fields)) if inner else None)
@@ -142,31 +142,31 @@ def _places(fields: tuple[Field, ...]) -> tuple[tuple[int, int, int], ...]:
 
 def _packed(kind: Type) -> Shape:
     """A record in one number."""
-    return Shape(None, (shape_of(kind),), bits=tuple(c.bits for c in codes(kind)))
+    return Shape(None, (_shape_of(kind),), bits=tuple(c.bits for c in codes(kind)))
 
 
-def shape_of(kind: Type) -> Shape:
+def _shape_of(kind: Type) -> Shape:
     """The shape of a type."""
     if isinstance(kind, RecordType):
         names = (f"_{i}" for i in range(1, len(kind.fields) + 1)) if isinstance(kind, TupleType) else dict(kind.fields)
-        return Shape(RecordType, tuple(shape_of(t) for _, t in kind.fields), tuple(names))
+        return Shape(RecordType, tuple(_shape_of(t) for _, t in kind.fields), tuple(names))
     if isinstance(kind, MapType):
-        key = shape_of(kind.key)
+        key = _shape_of(kind.key)
         if isinstance(kind.key, TupleType):  # one number for all parts
             key = replace(key, kind=TupleType, bits=tuple(part.count for part in kind.key.parts))
-        return Shape(MapType, (key, shape_of(kind.value)), tuple(range(kind.key.count)))
+        return Shape(MapType, (key, _shape_of(kind.value)), tuple(range(kind.key.count)))
     if isinstance(kind, OptionType):
-        return Shape(OptionType, (shape_of(kind.inner),))
+        return Shape(OptionType, (_shape_of(kind.inner),))
     if isinstance(kind, BagType):
         return Shape(BagType, (_packed(kind.item),), size=kind.size)
     if isinstance(kind, ColumnsType):
-        return Shape(ColumnsType, (shape_of(kind.place),), size=kind.length)
+        return Shape(ColumnsType, (_shape_of(kind.place),), size=kind.length)
     if isinstance(kind, NumbersType):
-        return Shape(NumbersType, (shape_of(kind.item),), size=kind.item.count)
+        return Shape(NumbersType, (_shape_of(kind.item),), size=kind.item.count)
     if isinstance(kind, SetType):
-        return Shape(SetType, (shape_of(kind.item),), size=kind.item.count)
+        return Shape(SetType, (_shape_of(kind.item),), size=kind.item.count)
     if isinstance(kind, SeqType):
-        return Shape(SeqType, (shape_of(kind.item),), size=kind.length, bits=(bits_of(kind.item),))
+        return Shape(SeqType, (_shape_of(kind.item),), size=kind.length, bits=(bits_of(kind.item),))
     if isinstance(kind, EnumType):
         return Shape(EnumType, names=tuple(str(member.value) for member in kind.sort))
     if isinstance(kind, IdType | IntType):

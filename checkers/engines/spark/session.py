@@ -112,7 +112,7 @@ def _new_context(name: str, cluster: SparkOptions) -> Any:
     """A context in a JVM that is started, or in the one of an earlier session or of spark-submit."""
     if lacking := launch.why_not():
         raise NoSpark(lacking)
-    if cluster.master.startswith("spark://") and not answers(cluster.master):
+    if cluster.master.startswith("spark://") and not _answers(cluster.master):
         raise NoSpark(f"no Spark master answers at {cluster.master}")
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     try:
@@ -133,7 +133,7 @@ def _new_context(name: str, cluster: SparkOptions) -> Any:
     return context
 
 
-def answers(master: str, seconds: float = 5.0) -> bool:
+def _answers(master: str, seconds: float = 5.0) -> bool:
     """Whether one of the masters of `spark://host:port,host:port` takes a connection. Spark tries for minutes."""
     for place in master.removeprefix("spark://").split(","):
         host, _, port = place.rpartition(":")

@@ -64,7 +64,7 @@ def bounded_search(
             return
         raised = run_raises(raising_steps(machine, all_claims, k), k + 1)
         for name, where in claims.steps.items():
-            if result := run_with(violates(machine, where, k), k + 2):
+            if result := run_with(_violates(machine, where, k), k + 2):
                 claims = claims.without([name])
                 yield name, result
         if raised is not None:
@@ -95,7 +95,7 @@ def keeps(machine: Machine, where: list[tuple[int, Formula]], k: int) -> z3.Bool
     return z3.And(*(z3.Implies(machine.steps(k)[n].taken, machine.holds(f, k)) for n, f in where))
 
 
-def violates(machine: Machine, where: list[tuple[int, Formula]], k: int) -> z3.BoolRef:
+def _violates(machine: Machine, where: list[tuple[int, Formula]], k: int) -> z3.BoolRef:
     """Some step from copy k to copy k+1 violates a step property, which does not raise there."""
     steps = machine.steps(k)
     return z3.Or(*(z3.And(steps[n].taken, machine.defined(f, k), z3.Not(machine.holds(f, k))) for n, f in where))

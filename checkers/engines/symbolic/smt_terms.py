@@ -168,7 +168,7 @@ def constant(data: Any, kind: Type) -> Term:
     return z3.BitVecVal(int(data), width_of(kind))
 
 
-def fits(i: int, term: z3.BitVecRef, signed: bool = False) -> bool:
+def _fits(i: int, term: z3.BitVecRef, signed: bool = False) -> bool:
     """Whether a bit-vector of the term's width can be i."""
     return i < int(1 << (term.size() - signed))
 
@@ -187,7 +187,7 @@ def mask_of(conditions: Sequence[z3.BoolRef]) -> z3.BitVecRef:
 
 def packed(leaves: list[Term], kind: RecordType) -> z3.BitVecRef:
     """A record as one number, from its scalars: as `layout.pack_record`. One zero bit if there is nothing to pack."""
-    parts = [stored(code, leaves) for code in codes(kind)]
+    parts = [_stored(code, leaves) for code in codes(kind)]
     if not parts:
         return z3.BitVecVal(0, 1)
     return z3.Concat(*parts) if len(parts) > 1 else parts[0]
@@ -199,7 +199,7 @@ def unpacked(word: z3.BitVecRef, kind: RecordType, leaf: int) -> Term:
     return taken_apart(code, z3.Extract(below + code.bits - 1, below, word), leaf)
 
 
-def stored(code: Code, leaves: list[Term]) -> z3.BitVecRef:
+def _stored(code: Code, leaves: list[Term]) -> z3.BitVecRef:
     """The bits that are stored for a field, from the scalars of a record: as `layout.coded`."""
 
     def raw(term: Term, kind: Type, bits: int) -> z3.BitVecRef:
@@ -227,7 +227,7 @@ def stored(code: Code, leaves: list[Term]) -> z3.BitVecRef:
 
 
 def taken_apart(code: Code, part: z3.BitVecRef, leaf: int) -> Term:
-    """The scalar of a record from its stored bits: the inverse of `stored`."""
+    """The scalar of a record from its stored bits: the inverse of `_stored`."""
 
     def whole(bits: z3.BitVecRef, kind: Type) -> Term:
         if isinstance(kind, BoolType):
@@ -311,12 +311,12 @@ def _item(index: z3.BitVecRef, kind: Type) -> Term:
 
 
 def _in(index: z3.BitVecRef, mask: z3.BitVecRef) -> z3.BoolRef:
-    return z3.Or(*(z3.And(index == i, bit(mask, i)) for i in range(mask.size()) if fits(i, index)))
+    return z3.Or(*(z3.And(index == i, bit(mask, i)) for i in range(mask.size()) if _fits(i, index)))
 
 
 def _single(node: Node, item: Term) -> z3.BitVecRef:
     index = _index(item)
-    return mask_of([index == i if fits(i, index) else z3.BoolVal(False) for i in range(width_of(node.type))])
+    return mask_of([index == i if _fits(i, index) else z3.BoolVal(False) for i in range(width_of(node.type))])
 
 
 def _card(node: Node, mask: z3.BitVecRef) -> z3.BitVecRef:
@@ -394,7 +394,7 @@ def _seq_len(node: Node, seq: Seq) -> z3.BitVecRef:
 def _seq_get(node: Node, seq: Seq, place: z3.BitVecRef) -> Term:
     index = z3.BitVecVal(0, _item_width(node))
     for i, item in enumerate(seq.items):
-        index = z3.If(place == i, item, index) if fits(i, place, signed=True) else index
+        index = z3.If(place == i, item, index) if _fits(i, place, signed=True) else index
     return _item(index, node.type)
 
 
@@ -414,7 +414,7 @@ def _seq_part(inside: Callable[[z3.BitVecRef, int], z3.BoolRef]) -> Operation:
         rest = [
             (z3.And(before_end, inside(n, i)), item)
             for i, (before_end, item) in enumerate(_there(seq))
-            if fits(i, n, signed=True)
+            if _fits(i, n, signed=True)
         ]
         return _filtered(node, rest)
 

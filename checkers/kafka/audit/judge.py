@@ -207,7 +207,7 @@ class ChangeJudge:
 
     def _add(self, change: PartitionChange, kind: str, name: str) -> None:
         self.audit.findings.append(
-            Finding(change.offset, change.timestamp, change.topic, change.partition, kind, name, described(change))
+            Finding(change.offset, change.timestamp, change.topic, change.partition, kind, name, _described(change))
         )
 
     def _case(self, change: PartitionChange, before: Partition, numbers: _Numbers) -> Case:
@@ -309,7 +309,7 @@ def _copies(p: Partition, least: int, unclean: bool, target: Brokers) -> Copies:
     )  # fmt: skip
 
 
-def described(change: PartitionChange) -> str:
+def _described(change: PartitionChange) -> str:
     """The change that a record makes, in a line."""
     names = {"replicas": "replicas", "isr": "ISR", "elr": "ELR", "adding": "adding", "removing": "removing",
              "leader": "leader", "leader_epoch": "leader epoch", "recovering": "recovering",

@@ -40,7 +40,7 @@ def _row(f: Finding) -> tuple[str, ...]:
     return str(f.offset), _time(f.timestamp), f"{f.topic}-{f.partition}", f.kind, f.name, f.change
 
 
-def summary(report: AuditReport) -> list[str]:
+def _summary(report: AuditReport) -> list[str]:
     """Sentences about the records that were read and the changes that were judged."""
     audit = report.audit
     return [
@@ -88,7 +88,7 @@ def _some(names: list[str]) -> str:
 def print_report(report: AuditReport, task: AuditTask, console: Console) -> None:
     """Prints the counts, how many of them each set of rules does not make, and the findings."""
     audit = report.audit
-    for line in summary(report):
+    for line in _summary(report):
         console.print(line)
     releases = Table(box=None, pad_edge=False)
     releases.add_column("rules")
@@ -173,7 +173,7 @@ def html_page(report: AuditReport, task: AuditTask) -> str:
     files = ", ".join(Path(file.path).name for file in task.files)
     parts = [
         f"<p>{escape(files)}</p>",
-        *(f"<p>{escape(line)}</p>" for line in [*summary(report), *report.torn]),
+        *(f"<p>{escape(line)}</p>" for line in [*_summary(report), *report.torn]),
         *(f"<p>{escape(line)}</p>" for line in ending_lines(report, task)),
         "<h2>Releases</h2><p>The number of changes that the controllers of some releases do not make.</p>",
         _table(("rules", "releases", "changes"), [(r, releases_text(r), f"{n:,}") for r, n in audit.not_by.items()]),

@@ -216,7 +216,7 @@ def kinds_of(model: str, settings: tuple[str, ...]) -> StepKinds:
     return StepKinds(bound, lowered, ModelView(bound))
 
 
-def listed(task: ComparisonTask, parcel: Parcel) -> Iterator[tuple[bytes | str, First | int]]:
+def _listed(task: ComparisonTask, parcel: Parcel) -> Iterator[tuple[bytes | str, First | int]]:
     """The kinds of step from some states, by key, and how many steps there are, by action."""
     kinds = kinds_of(task.model, task.settings)
     before, clipped = dict(kinds.transitions), kinds.clipped
@@ -254,7 +254,7 @@ def share_of(task: ComparisonTask, records: Iterable[tuple[bytes | str, Any]]) -
     yield ConformanceShare(conformance, counts)
 
 
-def together(version: str, shares: list[ConformanceShare], source: NativeSteps) -> Conformance:
+def _together(version: str, shares: list[ConformanceShare], source: NativeSteps) -> Conformance:
     """The shares as one comparison; what was counted goes to the source of the states."""
     whole = Conformance(version)
     groups: dict[str, DisagreeingSteps] = {}
@@ -294,9 +294,9 @@ def conform_by_spark(
     context = session.context
     try:
         count = cluster.partitions or int(context.defaultParallelism)
-        kinds = context.parallelize(parcels, min(len(parcels), 4 * count)).flatMap(lambda parcel: listed(task, parcel))
+        kinds = context.parallelize(parcels, min(len(parcels), 4 * count)).flatMap(lambda parcel: _listed(task, parcel))
         shares = kinds.reduceByKey(least, count).mapPartitions(lambda records: share_of(task, records))
         job = SparkJob(context, "reassure-kafka-conform", shares.collect)
-        return together(task.version, job.result(lambda: progress.proof("comparing")), source)
+        return _together(task.version, job.result(lambda: progress.proof("comparing")), source)
     finally:
         session.stop()

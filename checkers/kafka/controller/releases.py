@@ -132,7 +132,7 @@ def names_a_build(text: str) -> bool:
     return os.sep in text or os.pathsep in text or Path(text).exists()
 
 
-def absolute(text: str) -> str:
+def _absolute(text: str) -> str:
     """The paths of a build without a reference to the working directory."""
     return os.pathsep.join(os.path.abspath(path) for path in text.split(os.pathsep) if path)
 
@@ -370,7 +370,9 @@ def release(version: str) -> Release:
     if not is_version and names_a_build(version):
         build = local_build(version)
         numbered = re.match(r"\d+\.\d+\.\d+", build.stated)
-        return Release(build.name, release(numbered[0]).rules if numbered else "", tested=True, build=absolute(version))
+        return Release(
+            build.name, release(numbered[0]).rules if numbered else "", tested=True, build=_absolute(version)
+        )
     if not is_version:
         raise UsageFailure(f"{version!r} is not a release of Kafka; write {LATEST.version}, or the path of a build")
     of_minor = [r for r in RELEASES if minor(r.version) == minor(version)]

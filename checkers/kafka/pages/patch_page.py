@@ -166,7 +166,7 @@ def patch_page(records: Sequence[PatchesRecord]) -> str:
     """The page. records: those of `SECTIONS`."""
     parts = [INTRODUCTION]
     for section, data in zip(SECTIONS, records, strict=True):
-        rows = [[cell(section, row)[name] for name in section.columns] for row in data["patches"]]
+        rows = [[_cells(section, row)[name] for name in section.columns] for row in data["patches"]]
         parts.append(
             f"## {section.title}\n\n```sh\n{section.command}\n```\n\n"
             f"Kafka {data['release']}:\n\n{table(section.columns, rows)}\n"
@@ -175,7 +175,7 @@ def patch_page(records: Sequence[PatchesRecord]) -> str:
     return "\n".join(parts)
 
 
-def cell(section: Section, row: PatchRow) -> dict[str, str]:
+def _cells(section: Section, row: PatchRow) -> dict[str, str]:
     """The cells of a patch, by column."""
     tests, unfinished = row["own_tests"], "" if row["complete"] else " (not finished)"
     differing = f"{row['differing_steps']:,} of {row['steps']:,}"

@@ -41,7 +41,7 @@ BATCHES = 10
 """Batches, and times with few replicas in sync, that are printed."""
 
 
-def listed(brokers: tuple[int, ...] | frozenset[int]) -> str:
+def _listed(brokers: tuple[int, ...] | frozenset[int]) -> str:
     return ", ".join(str(b) for b in (sorted(brokers) if isinstance(brokers, frozenset) else brokers))
 
 
@@ -81,7 +81,7 @@ def report_plan(
     for partition, path in list(judged.paths.items())[:show]:
         console.print(f"\n{name(partition)}")
         for i, stage in enumerate(path):
-            console.print(f"  {_title(judged, partition, i):9} {listed(stage.replicas)}{_about(stage, i)}")
+            console.print(f"  {_title(judged, partition, i):9} {_listed(stage.replicas)}{_about(stage, i)}")
         if partition in judged.blocked:
             console.print(f"  {judged.blocked[partition]}", style="red")
     if show and count > show:
@@ -187,10 +187,10 @@ def _title(judged: JudgedPlan, partition: Partition, stage: int) -> str:
 def _about(stage: Stage, number: int) -> str:
     parts = [f"leader {'none' if stage.leader is None else stage.leader}"]
     if not number and len(stage.certain) < len(stage.replicas):
-        parts.append(f"in sync {listed(stage.certain) or 'none'}")
+        parts.append(f"in sync {_listed(stage.certain) or 'none'}")
     if number and stage.adding:
-        parts.append(f"adding {listed(stage.adding)}")
-        parts.append(f"certainly in sync {listed(stage.certain) or 'none'}")
+        parts.append(f"adding {_listed(stage.adding)}")
+        parts.append(f"certainly in sync {_listed(stage.certain) or 'none'}")
     return "   (" + "; ".join(parts) + ")"
 
 

@@ -83,7 +83,7 @@ def batching(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules
     The new leader first, unless everything fits into one step; then R go in each step, as many come as the target
     needs, and nothing is dropped before what is added is in sync. The first step may exceed R to reach MinISR.
     """
-    return _batching(current, target, rules, in_order)
+    return _batching(current, target, rules, _in_order)
 
 
 def batching_by_rack(current: tuple[int, ...], target: tuple[int, ...], rules: PlanRules) -> Path:
@@ -94,7 +94,7 @@ def batching_by_rack(current: tuple[int, ...], target: tuple[int, ...], rules: P
     return _batching(current, target, rules, sharing_racks)
 
 
-def in_order(there: tuple[int, ...], excess: tuple[int, ...], count: int, rules: PlanRules) -> tuple[int, ...]:
+def _in_order(there: tuple[int, ...], excess: tuple[int, ...], count: int, rules: PlanRules) -> tuple[int, ...]:
     """KIP-435's choice of what to drop while others are still to be added (2c): the first ones."""
     return excess[:count]
 

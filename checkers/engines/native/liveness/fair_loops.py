@@ -178,7 +178,7 @@ def _joined(arrays: list[Rows]) -> Rows:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
-def reachable(
+def _reachable(
     lister: EdgeLister, rows: Rows, starts: NDArray[np.bool_], stays: NDArray[np.bool_], look: Callable[[], None]
 ) -> NDArray[np.bool_]:
     """By state: whether steps lead to it from those of `starts`, all states on the way being among `stays`."""
@@ -294,7 +294,7 @@ class Region:
         starts, stays = self.claim.starts(self.graph.verdicts), self.claim.stays(self.graph.verdicts)
         if np.array_equal(stays, starts):
             return np.asarray(stays)
-        return reachable(self.lister, self.graph.rows, starts, stays, self.look)
+        return _reachable(self.lister, self.graph.rows, starts, stays, self.look)
 
 
 Lasso = tuple[list[Rows], int, int]

@@ -54,7 +54,7 @@ def kernel_parameters(params: tuple[Parameter, ...]) -> tuple[KernelParameter, .
     return tuple(KernelParameter(p.name, p.type, isinstance(p.drawn, tuple)) for p in params)
 
 
-def conjuncts(checks: tuple[Check, ...]) -> list[Check]:
+def _conjuncts(checks: tuple[Check, ...]) -> list[Check]:
     """Guards split at `and`, in order."""
     split: list[Check] = []
     for check in checks:
@@ -157,7 +157,7 @@ class ActionBuilder:
         """The loop form. fields: where the parameters are stored."""
         outcome = self.outcome
         pending = {p.name for p in outcome.parameters}
-        checks = self._test(self._absorb(conjuncts(outcome.checks)), pending)
+        checks = self._test(self._absorb(_conjuncts(outcome.checks)), pending)
         for p in outcome.parameters:
             self._choose(p)
             pending.discard(p.name)

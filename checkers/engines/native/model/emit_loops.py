@@ -211,7 +211,7 @@ class LoopEmitter:
         """Names the value of a parameter's scalar; where there is nothing to choose it is zero."""
         if loop.when is not None:
             kind = "i1" if isinstance(node.type, BoolType) else "i64"
-            value = self.f.choose(self.values.value(loop.when), value, nothing(node.type), kind)
+            value = self.f.choose(self.values.value(loop.when), value, _nothing(node.type), kind)
         self.values.emitted[node] = value
 
     def _value_of(self, number: str, kind: Type) -> str:
@@ -343,7 +343,7 @@ class LoopEmitter:
         self._counted(loop, len(loop.sets), bind)
 
 
-def nothing(kind: Type) -> str:
+def _nothing(kind: Type) -> str:
     """The value of a scalar of a value that is absent: the one that is stored as 0."""
     return "false" if isinstance(kind, BoolType) else literal(low(kind))
 

@@ -95,7 +95,7 @@ class NodeEmitter:
     def value(self, node: Node) -> str:
         """The value of a node: an i1 for a truth value, else an i64."""
         if node.op == "const":
-            return constant(node)
+            return _constant(node)
         if node not in self.emitted:
             for one in arguments_first([node], self.emitted):
                 if one.op != "const":
@@ -130,7 +130,7 @@ class NodeEmitter:
         return self.f.call(function, *arguments)
 
 
-def constant(node: Node) -> str:
+def _constant(node: Node) -> str:
     """A constant as an operand."""
     if isinstance(node.type, BoolType):
         return "true" if node.data else "false"

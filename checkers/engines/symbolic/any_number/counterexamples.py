@@ -171,7 +171,7 @@ class Counterexamples:
             bound = BoundModel(
                 model, make_config(model, config | {name: leaves[f"c.{name}"] for name, _ in system.config})
             )
-            before = value_of(leaves.__getitem__, system.type, "", state.instance.members)
+            before = _value_of(leaves.__getitem__, system.type, "", state.instance.members)
             if bound.type.misfit(before) is not None:
                 return None
             instance = instance_of(system, bound, before)
@@ -196,25 +196,25 @@ def declared(system: System) -> Iterator[tuple[str, IntType]]:
         yield name, kind
 
 
-def value_of(leaf: Callable[[str], Any], kind: Type, path: str, members: Callable[[Type], int]) -> Any:
+def _value_of(leaf: Callable[[str], Any], kind: Type, path: str, members: Callable[[Type], int]) -> Any:
     """The value of a type for any number, of its scalars by their path: what `leaves_of` takes apart.
 
     members: the number of members of a sort.
     """
     if isinstance(kind, RecordType):
-        return kind.made(value_of(leaf, inner, part_path(path, name), members) for name, inner in kind.fields)
+        return kind.made(_value_of(leaf, inner, part_path(path, name), members) for name, inner in kind.fields)
     if isinstance(kind, OptionType):
-        return value_of(leaf, kind.inner, path, members) if leaf(f"{path}?") else None
+        return _value_of(leaf, kind.inner, path, members) if leaf(f"{path}?") else None
     if isinstance(kind, MapType) and not unbounded(kind.key):
         keys = list(kind.key.values())
-        return Map([(k, value_of(leaf, kind.value, f"{path}[{key_name(k)}]", members)) for k in keys])
+        return Map([(k, _value_of(leaf, kind.value, f"{path}[{key_name(k)}]", members)) for k in keys])
     if isinstance(kind, MapType):
         entry: Callable[[int], Callable[[str], Any]] = lambda i: lambda name: leaf(name)[i]  # noqa: E731
-        values = (value_of(entry(i), kind.value, f"{path}[*]", members) for i in range(members(kind.key)))
+        values = (_value_of(entry(i), kind.value, f"{path}[*]", members) for i in range(members(kind.key)))
         return Map([(_scalar(i, kind.key), value) for i, value in enumerate(values)])
     if isinstance(kind, BagType):
         there = (i for i in range(kind.size) if not leaf(f"{path}#{i}!empty"))
-        return frozenset(value_of(_in_slot(leaf, kind, f"{path}#{i}"), kind.item, "", members) for i in there)
+        return frozenset(_value_of(_in_slot(leaf, kind, f"{path}#{i}"), kind.item, "", members) for i in there)
     if isinstance(kind, NumbersType):
         return frozenset([number for number in kind.item.values() if leaf(f"{path}[{number}]")])
     if isinstance(kind, SetType):

@@ -59,7 +59,7 @@ def choice(condition: Any, a: Any, b: Any) -> Any:
     return type(a)(z3.Z3_mk_ite(_REF, condition.ast, a.ast, b.ast), _CONTEXT)
 
 
-def applied(declared: z3.FuncDeclRef, arguments: Any, kind: type) -> Any:
+def _applied(declared: z3.FuncDeclRef, arguments: Any, kind: type) -> Any:
     """A function applied to terms. kind: the class of the result."""
     return kind(z3.Z3_mk_app(_REF, declared.ast, len(arguments), _array(arguments)), _CONTEXT)
 
@@ -249,7 +249,7 @@ class Naming:
         declared = self._declared[name]
         if not arguments:
             return declared
-        return applied(
+        return _applied(
             declared, arguments, _CLASSES.get(type(kind), z3.ArithRef) if not unbounded(kind) else z3.ExprRef
         )
 

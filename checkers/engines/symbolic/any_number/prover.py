@@ -154,7 +154,7 @@ class AnyNumberProver:
         self.broken[name] = small.bound
         params = ", ".join(f"{key}={plain(value)}" for key, value in small.step.params.items())
         note = f"{small.step.action.name}({params}) breaks it from a state that satisfies all lemmas"
-        changed = settings_of(self.system, small.bound)
+        changed = _settings_of(self.system, small.bound)
         note += f", with {changed}" if changed else ""
         return PropertyFact(Evidence.OPEN, note=note, counterexample_to_induction=(small.before, small.step.after))
 
@@ -425,7 +425,7 @@ def _violations(
         waiting = [name for name in names if name not in facts]
         if not waiting or bound.config in [other.config for other in near[:number]]:
             continue
-        changed = settings_of(system, bound)
+        changed = _settings_of(system, bound)
         say(f"search for violations {changed}")
         its_options = replace(options, properties=waiting, budget=SEARCHED_FOR, memory=MEMORY, workers=1)
         its = _under(prepared, system, bound)
@@ -444,7 +444,7 @@ def _violations(
 
 def _under(prepared: Prepared, system: System, bound: BoundModel) -> Prepared:
     """The model under another configuration, or as it is at hand."""
-    pairs = tuple(pair for pair in settings_of(system, bound).split() if pair != "--set")
+    pairs = tuple(pair for pair in _settings_of(system, bound).split() if pair != "--set")
     return replace(prepared, bound=bound, restricted=None, settings=(*prepared.settings, *pairs)) if pairs else prepared
 
 
@@ -470,7 +470,7 @@ def _with_fewest_members(
     return fallen
 
 
-def settings_of(system: System, bound: BoundModel) -> str:
+def _settings_of(system: System, bound: BoundModel) -> str:
     """The free numbers of a configuration that differ from those at hand, as options."""
     at_hand, config = system.lowered.bound.config, bound.config
     names = (name for name in sorted(system.any_number.free) if getattr(config, name) != getattr(at_hand, name))
