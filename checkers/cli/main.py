@@ -85,7 +85,7 @@ def _close_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def failed(error: Exception, words: list[str]) -> int:
+def report_failure(error: Exception, words: list[str]) -> int:
     """Reports a command that ended without an answer; the exit code."""
     failure = as_failure(error)
     return _failed(failure.code, str(failure), argparse.Namespace(json=record_among(words)), words, [])

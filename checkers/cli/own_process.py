@@ -95,9 +95,9 @@ def _one_thread() -> None:
 
 def _failed(error: Exception) -> int:
     """Reports a command that ended without an answer; the exit code."""
-    from reassure.checkers.cli.main import failed
+    from reassure.checkers.cli.main import report_failure
 
-    return failed(error, sys.argv[1:])
+    return report_failure(error, sys.argv[1:])
 
 
 class Leave:

@@ -13,7 +13,7 @@ from typing import Any
 
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.model_loader import find
+from reassure.checkers.request.model_loader import find_model
 from reassure.checkers.request.run_identity import RunRecord
 
 BEAT = 0.3
@@ -28,7 +28,7 @@ def follow(model: str, words: list[str], console: Console, wait: Callable[[], No
     words: the command line without `reassure`. wait: until the next look, by default `BEAT`. The exit code of the last
     run, 5 if none has ended.
     """
-    path, code = find(model), Exit.INCONCLUSIVE.value  # until a run has ended
+    path, code = find_model(model), Exit.INCONCLUSIVE.value  # until a run has ended
     last: RunRecord | None = None
     seen: Stamp = {}
     try:

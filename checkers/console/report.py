@@ -19,7 +19,7 @@ from reassure.checkers.console.files import name_traces, picture_beside
 from reassure.checkers.machine.atomic_files import write_atomically, write_record
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import StopReason
-from reassure.checkers.machine.terminal import Console, StyledText, beyond_bounds, counted, first_few, ways_out
+from reassure.checkers.machine.terminal import Console, StyledText, beyond_bounds, first_few, quantity, ways_out
 from reassure.checkers.request.engine_results import CoverResult, ProofSummary, SearchStatistics
 from reassure.checkers.request.result import (
     CheckResult,
@@ -117,7 +117,7 @@ def _stories(result: CheckResult, bound: BoundModel, console: Console, most: int
         properties = [p for p in result.properties if not _raised(p)]
         fallen = sum(p.status is PropertyStatus.VIOLATED for p in properties)
         some = f"{fallen} of {len(properties)} properties are violated; " if fallen > most else ""
-        text = f"{some}{counted(omitted, 'more trace')} (--full prints all, --property NAME one)"
+        text = f"{some}{quantity(omitted, 'more trace')} (--full prints all, --property NAME one)"
         console.print(f"\n{text}", style="bold")
 
 
@@ -259,7 +259,7 @@ def _actions(result: CheckResult, console: Console) -> None:
 
 def _proof(result: CheckResult, proof: ProofSummary, console: Console) -> None:
     if proof.lemmas:
-        console.print(f"\nan inductive invariant of {counted(len(proof.lemmas), 'lemma')}", style="bold")
+        console.print(f"\nan inductive invariant of {quantity(len(proof.lemmas), 'lemma')}", style="bold")
         for text in proof.lemmas[:LEMMAS]:
             console.print(f"  {text}")
         if len(proof.lemmas) > LEMMAS:
@@ -335,9 +335,9 @@ def _numbers(result: CheckResult, console: Console) -> None:
         depths = {f"{c['from']}-{c['to']}": c["walks"] for c in result.simulation.lengths}
         if depths:
             _shares("states of a walk", depths, console)
-        clipped = f"; not taken: {counted(s.clipped, 'step')} clipped at a bound" if s.clipped else ""
+        clipped = f"; not taken: {quantity(s.clipped, 'step')} clipped at a bound" if s.clipped else ""
         walks = result.simulation.walks
-        text = f"\n{walks:,} walks, {counted(s.generated, 'step')}, about {s.distinct:,} distinct states{clipped}"
+        text = f"\n{walks:,} walks, {quantity(s.generated, 'step')}, about {s.distinct:,} distinct states{clipped}"
         console.print(text)
         console.print(f"{s.seconds['search']:.2f} s on {s.workers} threads", style="dim")
         console.print(f"stopped because {result.stopped_because}")
@@ -350,7 +350,7 @@ def _numbers(result: CheckResult, console: Console) -> None:
         text += f", {s.frontier:,} left to expand"
     if s.clipped:
         where = ", ".join(f"{path} {n:,}" for path, n in s.clipped_at.items())
-        text += f"; {counted(s.clipped, 'step')} clipped at a bound ({where})"
+        text += f"; {quantity(s.clipped, 'step')} clipped at a bound ({where})"
     console.print(text)
     if result.search is not None and result.search.symmetry:
         report_classes(result.search.symmetry, console)

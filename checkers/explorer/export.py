@@ -32,10 +32,10 @@ class Exported:
     text: str
 
 
-def export(form: str, trace: Trace, loaded: Loaded, source: ModelSource) -> Exported:
+def export_path(form: str, trace: Trace, loaded: Loaded, source: ModelSource) -> Exported:
     """The path in one of `FORMS`."""
     bound = loaded.bound
-    violated = describe(trace, loaded, source)
+    violated = describe_path(trace, loaded, source)
     suffix, kind, write = FORMS[form]
     text = write(trace, bound, source, violated)
     stem = trace_stem(bound.model.name, source.settings, "path", "explore")
@@ -43,7 +43,7 @@ def export(form: str, trace: Trace, loaded: Loaded, source: ModelSource) -> Expo
     return Exported(re.sub(r"[^A-Za-z0-9_.-]+", "-", name), kind, text)
 
 
-def describe(trace: Trace, loaded: Loaded, source: ModelSource) -> list[str] | None:
+def describe_path(trace: Trace, loaded: Loaded, source: ModelSource) -> list[str] | None:
     """Writes into a path where it comes from and what it shows; the properties that its end violates.
 
     None where a property raises there.

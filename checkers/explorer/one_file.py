@@ -21,7 +21,7 @@ from reassure.checkers.explorer.view import guard_json, starts, view
 from reassure.checkers.explorer.worker import searched
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 from reassure.checkers.pictures.html_page import POLICY, asset
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.request.options import SearchOptions
@@ -90,11 +90,11 @@ def one_file(prepared: Prepared, path: list[NamedStep], options: SearchOptions, 
     for one in paths:
         _add_path(data, one, loaded)
     every = (
-        f"every one of {counted(graph.count, 'state')} and {counted(graph.edge_count, 'step')}"
+        f"every one of {quantity(graph.count, 'state')} and {quantity(graph.edge_count, 'step')}"
         if graph.complete
         else "no other state"
     )
-    what = f"{counted(len(paths), 'path')} with pictures, and {every}"
+    what = f"{quantity(len(paths), 'path')} with pictures, and {every}"
     return _page(bound.model.name, data), what
 
 
@@ -123,7 +123,7 @@ def _space(graph: StateGraph, loaded: Loaded, progress: Progress) -> dict[str, o
     numbers = {action.name: i for i, action in enumerate(bound.model.actions)}
     shown: list[dict[str, str]] = []
     for n in range(graph.count):
-        progress.proof(f"writing {n:,} of {counted(graph.count, 'state')}")
+        progress.proof(f"writing {n:,} of {quantity(graph.count, 'state')}")
         now = {name: plain(value) for name, value in flat(graph.state(n)).items()}
         edge = int(graph.parents[n])
         before = shown[int(graph.sources[edge])] if edge >= 0 else {}

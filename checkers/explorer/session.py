@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from reassure.checkers.explorer.evaluation import Evaluator
-from reassure.checkers.explorer.export import FORMS, Exported, describe, export
+from reassure.checkers.explorer.export import FORMS, Exported, describe_path, export_path
 from reassure.checkers.explorer.jobs import ExplorerJob
 from reassure.checkers.explorer.loaded import Loaded, ModelSource
 from reassure.checkers.explorer.neighbourhood import neighbourhood
@@ -71,7 +71,7 @@ class ExplorerSession:
                 raise BadRequest(f"a path is written as {', '.join(FORMS)}, not as {form!r}")
             loaded = self.source.loaded()
             trace, _ = self._trace(loaded, query)
-            return export(form, trace, loaded, self.source)
+            return export_path(form, trace, loaded, self.source)
 
     def close(self) -> None:
         """Ends what runs."""
@@ -95,7 +95,7 @@ class ExplorerSession:
         """The path as lifelines, and the path up to each of its steps."""
         loaded = self.source.loaded()
         trace, path = self._trace(loaded, query)
-        describe(trace, loaded, self.source)
+        describe_path(trace, loaded, self.source)
         paths = [to_text(path[: i + 1]) for i in range(len(path))]
         return _raising(lambda: {"picture": picture(trace, loaded.bound, every=True), "paths": paths})
 

@@ -12,7 +12,7 @@ from reassure.checkers.traces.format_value import plain
 from reassure.checkers.traces.named_path import Followed, NamedStep, follow, named, to_text
 from reassure.checkers.traces.properties_here import PropertyHere, beyond, properties_here
 from reassure.checkers.traces.refusals import Attempts, RefusingGuard
-from reassure.checkers.traces.render import beside, call, call_text, changes, flat
+from reassure.checkers.traces.render import beside, call_text, changes, flat, step_call
 from reassure.spec.language.vocabulary import Action
 from reassure.spec.semantics.interpreter import Clipped, Step
 from reassure.spec.semantics.trace import Trace
@@ -176,7 +176,7 @@ def _steps(trace: Trace, path: list[NamedStep]) -> list[StepShown]:
     rows: list[StepShown] = []
     for i, step in enumerate(trace.steps):
         changed = [change._asdict() for change in changes(trace.states[i - 1], trace.states[i])] if i else []
-        rows.append({"call": call(step), "actor": step.actor, "path": to_text(path[: i + 1]), "changes": changed})
+        rows.append({"call": step_call(step), "actor": step.actor, "path": to_text(path[: i + 1]), "changes": changed})
     return rows
 
 

@@ -12,12 +12,12 @@ from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.console.failures import as_failure
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.outside_values import values_digest
 from reassure.checkers.request.result import CheckResult, PropertyResult
 from reassure.checkers.traces.named_path import named_path, to_text
-from reassure.checkers.traces.render import call
+from reassure.checkers.traces.render import step_call
 from reassure.spec.semantics.interpreter import BoundModel
 
 BEAT = 0.2
@@ -162,7 +162,7 @@ def _loop(result: PropertyResult, bound: BoundModel) -> str:
         return ""
     if trace.closing is None:
         return "the run stays in its last state for ever"
-    return f"{call(trace.closing)} leads back to state {trace.loop}, and so on for ever"
+    return f"{step_call(trace.closing)} leads back to state {trace.loop}, and so on for ever"
 
 
 def _state_at(
@@ -172,18 +172,18 @@ def _state_at(
     from reassure.checkers.analyses.find.analysis import find
 
     answer = find(model, settings, expression, options, progress, weigh_guards=False)
-    states = counted(answer.result.stats.distinct, "state")
+    states = quantity(answer.result.stats.distinct, "state")
     path = _path(answer, answer.bound)
     if answer.exit is Exit.OK:
         steps = len(answer.trace) - 1 if answer.trace is not None else 0
-        state, text = "found", f"found after {counted(steps, 'step')}, among {states}"
+        state, text = "found", f"found after {quantity(steps, 'step')}, among {states}"
     elif answer.unreachable:
         state, text = "unreachable", f"never true in this configuration: all {states} were visited"
     elif answer.exit is Exit.MODEL:
         state, text = "unknown", f"unknown: something raises first, in a search of {states}"
     else:
         clipped = answer.result.stats.clipped
-        more = f"; {counted(clipped, 'step')} beyond a bound" if clipped else ""
+        more = f"; {quantity(clipped, 'step')} beyond a bound" if clipped else ""
         why = answer.result.stopped_because
         state, text = "unknown", f"unknown: not found among {states}{more}; stopped because {why}"
     return {"expression": expression, "path": path, "reasons": answer.reasons, "state": state, "text": text}

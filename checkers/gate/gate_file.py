@@ -29,7 +29,7 @@ from reassure.checkers.console.commands import GateKind
 from reassure.checkers.console.files import is_short_name
 from reassure.checkers.gate import values
 from reassure.checkers.gate.kinds import DEFAULT_KIND, KINDS, kind_of, options, schema_of, takes
-from reassure.checkers.gate.values import Schema, described, fits
+from reassure.checkers.gate.values import Schema, fits, schema_in_words
 from reassure.checkers.machine.atomic_files import did_you_mean
 from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, Failure
 from reassure.checkers.request.model_loader import own_file
@@ -205,7 +205,7 @@ def _budget(where: str, data: Entry) -> float | None:
     if "budget" not in data:
         return None
     if not fits(data["budget"], values.TIME):
-        raise Failure(Exit.USAGE, f"{where}: budget is {described(values.TIME)}, not {data['budget']!r}")
+        raise Failure(Exit.USAGE, f"{where}: budget is {schema_in_words(values.TIME)}, not {data['budget']!r}")
     try:
         return seconds(str(data["budget"]))
     except ValueError as error:
@@ -263,10 +263,10 @@ def _must_be_of(where: str, kind: str, entry: Entry) -> None:
         raise Failure(Exit.USAGE, f"{where}: unknown {key}; {hint}")
     for key, value in entry.items():
         if not fits(value, schemas[key]):
-            raise Failure(Exit.USAGE, f"{where}: {key} is {described(schemas[key])}, not {value!r}")
+            raise Failure(Exit.USAGE, f"{where}: {key} is {schema_in_words(schemas[key])}, not {value!r}")
     for key in required(kind):
         if key not in entry:
-            raise Failure(Exit.USAGE, f"{where}: {key} is missing; it is {described(schemas[key])}")
+            raise Failure(Exit.USAGE, f"{where}: {key} is missing; it is {schema_in_words(schemas[key])}")
 
 
 def _name(kind: str, values: Entry) -> str:

@@ -8,7 +8,7 @@ from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.run_check import CheckOutcome
 from reassure.checkers.gate.run_gate import GateReport
 from reassure.checkers.machine.exit_codes import VERDICTS
-from reassure.checkers.pictures.html_page import breakable, command, page, table
+from reassure.checkers.pictures.html_page import breakable, command_markup, page, table
 from reassure.checkers.request.result import after, in_words
 
 STYLE = """
@@ -42,7 +42,7 @@ def _check(check: Check, outcome: CheckOutcome | None) -> str:
         parts.append(f"<pre>{escape(outcome.story.text)}</pre>")
     parts.append(_properties(outcome))
     parts += [f'<p class="quiet">trace: <code>{escape(path)}</code></p>' for path in outcome.files]
-    parts.append(f'<p class="quiet">again: {command(check.repro())}, {outcome.seconds:.1f} s</p>')
+    parts.append(f'<p class="quiet">again: {command_markup(check.repro())}, {outcome.seconds:.1f} s</p>')
     return "\n".join([*parts, "</div></details>"])
 
 

@@ -9,7 +9,7 @@ from reassure.checkers.console.commands import Record
 from reassure.checkers.gate.gate_file import PROPERTIES, Check
 from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit
 from reassure.checkers.machine.stop import ENDED_EARLY, StopReason
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 from reassure.checkers.request.engine_results import PremiseStates
 from reassure.checkers.request.result import RAISES, PropertyStatus, after, fair_runs_beyond
 from reassure.checkers.request.run_identity import PropertyRecord, RunRecord
@@ -118,8 +118,8 @@ def _judge_violations(check: Check, record: RunRecord) -> list[Problem]:
         problems.append(Problem(Exit.EXPECTATION, f"not violated: {name}", name))
     for name, states in expected.items():
         if states is not None and name in fallen and fallen[name] != states:
-            found = f"violated{told[name]} ({counted(fallen[name] or 0, 'state')})"
-            problems.append(Problem(Exit.DRIFT, f"{name}: {found}, pinned {counted(states, 'state')}", name))
+            found = f"violated{told[name]} ({quantity(fallen[name] or 0, 'state')})"
+            problems.append(Problem(Exit.DRIFT, f"{name}: {found}, pinned {quantity(states, 'state')}", name))
     return problems
 
 
@@ -170,7 +170,7 @@ def _judge_undecided(check: Check, record: RunRecord) -> list[Problem]:
     beyond = record["stats"].get("undeclared", 0)
     if beyond and not check.given.get("accept_clipping"):
         problems.append(
-            Problem(Exit.INCONCLUSIVE, f"bounds that the model does not declare are left by {counted(beyond, 'step')}")
+            Problem(Exit.INCONCLUSIVE, f"bounds that the model does not declare are left by {quantity(beyond, 'step')}")
         )
     return problems
 

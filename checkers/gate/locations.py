@@ -16,7 +16,7 @@ from reassure.checkers.gate.run_check import CheckOutcome, Step
 from reassure.checkers.gate.run_gate import GateReport
 from reassure.checkers.gate.update import HEADER
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, quantity
 
 
 def repository(path: Path) -> Path:
@@ -113,7 +113,7 @@ def _summary(report: GateReport) -> str:
         lines.append(f"| {mark} | {_cell(check.name)} | {outcome.record['verdict']}{outcome.counts} | {remark} |")
     for check, outcome in report.answered:
         if outcome.story is not None:
-            head = f"{check.name}: {outcome.story.property}, {counted(outcome.story.length, 'step')}"
+            head = f"{check.name}: {outcome.story.property}, {quantity(outcome.story.length, 'step')}"
             lines += ["", f"<details><summary>{_cell(head)}</summary>", "", "````text", outcome.story.text, "````", ""]
             lines += [f"Again: `{check.repro()}`", "", "</details>"]
     return "\n".join(lines) + "\n"

@@ -46,7 +46,7 @@ from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.request.run_identity import RunRecord, error_record
 from reassure.checkers.request.shared_options import pairs
-from reassure.checkers.traces.render import call, changes, moves, told
+from reassure.checkers.traces.render import changes, moves, step_call, told
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -287,10 +287,10 @@ def _places(bound: BoundModel) -> dict[str, SourcePlace]:
 def _story(path: Path, model: str, name: str) -> Story:
     """The counterexample of a file, told."""
     trace, bound, _ = read_trace(path, model)
-    steps = [Step(trace.steps[0].action, call(trace.steps[0]), [])]
+    steps = [Step(trace.steps[0].action, step_call(trace.steps[0]), [])]
     for step, before, after in moves(trace):
         rows = [change.line for change in changes(before, after)]
-        steps.append(Step(step.action, call(step), rows or ["nothing changes"]))
+        steps.append(Step(step.action, step_call(step), rows or ["nothing changes"]))
     return Story(name, told(trace, bound), len(steps) - 1, steps)
 
 

@@ -34,7 +34,7 @@ from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.machine.own_files import cache_folder, own_folder, read_own
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import BY_USER, StopReason
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, quantity
 
 KEPT = (StopReason.COMPLETE, StopReason.DEPTH, StopReason.WALKS, StopReason.OPEN)
 """Ends that were asked for, or that another run would come to as well."""
@@ -147,7 +147,7 @@ class GateReport:
     def counts(self) -> str:
         """The numbers of checks, in a line."""
         failed = sum(bool(o.problems) and o.ran for o in self.outcomes)
-        text = f"{counted(len(self.checks), 'check')}, {failed} failed"
+        text = f"{quantity(len(self.checks), 'check')}, {failed} failed"
         text += f", {self.not_run} not run" if self.not_run else ""
         unchanged = sum(bool(o.unchanged_since) for o in self.outcomes)
         text += f", {unchanged} unchanged and answered from the last record" if unchanged else ""

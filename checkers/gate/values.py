@@ -66,12 +66,12 @@ def fits(value: Any, schema: Schema) -> bool:
     return bool("minimum" not in schema or value >= schema["minimum"])
 
 
-def described(schema: Schema) -> str:
+def schema_in_words(schema: Schema) -> str:
     """A schema in words: the value to write."""
     if "description" in schema:
         return str(schema["description"])
     if "anyOf" in schema:
-        return ", or ".join(described(one) for one in schema["anyOf"])
+        return ", or ".join(schema_in_words(one) for one in schema["anyOf"])
     if "enum" in schema:
         return f"one of {', '.join(schema['enum'])}"
     if schema["type"] == "array":

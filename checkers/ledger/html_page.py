@@ -18,7 +18,7 @@ from reassure.checkers.ledger.pages import (
     title,
 )
 from reassure.checkers.ledger.verdicts import ESTABLISHED, PROMISES, Entry, ReadingAnswer, table, trace_of
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 from reassure.checkers.pictures.html_page import Markup, introduction, page, story, tag
 from reassure.checkers.pictures.html_page import table as html_table
 from reassure.checkers.pictures.lifelines import picture
@@ -74,7 +74,7 @@ def _story(answer: ReadingAnswer, name: str) -> list[str]:
     trace, bound = trace_of(answer, name)
     drawn = picture(trace, bound)
     steps = len(drawn["steps"]) - 1
-    summary = Markup(f"Counterexample: <code>{escape(name)}</code>, {counted(steps, 'step')}")
+    summary = Markup(f"Counterexample: <code>{escape(name)}</code>, {quantity(steps, 'step')}")
     last = escape(" ".join(ending(trace, bound)))
     return story(drawn, summary, [*introduction(drawn), f"<p>{last}</p>"])
 

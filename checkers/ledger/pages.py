@@ -21,7 +21,7 @@ from reassure.checkers.ledger.verdicts import (
     Standing,
     table,
 )
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, quantity
 from reassure.checkers.request.result import after
 from reassure.spec.claims import Claim
 
@@ -167,7 +167,7 @@ def tell_table(found: list[Entry], console: Console) -> None:
 
 def tell_counts(found: list[Entry], console: Console) -> None:
     parts = [f"{n} {key.short}" for key, n in counts(found)]
-    console.print(f"{counted(len(found), 'claim')}: {', '.join(parts)}", style="bold")
+    console.print(f"{quantity(len(found), 'claim')}: {', '.join(parts)}", style="bold")
 
 
 def matters(doc: str) -> str:

@@ -38,7 +38,7 @@ def message(text: str) -> str:
     return printable("\n".join(cut))
 
 
-def counted(number: int, noun: str) -> str:
+def quantity(number: int, noun: str) -> str:
     """A number with its noun, such as "1 state" or "1,200 states"."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
@@ -52,7 +52,7 @@ def first_few(texts: Sequence[str], most: int, hint: str = "") -> str:
 def beyond_bounds(steps: int) -> str:
     """The line about steps that leave a bound which the model does not declare."""
     verb = "leaves" if steps == 1 else "leave"
-    return f"{counted(steps, 'step')} {verb} a bound that the model does not declare: answers are within the bounds"
+    return f"{quantity(steps, 'step')} {verb} a bound that the model does not declare: answers are within the bounds"
 
 
 def ways_out(option: str = "") -> list[str]:

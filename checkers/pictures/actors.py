@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from reassure.checkers.traces.format_value import entries, place_text
+from reassure.checkers.traces.format_value import map_entries, place_text
 from reassure.spec.frontend.symbolic_values import scalar_leaves
 from reassure.spec.language.types import BagType, ColumnsType, IdType, OptionType, RecordType, SeqType, SetType, Type
 from reassure.spec.language.values import Id, Map
@@ -60,7 +60,7 @@ def _places(value: Any, at: Place) -> Iterator[Place]:
             below = Place(f"{at.path}{dot}{name}", f"{at.shape}{dot}{name}", name, at.keys, None)
             yield from _places(getattr(value, name), below)
     elif isinstance(value, Map):
-        for key, inner in entries(value):
+        for key, inner in map_entries(value):
             parts = key if isinstance(key, tuple) else (key,)
             below = Place(f"{at.path}[{place_text(key)}]", at.shape, at.leaf, (*at.keys, *parts), None)
             yield from _places(inner, below)

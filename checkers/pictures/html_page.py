@@ -128,7 +128,7 @@ def breakable(name: str) -> Markup:
     return Markup(escape(name).replace("_", "_<wbr>").replace("[", "<wbr>["))
 
 
-def command(words: str) -> Markup:
+def command_markup(words: str) -> Markup:
     """A command whose lines break between its words, and not within an option."""
     return Markup(
         "<code>" + " ".join(f'<span class="word">{escape(word)}</span>' for word in words.split()) + "</code>"
@@ -160,7 +160,7 @@ def introduction(data: Json) -> list[str]:
     if settings:
         parts.append(f'<p class="quiet">Configuration: {escape(settings)}.</p>')
     if data["repro"]:
-        parts.append(f'<p class="quiet">Found by {command(data["repro"])}.</p>')
+        parts.append(f'<p class="quiet">Found by {command_markup(data["repro"])}.</p>')
     return parts
 
 

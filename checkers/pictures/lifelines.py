@@ -14,7 +14,7 @@ from reassure.checkers.pictures.messages import Post
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.explain import claim_of, end_shows, reasons
 from reassure.checkers.traces.format_value import plain
-from reassure.checkers.traces.render import call, changes, flat, heading, moves, promise
+from reassure.checkers.traces.render import changes, flat, heading, moves, promise, step_call
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import JsonObject, Trace, TraceStep
 
@@ -73,7 +73,7 @@ def _first(trace: Trace) -> Json:
     return {
         "number": 0,
         "action": step.action,
-        "call": call(step),
+        "call": step_call(step),
         "label": _label(step),
         "actor": step.actor,
         "lifeline": None,
@@ -101,7 +101,7 @@ def _step(
     row = {
         "number": number,
         "action": step.action,
-        "call": call(step),
+        "call": step_call(step),
         "label": _label(step),
         "actor": step.actor,
         "lifeline": actor.id,

@@ -59,9 +59,9 @@ COMPLETION = ROOT / "checkers" / "cli" / Path(SCRIPTS).name
 KAFKA_PATCHES = ROOT / "docs" / "reference" / "kafka-patches.md"
 
 
-def files(ran: list[GateRun]) -> dict[Path, str]:
+def generated_files(ran: list[GateRun]) -> dict[Path, str]:
     """Everything that is generated, by path."""
-    ledger_entries, stored = entries(), traces(ran).files()
+    ledger_entries, stored = project_entries(), traces(ran).files()
     texts = {COUNTEREXAMPLES / file.name: file.text for file in stored}
     texts |= pages_of_models(ran, ledger_entries, ROOT / "models")
     return texts | session_pages() | pages(ledger_entries)
@@ -148,7 +148,7 @@ def traces(ran: list[GateRun]) -> TraceStore:
     """The counterexamples of the gate's checks, and of claims those that no check has."""
     store, sealed = traces_of_checks(ran), sealed_traces()
     store.uses = sealed.uses
-    for answer in (a for entry in entries() for a in entry.answers):
+    for answer in (a for entry in project_entries() for a in entry.answers):
         for key in map(answer.key, answer.traces):
             store.traces.setdefault(key, sealed.traces[key])
     return store
@@ -179,7 +179,7 @@ def traces_of_checks(ran: list[GateRun]) -> TraceStore:
     return store
 
 
-def entries() -> list[verdicts.Entry]:
+def project_entries() -> list[verdicts.Entry]:
     """Every claim with what the ledger says; `Failure` for a ledger that does not say what is so now."""
     found = verdicts.entries(claims.read(), ledger.read())
     if (code := verdicts.exit_code(found)) is not Exit.OK:

@@ -12,9 +12,9 @@ from reassure.checkers.publish import (
     ROOT,
     SCREENSHOT,
     differing,
-    entries,
-    files,
+    generated_files,
     pages,
+    project_entries,
     session_pages,
     sessions_of_tests,
     stale,
@@ -57,14 +57,14 @@ def _write_or_check(args: argparse.Namespace, console: Console) -> int:
         texts = sessions_of_tests(args.promote)
         wrong = differing(texts)
     elif args.pages:
-        texts = session_pages() | pages(entries())
+        texts = session_pages() | pages(project_entries())
         wrong = differing(texts)
     else:
         ran = gate_runs(ROOT / "gate.toml")
         if not args.check:  # before the pages, which link to these files
             for path in write_traces(traces(ran)):
                 console.print(f"written: {path.relative_to(ROOT)}")
-        texts = files(ran)
+        texts = generated_files(ran)
         wrong = stale(texts)
     for path in wrong:
         console.print(f"{'stale' if args.check else 'written'}: {path.relative_to(ROOT)}")

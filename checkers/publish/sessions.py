@@ -52,7 +52,7 @@ def blocks(text: str) -> list[tuple[str, str]]:
     return [(block[1], block[2]) for block in BLOCK.finditer(text)]
 
 
-def files(text: str) -> dict[str, str]:
+def files_of_page(text: str) -> dict[str, str]:
     """The files that a page shows, by name."""
     shown = {}
     for _, block in blocks(text):
@@ -71,10 +71,10 @@ def folder(text: str, root: Path) -> Iterator[Path]:
         place = Path(made)
         for below in ("checkers", "counterexamples", "models", "tests"):
             (place / below).symlink_to(root / below)
-        for name, content in files(text).items():
+        for name, content in files_of_page(text).items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_text(content, encoding="utf-8")
-        written = {Path(name).stem for name in files(text)} | set(NEW.findall(text))
+        written = {Path(name).stem for name in files_of_page(text)} | set(NEW.findall(text))
         with _imports_of_its_own(place, written):
             yield place
 

@@ -22,7 +22,7 @@ import reassure.spec
 from reassure.checkers.machine.own_files import stamp
 from reassure.checkers.request.digest import KEPT, OURS, digest_and_modules, file_of, program_digest, source
 from reassure.checkers.request.import_file import changed_since_import, path_of_modules
-from reassure.checkers.request.model_loader import find, function, load, module_of_function
+from reassure.checkers.request.model_loader import find_model, function, load, module_of_function
 from reassure.checkers.request.outside_values import IMPURE, KNOWN, PURE, values_of
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.vocabulary import Model
@@ -102,7 +102,7 @@ def _key(models: Sequence[str], functions: Sequence[str]) -> str | None:
         return None
     if program is None:
         return None
-    paths, interpreter = [str(find(name)) for name in models], (sys.version, tuple(sys.flags))
+    paths, interpreter = [str(find_model(name)) for name in models], (sys.version, tuple(sys.flags))
     asked = (program, interpreter, path_of_modules(), folder, paths, list(functions))
     return "m" + hashlib.sha256(repr(asked).encode()).hexdigest()[:39]
 

@@ -45,7 +45,7 @@ def names() -> Mapping[str, Path]:
     return MappingProxyType(own)
 
 
-def find(name: str) -> Path:
+def find_model(name: str) -> Path:
     """The file of a model given by name, path or dotted name (`pkg.mod`); `UnknownModel` with near names."""
     path = Path(name)
     if own_file(name):
@@ -79,7 +79,7 @@ def load(name: str) -> Model:
 
     Raises `UnknownModel`, or `LanguageError` for a file that is not a model or cannot be imported.
     """
-    path = find(name)
+    path = find_model(name)
     module = import_file(path)
     model = getattr(module, "MODEL", None)
     if not isinstance(model, Model):

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from reassure.checkers.machine.exit_codes import PASS_TO_DEPTH, VERDICTS, Exit, worst
 from reassure.checkers.machine.stop import ENDED_EARLY, Stop, StopReason
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 from reassure.checkers.request.engine_results import (
     ActionStatistics,
     CoverResult,
@@ -70,7 +70,7 @@ def after(states: int, kind: str) -> str:
 
     kind: of the property. A run that violates a property of whole runs never ends.
     """
-    return "by a run that never ends" if kind in TEMPORAL else f"after {counted(states - 1, 'step')}"
+    return "by a run that never ends" if kind in TEMPORAL else f"after {quantity(states - 1, 'step')}"
 
 
 def fair_runs_beyond(kind: str, premise: PremiseStates, bounds: Collection[str]) -> str:

@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.tla.kinds import Kind, Sets, Static, Untranslatable, constant, plain
+from reassure.checkers.tla.kinds import Kind, Sets, Static, Untranslatable, constant_of_kind, plain
 from reassure.checkers.tla.terms import TRUE, Term, atom, conjunction, implies, infix, prime
 from reassure.spec.frontend.introspection import hints_of
 from reassure.spec.language.types import Size
@@ -209,7 +209,7 @@ class ModuleScope:
     def size(self, size: Size) -> Term:
         """The term of a bound."""
         if isinstance(size, int):
-            found = constant(size)
+            found = constant_of_kind(size)
             assert found is not None
             return found[0]
         return self.setting(size).term
@@ -237,7 +237,7 @@ class ModuleScope:
                 self.taken = taken
             else:
                 return made
-        value = constant(getattr(self.bound.config, name))
+        value = constant_of_kind(getattr(self.bound.config, name))
         if value is None:
             raise Untranslatable(f"{type(self.bound.config).__name__}.{name}")
         self.computed.add(tla_name := self.name(camel(name)))
@@ -386,7 +386,7 @@ class Context:
 
     def lift(self, value: Any, name: str = "") -> Value:
         """A Python object that the text names."""
-        found = constant(value)
+        found = constant_of_kind(value)
         if found is None:
             return known(value)
         term, kind = found

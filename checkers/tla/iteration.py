@@ -27,7 +27,7 @@ from reassure.checkers.tla.terms import (
     call,
     choose,
     conjunction,
-    filtered,
+    filtered_set,
     implies,
     infix,
     let,
@@ -242,7 +242,7 @@ def set_comprehension(context: Context, node: ast.GeneratorExp | ast.SetComp) ->
 
     def collect(generators: list[ast.comprehension]) -> Term:
         def inner(name: str, domain: IterationDomain, condition: Term) -> Term:
-            chosen = filtered(name, domain.members, condition)
+            chosen = filtered_set(name, domain.members, condition)
             if len(generators) > 1:
                 return Term("prefix", (Term("image", (chosen, collect(generators[1:])), (name,)),), ("UNION",))
             element = context.translate(node.elt)
@@ -281,7 +281,7 @@ def total(context: Context, node: ast.GeneratorExp) -> Term:
             element = add(generators[1:]) if len(generators) > 1 else context.term(node.elt)
             context.in_use.discard(place)
             if domain.sequence is None or domain.members.names == ("..",):
-                chosen = filtered(name, domain.members, condition)
+                chosen = filtered_set(name, domain.members, condition)
                 if element == atom("1"):
                     return call("Cardinality", chosen)
                 return call(scope.helper("Sum"), Term("function", (chosen, element), (name,)))

@@ -247,7 +247,7 @@ def has_bounds(annotation: Any) -> bool:
     return any(has_bounds(a) for a in typing.get_args(annotation) if a is not Ellipsis)
 
 
-def constant(value: Any) -> tuple[Term, Kind] | None:
+def constant_of_kind(value: Any) -> tuple[Term, Kind] | None:
     """A Python value as a term, with its kind; None for what is not a value of a model."""
     if value is None:
         return NONE, type(None)
@@ -261,7 +261,7 @@ def constant(value: Any) -> tuple[Term, Kind] | None:
         number = atom(str(abs(int(value))))
         return (Term("neg", (number,)) if value < 0 else number), (type(value) if isinstance(value, Id) else int)
     if isinstance(value, frozenset | tuple):
-        items = [constant(v) for v in value]
+        items = [constant_of_kind(v) for v in value]
         known = [item for item in items if item is not None]
         if len(known) < len(items):
             return None
@@ -278,7 +278,7 @@ def constant(value: Any) -> tuple[Term, Kind] | None:
 
 
 def _map(value: Map[Any, Any]) -> tuple[Term, Kind] | None:
-    pairs = [(constant(k), constant(v)) for k, v in value.pairs()]
+    pairs = [(constant_of_kind(k), constant_of_kind(v)) for k, v in value.pairs()]
     if not pairs or any(k is None or v is None for k, v in pairs):
         return None
     keys, values = ([part for part in parts if part is not None] for parts in zip(*pairs, strict=True))
@@ -291,7 +291,7 @@ def _map(value: Map[Any, Any]) -> tuple[Term, Kind] | None:
 
 
 def _record(value: Any) -> tuple[Term, Kind] | None:
-    parts = {f.name: constant(getattr(value, f.name)) for f in fields(value)}
+    parts = {f.name: constant_of_kind(getattr(value, f.name)) for f in fields(value)}
     if any(part is None for part in parts.values()):
         return None
     return record(tuple(parts), tuple(p[0] for p in parts.values() if p)), type(value)

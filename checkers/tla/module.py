@@ -22,7 +22,7 @@ from reassure.checkers.tla.context import (
 )
 from reassure.checkers.tla.declarations import Declarations
 from reassure.checkers.tla.expressions import translate
-from reassure.checkers.tla.kinds import Untranslatable, constant
+from reassure.checkers.tla.kinds import Untranslatable, constant_of_kind
 from reassure.checkers.tla.term_types import ApalacheTypes
 from reassure.checkers.tla.terms import (
     Term,
@@ -30,7 +30,7 @@ from reassure.checkers.tla.terms import (
     block,
     conjunction,
     disjunction,
-    filled,
+    filled_lines,
     hanging,
     infix,
     negation,
@@ -181,7 +181,7 @@ class ModuleWriter:
         """The constants with their values."""
         values = {}
         for f in fields(self.model.config):
-            found = constant(getattr(self.bound.config, f.name))
+            found = constant_of_kind(getattr(self.bound.config, f.name))
             if found is None or found[0].op not in ("atom", "neg", "set"):
                 raise Untranslatable(f"the value of {f.name} in the configuration")
             if found[0].op == "neg":  # the configuration file takes no negative number
@@ -219,7 +219,7 @@ class ModuleWriter:
         lines += self._declared("CONSTANTS", constants)
         lines += self._assumptions()
         lines += self._declared("VARIABLES", variables)
-        lines += [*filled("vars == <<", list(scope.variables.values()), ">>", WIDTH), ""]
+        lines += [*filled_lines("vars == <<", list(scope.variables.values()), ">>", WIDTH), ""]
         helpers = [h for h in HELPERS if h in scope.helpers and h in mentioned | self._needs(mentioned)]
         for name in helpers:
             parameters, body = (
@@ -303,12 +303,12 @@ class ModuleWriter:
         """The ranges of the constants."""
         hints, parts = hints_of(self.model.config), []
         for name, tla_name in self.scope.constants.items():
-            kind, value = resolve(hints[name], self.bound.config), constant(getattr(self.bound.config, name))
+            kind, value = resolve(hints[name], self.bound.config), constant_of_kind(getattr(self.bound.config, name))
             assert value
             if self.scope.computed:
                 parts.append(infix("=", atom(tla_name), value[0]))
             elif isinstance(kind, IntType):
-                low, high = (constant(n) for n in (kind.low, kind.high))
+                low, high = (constant_of_kind(n) for n in (kind.low, kind.high))
                 assert low and high
                 parts.append(infix(r"\in", atom(tla_name), infix("..", low[0], high[0])))
             elif isinstance(kind, BoolType):
@@ -327,7 +327,7 @@ class ModuleWriter:
             return [*lines, f"{definition.head} == {body[0]}", ""]
         head = [f"{definition.head} =="]
         if len(head[0]) > WIDTH:
-            head = filled(f"{definition.name}(", definition.parameters, ") ==", WIDTH)
+            head = filled_lines(f"{definition.name}(", definition.parameters, ") ==", WIDTH)
         return [*lines, *head, *("    " + line for line in body), ""]
 
     def cfg(

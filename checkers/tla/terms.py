@@ -195,7 +195,7 @@ def quantified(op: str, name: str, domain: Term, body: Term) -> Term:
     return Term(op, (domain, body), (name,))
 
 
-def filtered(name: str, domain: Term, condition: Term) -> Term:
+def filtered_set(name: str, domain: Term, condition: Term) -> Term:
     r"""`{name \in domain : condition}`."""
     return domain if condition == TRUE else Term("filter", (domain, condition), (name,))
 
@@ -400,7 +400,7 @@ def block(term: Term, width: int = WIDTH) -> list[str]:
         case "not":
             return hanging("~(", block(parts[0], width - 2), ")")
         case "unchanged":
-            return filled("UNCHANGED <<", names, ">>", width)
+            return filled_lines("UNCHANGED <<", names, ">>", width)
         case "record" | "recordset" | "except" | "set" | "put" | "function" | "filter" | "tuple":
             return _list_of_items(*_bracketed(term), width)
         case "functionset":
@@ -463,7 +463,7 @@ def _list_of_items(opening: str, items: Sequence[tuple[str, Term]], closing: str
     return lines
 
 
-def filled(opening: str, words: Sequence[str], closing: str, width: int) -> list[str]:
+def filled_lines(opening: str, words: Sequence[str], closing: str, width: int) -> list[str]:
     """Words with commas, as many on a line as there is room for."""
     lines = [opening]
     for number, word in enumerate(words):

@@ -33,7 +33,7 @@ def plain(value: Any) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(plain(v) for v in value) + "]"
     if isinstance(value, Map):
-        return "{" + ", ".join(f"{plain(k)}: {plain(v)}" for k, v in entries(value)) + "}"
+        return "{" + ", ".join(f"{plain(k)}: {plain(v)}" for k, v in map_entries(value)) + "}"
     if isinstance(value, Enum):
         return str(value.name.lower())
     if isinstance(value, bool):
@@ -55,7 +55,7 @@ def as_python(value: Any) -> str:
     if isinstance(value, tuple):
         return "(" + "".join(f"{as_python(v)}, " for v in value).rstrip() + ")"
     if isinstance(value, Map):
-        pairs = entries(value)
+        pairs = map_entries(value)
         texts = [as_python(entry) for _, entry in pairs]
         usual = max(texts, key=texts.count)
         others = [f".put({as_python(k)}, {text})" for (k, _), text in zip(pairs, texts, strict=True) if text != usual]
@@ -90,7 +90,7 @@ def place_text(key: Any) -> str:
     return ", ".join(map(plain, key)) if isinstance(key, tuple) else plain(key)
 
 
-def entries(value: Map[Any, Any]) -> list[tuple[Any, Any]]:
+def map_entries(value: Map[Any, Any]) -> list[tuple[Any, Any]]:
     """The entries of a map, in the order of its sort: it may be built from a set, which has none."""
     return sorted(value.pairs(), key=lambda entry: _place(entry[0]))
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from reassure.checkers.machine.terminal import Console, StyledText, counted, printed
+from reassure.checkers.machine.terminal import Console, StyledText, printed, quantity
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.explain import claim_of, reasons
-from reassure.checkers.traces.format_value import entries, natural, place_text, plain
+from reassure.checkers.traces.format_value import map_entries, natural, place_text, plain
 from reassure.spec.language.values import Map
 from reassure.spec.semantics.interpreter import BoundModel, Params, Step
 from reassure.spec.semantics.trace import Trace, TraceStep, of_each_property
@@ -31,7 +31,7 @@ def flat(value: Any, path: str = "") -> dict[str, object]:
         return fields
     if isinstance(value, Map):
         fields = {}
-        for k, v in entries(value):
+        for k, v in map_entries(value):
             fields.update(flat(v, f"{path}[{place_text(k)}]"))
         return fields
     return {path: value}
@@ -58,7 +58,7 @@ def beside(before: Any, after: Any, path: str = "") -> Iterator[tuple[str, Any, 
     An optional record that only one of them has is one field.
     """
     if isinstance(before, Map) and isinstance(after, Map):
-        for key, value in entries(after):
+        for key, value in map_entries(after):
             yield from beside(before[key], value, f"{path}[{place_text(key)}]")
     elif type(before) is type(after) and hasattr(after, "__dataclass_fields__"):
         for name in after.__dataclass_fields__:
@@ -96,14 +96,14 @@ def call_text(action: str, params: Params) -> str:
     return f"{action}({', '.join(f'{name}={plain(value)}' for name, value in params.items())})"
 
 
-def call(step: TraceStep) -> str:
+def step_call(step: TraceStep) -> str:
     """The action of a step with its parameters."""
     return call_text(step.action, step.params)
 
 
 def in_a_row(steps: Sequence[TraceStep]) -> list[str]:
     """Steps one after another; where they are long, in several lines that break between steps."""
-    first, *others = filled([call(step) for step in steps], " > ") or [""]
+    first, *others = filled([step_call(step) for step in steps], " > ") or [""]
     return [first, *(f"> {line}" for line in others)] if steps else []
 
 
@@ -131,7 +131,7 @@ def in_short(state: Any) -> list[tuple[str, str]]:
 def _rows_of(path: str, value: Any) -> list[tuple[str, str]]:
     if isinstance(value, Map):
         alike: dict[Any, list[Any]] = {}
-        for key, entry in entries(value):
+        for key, entry in map_entries(value):
             alike.setdefault(entry, []).append(key)
         return [row for entry, keys in alike.items() for row in _rows_of(f"{path}[{_keys(keys)}]", entry)]
     if hasattr(value, "__dataclass_fields__") and (not path or len(f"{path} = {plain(value)}") > ONE_LINE):
@@ -161,7 +161,7 @@ def heading(trace: Trace) -> str:
     """A line that names the violation, cover or error that the trace shows."""
     meta = trace.meta
     name = meta.get("property")
-    steps = counted(len(trace) - 1, "step")
+    steps = quantity(len(trace) - 1, "step")
     what = f"{name} is violated after {steps}" if name else steps
     if meta.get("property_kind") == "cover":
         what = f"{name} is reached after {steps}"
@@ -220,7 +220,7 @@ def tell(trace: Trace, bound: BoundModel, console: Console, earlier: Sequence[Tr
     for line in ending(trace, bound):
         console.print("  " + line, style="bold")
     shared, same = _common_beginning(trace, earlier)
-    console.print(f"  0. {call(trace.steps[0])}", style="cyan")
+    console.print(f"  0. {step_call(trace.steps[0])}", style="cyan")
     if shared is None:
         for name, value in in_short(trace.states[0]):
             console.print(f"       {name} = {value}", style="dim")
@@ -235,7 +235,7 @@ def tell(trace: Trace, bound: BoundModel, console: Console, earlier: Sequence[Tr
             console.print()
         did = StyledText(f"  {i}. ", style="cyan")
         did.append(f"{step.actor}: ", style="bold cyan")
-        did.append(call(step), style="cyan")
+        did.append(step_call(step), style="cyan")
         console.print(did)
         changed = changes(before, after)
         for change in changed:
@@ -307,10 +307,10 @@ def markdown(trace: Trace, bound: BoundModel) -> str:
     config = ", ".join(f"{k}={v}" for k, v in trace.meta.get("config", {}).items())
     if config:
         lines += [f"Configuration: {config}.", ""]
-    lines += [f"0. `{call(trace.steps[0])}`", ""]
+    lines += [f"0. `{step_call(trace.steps[0])}`", ""]
     lines += [f"   {name} = {value}  " for name, value in in_short(trace.states[0])]
     for i, (step, before, after) in enumerate(moves(trace), 1):
-        lines += ["", f"{i}. **{step.actor}**: `{call(step)}`", ""]
+        lines += ["", f"{i}. **{step.actor}**: `{step_call(step)}`", ""]
         rows = changes(before, after)
         lines += [f"   {_marked(change)}  " for change in rows] or ["   nothing changes"]
     because = reasons_of_all(trace, bound)

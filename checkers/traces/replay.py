@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NotRequired, TypedDict, cast
 
 from reassure.checkers.machine.exit_codes import Exit, Failure, worst
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 from reassure.checkers.request.model_loader import FINDINGS
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.traces.explain import claim_of, end_shows, explained
@@ -59,7 +59,7 @@ def replay_trace(trace: Trace, bound: BoundModel, name: str) -> Replayed:
     except ReplayRefused as refused:
         return Replayed(Exit.TRACE, f"{model} does not accept {name}: {refused}")
     steps = len(trace) - 1
-    result = Replayed(lines=[f"{model} accepts the trace: {counted(steps, 'step')}"])
+    result = Replayed(lines=[f"{model} accepts the trace: {quantity(steps, 'step')}"])
     if trace.loop is not None:
         result.lines += [repeats(trace), *explained(lambda: why_fair(trace, bound))]
     for of_one in of_each_property(trace):
@@ -161,7 +161,7 @@ def _judge_refusals(trace: Trace, bound: BoundModel, result: Replayed) -> None:
         else:
             refused += 1
     if refused:
-        result.lines.append(f"{counted(refused, 'attempt')} refused as expected")
+        result.lines.append(f"{quantity(refused, 'attempt')} refused as expected")
 
 
 FORMAT = "reassure-steps"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 from reassure.checkers.traces.format_value import natural
 from reassure.checkers.traces.render import Change
 from reassure.spec.semantics.trace import WRONG, TraceError
@@ -42,7 +42,7 @@ class ForeignTrace:
     @property
     def title(self) -> str:
         """A line that names the trace: the last step back to the loop is not counted."""
-        return f"{self.name}: {counted(sum(step.back_to is None for step in self.steps), 'step')}"
+        return f"{self.name}: {quantity(sum(step.back_to is None for step in self.steps), 'step')}"
 
     @property
     def ending(self) -> str:

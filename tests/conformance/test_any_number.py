@@ -20,7 +20,7 @@ from reassure.spec.frontend.operations import arguments_first
 from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, SeqType, SetType, Type
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel
-from tests.helpers.any_number import REFUSED, bound_to, compare, difference, of_construct, system_of
+from tests.helpers.any_number import REFUSED, bound_to, compare_steps, difference, of_construct, system_of
 from tests.helpers.constructs import CONSTRUCTS
 from tests.helpers.drawn_states import drawn, perturbed, reachable
 from tests.helpers.model_text import module
@@ -31,7 +31,7 @@ def agreement(system: System, bound: BoundModel, rng: random.Random, states: int
     steps = conditions = 0
     for _ in range(states):
         state = drawn(bound.type, rng)
-        steps += compare(system, bound, [state], 4)
+        steps += compare_steps(system, bound, [state], 4)
         found, compared = difference(system, bound, state, 1)
         assert found is None
         conditions += compared
@@ -130,7 +130,7 @@ def test_model(name: str, pairs: list[str]) -> None:
     system = system_of(bound)
     states = reachable(bound, rng, 16, {a.name for a in bound.model.actions})
     states += [perturbed(bound, state, rng) for state in states]
-    assert compare(system, bound, states, 6) > 20
+    assert compare_steps(system, bound, states, 6) > 20
     for state in states[::16] if name == "kraft" else states[::8]:
         assert difference(system, bound, state, 2, 6)[0] is None
 
@@ -213,4 +213,4 @@ def test_every_model_agrees_or_is_refused(name: str) -> None:
         assert refused.refusals
         return
     states = reachable(bound, rng, 8, {a.name for a in bound.model.actions})
-    assert compare(system, bound, states, 4) > 0
+    assert compare_steps(system, bound, states, 4) > 0

@@ -59,7 +59,7 @@ def test_nothing_is_published_of_a_ledger_that_is_stale(
     monkeypatch.setattr(publish.verdicts, "exit_code", lambda found: Exit.EXPECTATION)
     monkeypatch.setattr("reassure.checkers.publish.__main__.session_pages", dict)
     with pytest.raises(Failure, match="the ledger is stale or has other verdicts than expected"):
-        publish.entries()
+        publish.project_entries()
     assert publish_main(["--pages"]) == 15
     assert capsys.readouterr().err.startswith("publish: the ledger is stale")
 

@@ -164,7 +164,9 @@ def test_a_wrong_session_is_noticed() -> None:
     whole = "```console\n$ reassure check no.py | wc -l\n0\n{}: no file no.py\n[64]\n\n$ false\n[1]\n```\n"
     for name in ("reassure", "somebody"):
         assert sessions.retold(whole.format(name), "", ROOT) == whole.format("reassure")
-    assert sessions.files("```text\n$ cat a.txt\nx\ny\n$ reassure show a\n```\n```toml\n# b/c.toml\nk = 1\n```\n") == {
+    assert sessions.files_of_page(
+        "```text\n$ cat a.txt\nx\ny\n$ reassure show a\n```\n```toml\n# b/c.toml\nk = 1\n```\n"
+    ) == {
         "a.txt": "x\ny\n",
         "b/c.toml": "# b/c.toml\nk = 1\n",
     }

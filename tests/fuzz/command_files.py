@@ -15,7 +15,7 @@ from reassure.checkers.explorer.session import ExplorerSession
 from reassure.checkers.explorer.view import MOST_STEPS
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit
 from reassure.checkers.request.options import SearchOptions
-from reassure.checkers.traces.format_value import entries, plain
+from reassure.checkers.traces.format_value import map_entries, plain
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.render import flat
 from reassure.spec.language.keys import TupleType
@@ -418,7 +418,7 @@ def _values(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         for name in value.__dataclass_fields__:
             yield from _values(getattr(value, name), f"{path}.{name}" if path else name)
     elif isinstance(value, Map):
-        for key, inner in entries(value):
+        for key, inner in map_entries(value):
             parts = key if isinstance(key, tuple) else (key,)
             yield from _values(inner, f"{path}[{', '.join(map(plain, parts))}]")
 

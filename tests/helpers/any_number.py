@@ -13,7 +13,7 @@ from reassure.checkers.analyses.mutants.analysis import without_action
 from reassure.checkers.analyses.mutants.mutants import Mutant
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.symbolic.any_number import counterexamples, instantiation, samples
-from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare, compare_initial, moves_of
+from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare_initial, compare_steps, moves_of
 from reassure.checkers.engines.symbolic.any_number.instance import Instance
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of
 from reassure.checkers.engines.symbolic.any_number.system import Move, System
@@ -207,6 +207,6 @@ def statuses(result: CheckResult) -> dict[str, str]:
 
 
 __all__ = [
-    "as_mutant", "bound_to", "compare", "conditions", "difference", "not_admitted", "proof", "statuses", "system_of",
-    "values",
+    "as_mutant", "bound_to", "compare_steps", "conditions", "difference", "not_admitted", "proof", "statuses",
+    "system_of", "values",
 ]  # fmt: skip

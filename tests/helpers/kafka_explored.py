@@ -8,7 +8,7 @@ from reassure.checkers.kafka.controller.explore import (
     ControllerExploration,
     ExploreLimits,
     Scope,
-    explore,
+    explore_controller,
     explore_with,
 )
 from reassure.checkers.kafka.controller.explore_properties import Findings, evaluate
@@ -23,7 +23,7 @@ def explored(version: str, jvms: int = 1) -> ControllerExploration:
     quiet = Progress(quiet=True)
     if jvms == 1:
         return explore_with([shared_driver(version)], Scope(2), ExploreLimits(), quiet)
-    return explore(class_path(version), Scope(2), jvms, ExploreLimits(), quiet)
+    return explore_controller(class_path(version), Scope(2), jvms, ExploreLimits(), quiet)
 
 
 @cache

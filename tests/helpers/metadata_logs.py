@@ -14,7 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 from reassure.checkers.kafka.controller import driver as drivers
-from reassure.checkers.kafka.controller.class_path import ClassPath, compiled, fetch, java_source, tool
+from reassure.checkers.kafka.controller.class_path import ClassPath, compiled_java, fetch, java_source, tool
 from reassure.checkers.kafka.controller.driver import OPTIONS, Driver
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, packed
@@ -64,7 +64,7 @@ def write_log(version: str, path: Path, seed: int, steps: int, brokers: int = 4,
         if version >= "4.3":  # where these classes moved to
             writer = writer.replace("kafka.common.record.", "kafka.common.record.internal.")
         sources = {"ControllerDriver.java": writing_driver(), "LogWriter.java": writer}
-        compiled(tool("javac"), list(found.jars), sources, classes)
+        compiled_java(tool("javac"), list(found.jars), sources, classes)
         features = "" if version.startswith("3.") else "eligible.leader.replicas.version=1"
         options = (*OPTIONS, f"-Dlog.file={path}", f"-Dlog.features={features}")
         with (

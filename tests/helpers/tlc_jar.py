@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reassure.checkers.machine.exit_codes import Failure
-from reassure.checkers.tla.kinds import constant
+from reassure.checkers.tla.kinds import constant_of_kind
 from reassure.checkers.tla.module import cfg_head, export
 from reassure.checkers.tla.tlc import TlcInstallation, parsed, run_tlc, value_of
 from reassure.spec.language.keys import TupleType
@@ -49,7 +49,7 @@ def in_tla(value: Any, kind: Type) -> str:
         return "{" + ", ".join(in_tla(v, kind.item) for v in value) + "}"
     if isinstance(kind, SeqType | ColumnsType):
         return "<<" + ", ".join(in_tla(v, kind.item) for v in value) + ">>"
-    found = constant(value)
+    found = constant_of_kind(value)
     assert found is not None
     return str(found[0])
 

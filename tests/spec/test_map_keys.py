@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pytest
 
 from reassure.checkers.engines.native.symmetry.cells import id_types
-from reassure.checkers.traces.format_value import as_python, entries, plain
+from reassure.checkers.traces.format_value import as_python, map_entries, plain
 from reassure.checkers.traces.plain_json import from_plain, to_plain
 from reassure.checkers.traces.render import changes, in_short
 from reassure.spec.frontend.any_number import free_numbers, lower_for_any_number
@@ -146,7 +146,7 @@ def test_as_people_read_them(tmp_path: Path) -> None:
     short = dict(in_short(after))
     assert (short["votes[-1]"], short["votes[0..2]"], short["term[2, leader]"]) == ("2", "0", "1")
     assert short["term[(1, follower), (1, leader), (2, follower), (3, follower), (3, leader)]"] == "0"
-    assert [key for key, _ in entries(state.term)][:2] == [(made.Server(1), role) for role in made.Role]
+    assert [key for key, _ in map_entries(state.term)][:2] == [(made.Server(1), role) for role in made.Role]
     assert plain(after.votes) == "{-1: 2, 0: 0, 1: 0, 2: 0}"
 
 

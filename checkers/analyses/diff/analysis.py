@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from reassure.checkers.analyses.diff.compare import Comparison, Verdict, compare
+from reassure.checkers.analyses.diff.compare import Comparison, Verdict, compare_sides
 from reassure.checkers.analyses.diff.observation import Side, observe
 from reassure.checkers.engines.native.state_graph import reachable_graph
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -74,7 +74,7 @@ def diff(
         graph.stopped.raise_interrupt()
         sides.append(Side(one.bound, one.lowered, graph))
     both = (sides[0], sides[1])
-    return Diff((prepared[0], prepared[1]), both, compare(both, observe(both, view, progress)))
+    return Diff((prepared[0], prepared[1]), both, compare_sides(both, observe(both, view, progress)))
 
 
 def _shared(models: tuple[str, str], pairs: list[str]) -> tuple[list[str], list[str]]:

@@ -165,7 +165,7 @@ class _Steps:
         return cls(before, after, actions, pairs, pairs * (states + 1) + after + 1, shows)
 
 
-def compare(sides: tuple[Side, Side], observation: Observation) -> Comparison:
+def compare_sides(sides: tuple[Side, Side], observation: Observation) -> Comparison:
     """Compares all that was reached. Raises `Failure` where there are too many states."""
     graphs = (sides[0].graph, sides[1].graph)
     names = list(dict.fromkeys(a for g in graphs for a in g.kernel.actions))

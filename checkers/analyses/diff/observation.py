@@ -17,7 +17,7 @@ from reassure.checkers.engines.native.state_graph import StateGraph
 from reassure.checkers.engines.symbolic.sample_evaluator import columns
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.traces.format_value import entries
+from reassure.checkers.traces.format_value import map_entries
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.keys import TupleType
 from reassure.spec.language.types import (
@@ -147,14 +147,14 @@ def _viewed(side: Side, view: Callable[..., Any], progress: Progress) -> list[ob
         if number % 4096 == 0:
             progress.proof(f"the view of {number:,} of {side.graph.count:,} states")
         try:
-            values.append(comparable(view(side.graph.state(number), *more)))
+            values.append(comparable_data(view(side.graph.state(number), *more)))
         except Exception as error:
             name = getattr(view, "__name__", "the view")
             raise Failure(Exit.MODEL, f"{name} raised {type(error).__name__}: {error}") from None
     return values
 
 
-def comparable(value: Any) -> object:
+def comparable_data(value: Any) -> object:
     """A value as plain data, equal for equal values of classes that are written twice."""
     if isinstance(value, Enum):
         return ("enum", value.name)
@@ -163,11 +163,11 @@ def comparable(value: Any) -> object:
     if isinstance(value, int):
         return int(value)
     if isinstance(value, frozenset):
-        return frozenset(comparable(v) for v in value)
+        return frozenset(comparable_data(v) for v in value)
     if isinstance(value, tuple):
-        return tuple(comparable(v) for v in value)
+        return tuple(comparable_data(v) for v in value)
     if isinstance(value, Map):
-        return ("map", tuple((comparable(k), comparable(v)) for k, v in entries(value)))
+        return ("map", tuple((comparable_data(k), comparable_data(v)) for k, v in map_entries(value)))
     if hasattr(value, "__dataclass_fields__"):
-        return ("record", tuple((n, comparable(getattr(value, n))) for n in value.__dataclass_fields__))
+        return ("record", tuple((n, comparable_data(getattr(value, n))) for n in value.__dataclass_fields__))
     return value

@@ -10,7 +10,7 @@ from reassure.checkers.analyses.diff.analysis import Diff, guards_added
 from reassure.checkers.analyses.diff.compare import Verdict
 from reassure.checkers.machine.exit_codes import Exit, worst
 from reassure.checkers.machine.stop import Stop, StopReason
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, quantity
 from reassure.checkers.report.analysis_report import AnalysisReport, Row, Tone, Write
 from reassure.checkers.request.result import CheckResult, PropertyStatus
 from reassure.checkers.request.run_identity import RunIdentity
@@ -76,7 +76,7 @@ def diff_report(
     and_lost = f"; {lost:,} propert{'y' if lost == 1 else 'ies'} lost" if lost else ""
     graphs = [(label, side.graph) for label, side in zip(labels, difference.sides, strict=True)]
     sizes = [
-        f"{label}: {counted(graph.count, 'state')}, {counted(graph.edge_count, 'step')}"
+        f"{label}: {quantity(graph.count, 'state')}, {quantity(graph.edge_count, 'step')}"
         + (f", {graph.clipped:,} clipped" if graph.clipped else "")
         for label, graph in graphs
     ]
@@ -119,7 +119,7 @@ def _tell_states(difference: Diff, console: Console) -> None:
         if added := guards_added(models[base], models[variant]):
             what = f"{labels[variant]} only forbids: it adds guards to {', '.join(added)}"
             console.print(f"{what}; each of its states and steps is one of {labels[base]}")
-    counts = f"\n{counted(comparison.both, 'state')} of both"
+    counts = f"\n{quantity(comparison.both, 'state')} of both"
     if comparison.only is not None:
         counts += "".join(f", {n:,} of {label} alone" for n, label in zip(comparison.only, labels, strict=True))
     console.print(counts)
@@ -132,7 +132,7 @@ def _behaviour(difference: Diff, identities: Sequence[RunIdentity]) -> Iterator[
         yield Row("", group=group, write=write(side, "an initial state", trace))
     for d in comparison.differences:
         data = {"only": labels[d.side], "action": d.action, "steps": d.steps, "depth": len(d.trace), "trace": None}
-        text = f"{counted(d.steps, 'step')}, shortest run: {counted(len(d.trace) - 1, 'step')}"
+        text = f"{quantity(d.steps, 'step')}, shortest run: {quantity(len(d.trace) - 1, 'step')}"
         group = f"steps that only {labels[d.side]} takes, in states of both"
         yield Row(d.action, text, group=group, data=data, write=write(d.side, d.action, d.trace))
 

@@ -22,7 +22,7 @@ from reassure.checkers.engines.native.model.translation import Translation
 from reassure.checkers.engines.native.search import RaisedAt, Search
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Ending, Stop, StopReason
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 from reassure.checkers.request.engine_results import PremiseStates, SearchStatistics
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.result import fair_runs_beyond
@@ -215,7 +215,7 @@ def analyse(bound: BoundModel, lowered: LoweredModel, options: SearchOptions, pr
     search, limits = Search(kernel, max(1, options.workers), options.memory), Limits.of(options)
 
     def look(left: int) -> None:
-        progress.proof(counted(search.distinct, "state"))
+        progress.proof(quantity(search.distinct, "state"))
 
     exploration = explore(bound, kernel, Start.of(bound, layout), search, limits, look)
     if exploration.stopped.reason is StopReason.RAISED:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from reassure.checkers.analyses.fairness.analysis import FairnessAnalysis, Need, PropertyNeeds, Suggestion
 from reassure.checkers.machine.exit_codes import Exit
-from reassure.checkers.machine.terminal import beyond_bounds, counted, ways_out
+from reassure.checkers.machine.terminal import beyond_bounds, quantity, ways_out
 from reassure.checkers.report.analysis_report import AnalysisReport, Row, RowRecord, Tone, signed
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.traces.fairness import as_data, repeats
@@ -68,7 +68,7 @@ def fairness_report(
         _exit_of(analysis),
         analysis.complete,
         analysis.stopped,
-        f"{bound.model.name}: {counted(analysis.states, 'state')}",
+        f"{bound.model.name}: {quantity(analysis.states, 'state')}",
         [row for p in analysis.properties for row in _rows(p, analysis.clipped, identity, bound, stories)],
         lambda rows: {"fairness": _nested(analysis.properties, iter(rows))},
         remarks,

@@ -12,7 +12,7 @@ from reassure.checkers.console.parser import search_options
 from reassure.checkers.machine.atomic_files import write_record
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.machine.terminal import Console, StyledText, counted
+from reassure.checkers.machine.terminal import Console, StyledText, quantity
 from reassure.checkers.request.run_identity import ClassesRecord
 from reassure.checkers.request.shared_options import BUDGET, MEMORY, MODEL, OUTPUTS, SET, SYMMETRY, WORKERS, Option
 from reassure.checkers.traces.render import in_a_row, tell
@@ -68,22 +68,22 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
         for line in [*head, *(f"  {reason}" for reason in found.reasons)]:
             console.print("  " + line, style="bold green" if head else "bold red")
         console.print()
-    states = counted(result.stats.distinct, "state")
+    states = quantity(result.stats.distinct, "state")
     symmetry: ClassesRecord = result.search.symmetry if result.search is not None else {}
     if "classes" in symmetry:
-        of_states = f" of {counted(symmetry['states'], 'state')}" if symmetry["states"] is not None else ""
+        of_states = f" of {quantity(symmetry['states'], 'state')}" if symmetry["states"] is not None else ""
         states = f"{symmetry['classes']:,} classes{of_states}"
     if found.exit is Exit.OK and found.trace is not None:
-        said = f"found after {counted(len(found.trace) - 1, 'step')}"
+        said = f"found after {quantity(len(found.trace) - 1, 'step')}"
         said += "" if found.by_proof else f", among {states}"
     elif found.unreachable and found.by_proof:
         lemmas = len(result.proof.lemmas) if result.proof else 0
         open_bounds = ", ".join(result.proof.bounds_open) if result.proof else ""
         where = "within bounds" if open_bounds else "in this configuration"
-        said = f"never true {where}: proved, with {counted(lemmas, 'lemma')}"
+        said = f"never true {where}: proved, with {quantity(lemmas, 'lemma')}"
         said += f"; a step may leave the declared bounds of {open_bounds}" if open_bounds else ""
     elif found.unreachable and result.stats.clipped:
-        beyond = counted(result.stats.clipped, "step")
+        beyond = quantity(result.stats.clipped, "step")
         said = f"never true within bounds: {states}, all that are reachable without {beyond} beyond a declared bound"
     elif found.unreachable:
         said = f"never true in this configuration: {states}, all that are reachable"
@@ -95,7 +95,7 @@ def _report(found: Answer, console: Console, stories: bool) -> None:
     elif found.by_proof:
         said = f"unknown: neither found nor proved; stopped because {result.stopped_because}"
     else:
-        clipped = f"; {counted(result.stats.clipped, 'step')} clipped at a bound" if result.stats.clipped else ""
+        clipped = f"; {quantity(result.stats.clipped, 'step')} clipped at a bound" if result.stats.clipped else ""
         said = f"unknown: not found among {states}{clipped}; stopped because {result.stopped_because}"
     console.print(said, style="bold")
     if found.unreachable and not found.by_proof:
@@ -113,7 +113,7 @@ def _report_guards(found: Answer, console: Console) -> None:
     if not found.guards and found.guards_left == 0:
         console.print("  no guard forbids it by itself: with any one guard removed, it is not found either")
     elif found.guards_left:
-        count = counted(found.guards_left, "guard")
+        count = quantity(found.guards_left, "guard")
         console.print(
             f"  {count} could not be left out: the action may raise without it, or the search was not completed"
         )

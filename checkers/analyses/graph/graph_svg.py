@@ -14,7 +14,7 @@ from textwrap import wrap
 from reassure.checkers.analyses.graph.layered_layout import Box, LayeredLayout, layered
 from reassure.checkers.analyses.graph.state_picture import BEYOND, Edge, PictureNode, StatePicture
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 from reassure.checkers.pictures.html_page import asset, page, script_json, table
 
 INITIAL, TERMINAL, VIOLATED = "penwidth=2.5", "peripheries=2", 'color="#b42318", fontcolor="#b42318"'
@@ -37,7 +37,7 @@ def dot(picture: StatePicture) -> str:
 
 def node_text(node: PictureNode, grouped: bool) -> list[str]:
     """The lines of a node: its value, with the number of its states, and what is wrong with them."""
-    lines = [*node.lines, *([counted(node.states, "state")] if grouped else [])]
+    lines = [*node.lines, *([quantity(node.states, "state")] if grouped else [])]
     wrong = {**node.violates, **({"deadlock": node.deadlock} if node.deadlock else {})}
     return lines + [f"{name}: {number:,}" if grouped else name for name, number in wrong.items()]
 
@@ -427,7 +427,7 @@ def graph_page(picture: StatePicture) -> str:
         f'<p class="quiet">{"<br>".join(map(escape, (*picture.remarks, *legend)))}</p>',
         f'<div class="frame" tabindex="0">{drawing}</div>',
         '<section id="chosen" aria-live="polite"><p class="quiet">Choose a node to see its steps.</p></section>',
-        f"<details><summary>{counted(len(picture.nodes), 'node')} as a table</summary>",
+        f"<details><summary>{quantity(len(picture.nodes), 'node')} as a table</summary>",
         table([picture.by or "state", *COLUMNS], map(_cells, picture.nodes), COLUMNS[:3]),
         "</details>",
         f'<script type="application/json" id="graph">{script_json(picture.as_json())}</script>',

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from reassure.checkers.engines.native.state_graph import StateGraph
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 from reassure.checkers.traces.format_value import names_for_expressions, parsed, plain
 from reassure.checkers.traces.render import flat
 from reassure.spec.semantics.interpreter import BoundModel
@@ -172,23 +172,23 @@ class StatePicture:
             steps.update(edge.violates)
         dead = sum(node.deadlock for node in self.nodes)
         return [
-            *(f"{name} is violated in {counted(number, 'state')}" for name, number in sorted(states.items())),
-            *(f"{name} is violated in {counted(number, 'step')}" for name, number in sorted(steps.items())),
-            *([f"{counted(dead, 'state')} with nothing enabled, where no run may end (deadlock)"] if dead else []),
+            *(f"{name} is violated in {quantity(number, 'state')}" for name, number in sorted(states.items())),
+            *(f"{name} is violated in {quantity(number, 'step')}" for name, number in sorted(steps.items())),
+            *([f"{quantity(dead, 'state')} with nothing enabled, where no run may end (deadlock)"] if dead else []),
         ]
 
     @property
     def heading(self) -> str:
         """The counts of the picture's states and steps."""
-        what = f"{counted(self.states, 'state')}, {counted(self.steps, 'step')}"
-        return f"{self.model}: {what}" + (f", {counted(len(self.nodes), 'value')} of {self.by}" if self.by else "")
+        what = f"{quantity(self.states, 'state')}, {quantity(self.steps, 'step')}"
+        return f"{self.model}: {what}" + (f", {quantity(len(self.nodes), 'value')} of {self.by}" if self.by else "")
 
     @property
     def remarks(self) -> list[str]:
         """Remarks that a reader of the picture needs."""
         lines = [f"not everything is drawn: {text}" for text in self.cut]
         if self.clipped:
-            lines.append(f"{counted(self.clipped, 'step')} left out: beyond a declared bound")
+            lines.append(f"{quantity(self.clipped, 'step')} left out: beyond a declared bound")
         lines += self.violated
         if self.unmarked:
             lines.append(f"not marked, because they are about whole runs: {', '.join(self.unmarked)}")
@@ -222,7 +222,7 @@ def state_picture(
     """
     cut = []
     if not graph.complete:
-        cut.append(f"the search ended after {counted(graph.count, 'state')}, because {graph.stopped.text}")
+        cut.append(f"the search ended after {quantity(graph.count, 'state')}, because {graph.stopped.text}")
     if by is None:
         groups, nodes = _of_states(graph, graph.count if limit is None else min(limit, graph.count))
     else:

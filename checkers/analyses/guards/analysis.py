@@ -30,7 +30,7 @@ from reassure.checkers.engines.native.symmetry.reduced_search import ExactClasse
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Ending, Interrupted, Stop, StopReason
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.run_identity import ClassesRecord
 from reassure.checkers.traces.outcomes import (
@@ -241,7 +241,7 @@ class GuardSearches:
         def look(left: int) -> None:
             if most is not None and search.distinct > most:
                 raise Interrupted(StopReason.LIMIT, f"more than {most:,} states")
-            self.say(counted(search.distinct, "state"))
+            self.say(quantity(search.distinct, "state"))
 
         limits = Limits(clock=self.clock, fail_fast=fail_fast)
         exploration = explore(self.bound, self.kernel, self.classes.start(start), search, limits, look)
@@ -324,7 +324,7 @@ class GuardSearches:
         paths = self.classes.paths(exploration, without, number + 1)
         trace = paths.shown(claim, flag, exploration.search.hits.levels[flag])
         if len(trace) != depth:
-            raise Disagreement(f"{guard.text}: {counted(len(trace), 'state')} instead of {depth}")
+            raise Disagreement(f"{guard.text}: {quantity(len(trace), 'state')} instead of {depth}")
         trace.meta = {"without": f"{guard.text} in {guard.action}, {guard.file}:{guard.line}"}
         return replace(guard, trace=trace)
 

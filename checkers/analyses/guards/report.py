@@ -6,7 +6,7 @@ from reassure.checkers.analyses.guards.analysis import Guard, GuardAnalysis
 from reassure.checkers.console.report import report_classes
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.stop import Stop, StopReason
-from reassure.checkers.machine.terminal import beyond_bounds, counted, ways_out
+from reassure.checkers.machine.terminal import beyond_bounds, quantity, ways_out
 from reassure.checkers.report.analysis_report import AnalysisReport, Row, Tone, signed, tally
 from reassure.checkers.request.result import RAISES, PropertyResult, PropertyStatus, after
 from reassure.checkers.request.run_identity import RunIdentity
@@ -39,7 +39,7 @@ def guards_report(identity: RunIdentity, bound: BoundModel, analysis: GuardAnaly
         Exit.OK if analysis.complete and not undecided else Exit.INCONCLUSIVE,
         analysis.complete,
         analysis.stopped,
-        f"{bound.model.name}: {counted(states, 'state')}, {counted(steps, 'step')}{violated}",
+        f"{bound.model.name}: {quantity(states, 'state')}, {quantity(steps, 'step')}{violated}",
         [_row(g, kinds, identity, bound) for g in analysis.guards],
         lambda rows: {"guards": rows, "not_checked": temporal} | ({"symmetry": found} if found else {}),
         [(text, tone) for text, tone in remarks if text],

@@ -68,7 +68,7 @@ class _Edit:
     gone: ast.expr | ast.keyword | None = None
 
 
-def changes(definition: ast.FunctionDef) -> Iterator[SyntaxChange]:
+def syntax_changes(definition: ast.FunctionDef) -> Iterator[SyntaxChange]:
     """Every change of a function's body, in the order of the text."""
     edits = [edit for statement in definition.body for node in _expressions(statement) for edit in _edits(node)]
     for edit in sorted(edits, key=lambda e: (e.old.lineno, e.old.col_offset)):
@@ -237,7 +237,7 @@ def mutants_of(bound: BoundModel) -> list[Mutant]:
         if isinstance(tree, ast.Lambda) and any(function in action.guards for action in model.actions):
             tree = as_definition(tree, [ast.copy_location(ast.Return(tree.body), tree)])
         if isinstance(tree, ast.FunctionDef):
-            mutants += [_mutant(change, function, file, tuple(names)) for change in changes(tree)]
+            mutants += [_mutant(change, function, file, tuple(names)) for change in syntax_changes(tree)]
     if len(model.actions) > 1:
         mutants += [_removal(action) for action in model.actions]
     return sorted(mutants, key=lambda m: (Path(m.file).name, m.line, m.column, m.kind == REMOVED))

@@ -9,7 +9,7 @@ from reassure.checkers.analyses.mutants.mutant_run import MutantReport, Noticed
 from reassure.checkers.analyses.mutants.mutants import Mutant
 from reassure.checkers.console.report import report_classes
 from reassure.checkers.machine.stop import Stop, StopReason
-from reassure.checkers.machine.terminal import Console, counted, first_few
+from reassure.checkers.machine.terminal import Console, first_few, quantity
 from reassure.checkers.request.run_identity import RunIdentity
 
 JUDGED = Stop(StopReason.COMPLETE, "every mutant that was asked for was judged")
@@ -21,7 +21,7 @@ STYLES = {Fate.KILLED: "green", Fate.EQUIVALENT: "green", Fate.SURVIVED: "bold r
 def report_mutants(report: MutantReport, console: Console, full: bool, quiet: bool) -> None:
     """Prints what became of each mutant that no property kills (full: of each), and what each property kills."""
     stats = report.base.stats
-    head = f"{report.model}: {counted(stats.distinct, 'state')}, {counted(stats.generated, 'step')}; {report.extent}"
+    head = f"{report.model}: {quantity(stats.distinct, 'state')}, {quantity(stats.generated, 'step')}; {report.extent}"
     console.print(head, style="bold")
     if report.symmetry:
         report_classes(report.symmetry, console)
@@ -68,7 +68,7 @@ def change_of(mutant: Mutant) -> str:
 def killers_of(judged: Judged) -> str:
     """The properties that kill a mutant, those with the shortest traces first, in a line."""
     ordered = sorted(judged.killers.items(), key=lambda item: (item[1] is None, item[1] or 0, item[0]))
-    killers = [f"{name} ({counted(states - 1, 'step')})" if states is not None else name for name, states in ordered]
+    killers = [f"{name} ({quantity(states - 1, 'step')})" if states is not None else name for name, states in ordered]
     return first_few(killers, SHOWN)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from reassure.checkers.analyses.stuck.analysis import Stuck, StuckResult
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, quantity
 from reassure.checkers.report.analysis_report import AnalysisReport, Row, Tone
 from reassure.checkers.request.result import after
 from reassure.checkers.traces.render import tell
@@ -26,7 +26,7 @@ def stuck_report(bound: BoundModel, found: StuckResult) -> AnalysisReport:
     result = found.result
     config = ", ".join(f"{key}={value}" for key, value in result.identity.config.items())
     numbers = f"{result.stats.generated:,} generated, {result.stats.distinct:,} distinct"
-    clipped = f"; {counted(result.stats.clipped, 'step')} clipped at a bound" if result.stats.clipped else ""
+    clipped = f"; {quantity(result.stats.clipped, 'step')} clipped at a bound" if result.stats.clipped else ""
     return AnalysisReport(
         result.identity,
         found.exit,
@@ -54,7 +54,7 @@ def _rows(answer: Stuck, found: StuckResult, bound: BoundModel) -> list[Row]:
     data |= {"trace": None, "depth": len(trace) if trace else None}
     if trace is not None:
         write = partial(found.result.identity.write_trace, name=answer.name, trace=trace, bound=bound)
-    claimed = f"{counted(answer.claimed, 'state')}{'' if found.expression else ' must be followed by the goal'}"
+    claimed = f"{quantity(answer.claimed, 'state')}{'' if found.expression else ' must be followed by the goal'}"
     rows = [Row(claimed, group=group, data=data, write=write)]
     if answer.trapped:
         by = "by fair actions alone" if answer.fair_only else "on every path"

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reassure.checkers.engines.native.state_graph import StateGraph
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 from reassure.spec.semantics.interpreter import Params
 
 NEVER = np.iinfo(np.int32).max
@@ -127,7 +127,7 @@ def as_far(graph: StateGraph) -> str:
     """A reservation, where not every reachable state was visited."""
     if not graph.complete:
         return f", of those visited before the search ended: {graph.stopped.text}"
-    return f"; {counted(graph.clipped, 'step')} beyond a bound, where nothing was visited" if graph.clipped else ""
+    return f"; {quantity(graph.clipped, 'step')} beyond a bound, where nothing was visited" if graph.clipped else ""
 
 
 class Pairs(StepGoals):
@@ -350,7 +350,7 @@ def select_named(noun: str, criterion: NamedGoals, kept: list[Path], most: int |
     for number in sorted(open_goals):
         goal = criterion.goals[number]
         assert goal.shortest is not None
-        why = f"beyond --max-length {most}: its shortest trace has {counted(len(goal.shortest), 'step')}"
+        why = f"beyond --max-length {most}: its shortest trace has {quantity(len(goal.shortest), 'step')}"
         chosen.missing.append(CoverageGoal(goal.name, goal.shortest, why))
     chosen.taken = chosen.reachable - len(open_goals)
     return chosen

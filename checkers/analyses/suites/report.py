@@ -9,7 +9,7 @@ from reassure.checkers.analyses.suites.goals import Selection
 from reassure.checkers.analyses.suites.suite import KeptSuite, WrittenSuite
 from reassure.checkers.engines.native.state_graph import StateGraph
 from reassure.checkers.machine.exit_codes import Exit
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, quantity
 
 MOST_NAMES = 4
 """Goals of one trace that are printed."""
@@ -22,14 +22,14 @@ def report_suite(
 ) -> None:
     """Prints the coverage, the traces, and what is not taken."""
 
-    numbers = f"{counted(graph.count, 'state')}, {counted(graph.edge_count, 'step')}"
+    numbers = f"{quantity(graph.count, 'state')}, {quantity(graph.edge_count, 'step')}"
     console.print(f"{graph.bound.model.name}: {numbers}; {graph.stopped.text}")
     if graph.clipped:
-        console.print(f"{counted(graph.clipped, 'step')} beyond a bound: in no trace")
+        console.print(f"{quantity(graph.clipped, 'step')} beyond a bound: in no trace")
     lengths = written.lengths or [0]
     console.print(
         f"{chosen.noun}: {chosen.taken:,} of {chosen.reachable:,} that can be taken ({chosen.percent:.1f} %), by "
-        f"{counted(len(written.traces), 'trace')} with {counted(sum(lengths), 'step')} in all, "
+        f"{quantity(len(written.traces), 'trace')} with {quantity(sum(lengths), 'step')} in all, "
         f"at most {max(lengths):,} in one"
     )
     if kept.files:
@@ -66,7 +66,7 @@ def _in_short(names: list[str]) -> str:
 
 def _say_more(count: int, noun: str, console: Console, written: WrittenSuite) -> None:
     if count > MOST_LINES:
-        console.print(f"  and {counted(count - MOST_LINES, f'more {noun}')}, in {written.index.name}")
+        console.print(f"  and {quantity(count - MOST_LINES, f'more {noun}')}, in {written.index.name}")
 
 
 def exit_of(graph: StateGraph, chosen: Selection, cover: str) -> Exit:

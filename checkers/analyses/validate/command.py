@@ -17,7 +17,7 @@ from reassure.checkers.machine.atomic_files import did_you_mean, write_atomicall
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Stop, StopReason
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, quantity
 from reassure.checkers.request.options import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES, positive
 from reassure.checkers.request.prepare import prepare
 from reassure.checkers.request.run_identity import RunIdentity
@@ -137,8 +137,8 @@ def _report(answer: LogExplanation, bound: BoundModel, engine: str, console: Con
 
     behaviour = answer.behaviour
     assert behaviour is not None
-    steps = f"{counted(len(behaviour) - 1, 'step')} ({answer.hidden_steps:,} hidden)"
-    lines = counted(answer.lines, "line")
+    steps = f"{quantity(len(behaviour) - 1, 'step')} ({answer.hidden_steps:,} hidden)"
+    lines = quantity(answer.lines, "line")
     if answer.failed is None:
         console.print(f"{bound.model.name} has a run that matches the log: {lines}, {steps}")
         place = "after the last line"
@@ -148,7 +148,7 @@ def _report(answer: LogExplanation, bound: BoundModel, engine: str, console: Con
         )
         console.print(f"a run matches the lines before it: {lines}, {steps}")
         place = "before that line"
-    possible = counted(answer.possible_count, "state")
+    possible = quantity(answer.possible_count, "state")
     console.print(f"{possible} possible {place}; {answer.widest:,} at most after any line, by {engine}")
     if not quiet:
         for number, state in enumerate(answer.possible[:SHOWN], 1):
@@ -157,7 +157,7 @@ def _report(answer: LogExplanation, bound: BoundModel, engine: str, console: Con
     if answer.failed is not None:
         console.print("why the line does not match:")
         for text, count in answer.reasons[:MOST_REASONS]:
-            console.print(f"  {text} (in {count:,} of {counted(answer.examined, 'state')})")
+            console.print(f"  {text} (in {count:,} of {quantity(answer.examined, 'state')})")
         if answer.clipped:
             console.print("some steps leave a bound and were not followed: with wider bounds a run may match the log")
 

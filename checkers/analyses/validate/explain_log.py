@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from reassure.checkers.analyses.validate.observations import Line, agrees, differences
+from reassure.checkers.analyses.validate.observations import Line, differences, matches_observation
 from reassure.checkers.analyses.validate.steppers import Key, Stepper
 from reassure.checkers.machine.stop import Interrupted, StopReason
 from reassure.checkers.traces.format_value import plain
@@ -169,7 +169,7 @@ def _is_of(action: str, params: Params, line: Line) -> bool:
     """Whether a step is one that a line may be of."""
     if line.actions is None or action not in line.actions:
         return False
-    return all(agrees(params[name], value) for name, value in line.params.items())
+    return all(matches_observation(params[name], value) for name, value in line.params.items())
 
 
 class _Refusals(BoundModel):

@@ -149,7 +149,7 @@ def _known(parts: dict[Any, tuple[Any, Type]]) -> Partly:
     )
 
 
-def agrees(value: Any, observed: Any) -> bool:
+def matches_observation(value: Any, observed: Any) -> bool:
     """Whether a value is one of which this may be observed."""
     return next(differences(value, observed), None) is None
 

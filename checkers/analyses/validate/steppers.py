@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reassure.checkers.analyses.validate.observations import Line, Partly, agrees
+from reassure.checkers.analyses.validate.observations import Line, Partly, matches_observation
 from reassure.checkers.encoding.state_layout import (
     Code,
     Field,
@@ -91,7 +91,8 @@ class PlainStepper:
         return [
             (i, after)
             for i, params, after in self._steps(states, line.actions)
-            if agrees(after, line.state) and all(agrees(params[k], v) for k, v in line.params.items())
+            if matches_observation(after, line.state)
+            and all(matches_observation(params[k], v) for k, v in line.params.items())
         ]
 
     def moved(self, states: Sequence[Key], actions: frozenset[str]) -> list[Reached]:
@@ -110,7 +111,7 @@ class PlainStepper:
 
     def matching(self, states: Sequence[Key], line: Line) -> list[bool]:
         """See `Stepper`."""
-        return [agrees(state, line.state) for state in states]
+        return [matches_observation(state, line.state) for state in states]
 
     def state(self, key: Key) -> Any:
         """See `Stepper`."""

@@ -16,7 +16,7 @@ from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.digest import KEPT, program_digest
 from reassure.checkers.request.known_models import Meaning, found_meaning, kept_meaning
-from reassure.checkers.request.model_loader import find, load
+from reassure.checkers.request.model_loader import find_model, load
 from reassure.checkers.request.shared_options import JSON, Option
 from reassure.spec.frontend.introspection import Refusal, SubsetError
 from reassure.spec.language.annotations import FieldErrors
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
 def lint(file: str) -> tuple[Exit, list[LintPlace]]:
     """The exit code that a check of this file would have before its search, and the places that are the reason."""
     try:
-        path = find(file)
+        path = find_model(file)
     except Failure as failure:
         return failure.code, [LintPlace(file, 1, 1, str(failure))]
     model = None

@@ -13,7 +13,7 @@ from reassure.checkers.console.files import SUFFIX, PreparedModels, ReplayedFile
 from reassure.checkers.console.parser import note
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, quantity
 from reassure.checkers.request.shared_options import OF_TRACE, Option, pairs
 from reassure.checkers.traces.replay import replay_trace
 from reassure.spec.semantics.trace import PlainConfig, read_text
@@ -94,7 +94,7 @@ def _run_folder(args: argparse.Namespace, console: Console) -> Exit:
             console.print(f"stale {result.name}: the trace replays; the model's text has changed since")
     stale, failed = sum(r.stale for r in results), sum(bool(r.problem) for r in results)
     code = worst([r.code for r in results] + ([Exit.DRIFT] if args.fail_stale and stale else []))
-    console.print(f"{counted(len(results), 'trace')}, {failed:,} failed, {stale:,} stale")
+    console.print(f"{quantity(len(results), 'trace')}, {failed:,} failed, {stale:,} stale")
     if args.junit:
         write_atomically(args.junit, _junit(args.trace.name, results, args.fail_stale))
     return code

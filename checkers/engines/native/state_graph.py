@@ -28,7 +28,7 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.memory import MemoryLimit
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import ALL_VISITED, Stop, StopReason
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import Prepared
 from reassure.checkers.traces.reconstruct import replayed_trace
@@ -185,7 +185,7 @@ def reachable_graph(
     search = Search(kernel, max(1, options.workers), options.memory)
 
     def look(left: int) -> None:
-        progress.proof(f"{counted(search.distinct, 'state')}")
+        progress.proof(f"{quantity(search.distinct, 'state')}")
 
     def until() -> Stop | None:
         if enough is None or search.distinct < enough:
@@ -225,7 +225,7 @@ def _listed(exploration: Exploration, progress: Progress) -> StateGraph:
     counts, targets, steps = [], [], []
     held, limit = 0, MemoryLimit.of(None)
     for low in range(0, len(rows), piece):
-        progress.proof(f"steps of {low:,} of {counted(len(rows), 'state')}")
+        progress.proof(f"steps of {low:,} of {quantity(len(rows), 'state')}")
         successors, per_state = edge_list(kernel, rows[low : low + piece], total)
         counts.append(per_state)
         targets.append(numbers_of(successors))

@@ -36,7 +36,7 @@ from reassure.checkers.engines.spark.tasks import (
     Sent,
     damages,
     expand,
-    find,
+    find_smallest,
     own,
 )
 from reassure.checkers.machine.memory import MemoryLimit
@@ -297,12 +297,12 @@ class DistributedRun:
         look()
         pieces, work, states = self.pieces(level), self.shipped, self.commits[level - 1].states
         if states < OWNER_STATES or self.context is None:
-            return find(self.work, level, wanted, pieces, look)
+            return find_smallest(self.work, level, wanted, pieces, look)
         tasks = min(self.tasks(states), len(pieces))
         of_tasks: list[list[Row | None]] = self.job(
             lambda: (
                 self.context.parallelize(pieces, tasks)
-                .mapPartitions(lambda some: [find(work.value, level, wanted, some)])
+                .mapPartitions(lambda some: [find_smallest(work.value, level, wanted, some)])
                 .collect()
             ),
             look,

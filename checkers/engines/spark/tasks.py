@@ -173,7 +173,7 @@ def damages(place: str, steps: bool, files: Iterable[tuple[str, int]]) -> Iterat
 # -- looking again ---------------------------------------------------------------------------------------------
 
 
-def find(
+def find_smallest(
     work: Work,
     level: int,
     wanted: Sequence[Wanted],

@@ -14,7 +14,7 @@ import z3
 from reassure.checkers.engines.symbolic.solver import finite_domain_solver, satisfiable
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import Claims, Invariant, Obligation, ProofResult
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 from reassure.checkers.request.result import RAISES, PropertyStatus
 from reassure.spec.frontend.lowered_model import Formula
 
@@ -45,7 +45,7 @@ def bounded_search(
         return None if result is None else replace(result, status=PropertyStatus.RAISED)
 
     for k in range(depth):
-        say(f"bounded search, {counted(k + 1, 'state')}")
+        say(f"bounded search, {quantity(k + 1, 'state')}")
         raised = run_raises(raising_states(machine, all_claims, k), k + 1)
         for name, f in claims.states.items():
             if result := run_with(z3.And(machine.defined(f, k), z3.Not(machine.holds(f, k))), k + 1):

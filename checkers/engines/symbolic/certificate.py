@@ -95,14 +95,14 @@ def read(path: Path, data: JsonObject | None = None) -> Certificate:
     data = contents(path) if data is None else data
     if data.get("kind") != "inductive-invariant":
         raise UsageFailure(f"{path} is not a certificate")
-    return Certificate(**fields_of(path, data, SCHEMA, KEYS, OF_LEMMA))
+    return Certificate(**certificate_fields(path, data, SCHEMA, KEYS, OF_LEMMA))
 
 
 KEYS: dict[str, type] = {"model": str, "model_sha256": str, "config": dict, "properties": list, "lemmas": list}
 OF_LEMMA: dict[str, type] = {"text": str, "smt": str}
 
 
-def fields_of(
+def certificate_fields(
     path: Path, data: JsonObject, schema: int, keys: dict[str, type], of_lemma: dict[str, type]
 ) -> JsonObject:
     """The fields of a certificate. keys, of_lemma: what it and each lemma have, with the types.

@@ -136,7 +136,7 @@ class Terms:
 
     def _term(self, node: Node) -> Term:
         if node.op == "const":
-            return constant(node.data, node.type)
+            return constant_term(node.data, node.type)
         if node.op == "var":
             return self.leaves(node.data)
         if node.op == "param":
@@ -158,7 +158,7 @@ def _postorder(root: Node, done: dict[Node, Term]) -> Iterator[Node]:
             stack += [a for a in node.args if a not in done]
 
 
-def constant(data: Any, kind: Type) -> Term:
+def constant_term(data: Any, kind: Type) -> Term:
     """A constant of the IR."""
     if isinstance(kind, BoolType):
         return z3.BoolVal(bool(data))

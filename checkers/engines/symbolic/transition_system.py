@@ -24,7 +24,7 @@ from reassure.checkers.engines.symbolic.smt_terms import (
     Seq,
     Term,
     Terms,
-    constant,
+    constant_term,
     fresh,
     in_range,
     packed,
@@ -79,8 +79,8 @@ def well_formed(kind: Type, leaves: Iterator[Term]) -> list[z3.BoolRef]:
 def absent(kind: Type) -> Term:
     """The condition that a scalar of an absent optional has the value of `symbolic_values.zero`."""
     if isinstance(kind, SeqType):
-        return constant((), kind)
-    return constant(kind.low if isinstance(kind, IntType) else 0, kind)
+        return constant_term((), kind)
+    return constant_term(kind.low if isinstance(kind, IntType) else 0, kind)
 
 
 def _slot(slot: z3.BitVecRef, item: RecordType) -> list[z3.BoolRef]:

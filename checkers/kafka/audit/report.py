@@ -14,7 +14,7 @@ from rich.text import Text
 from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask
 from reassure.checkers.kafka.audit.judge import Finding
 from reassure.checkers.machine.exit_codes import VERDICTS
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, quantity
 from reassure.checkers.pictures.html_page import page, table
 from reassure.spec.kafka.releases import releases_text
 
@@ -55,7 +55,7 @@ def ending_lines(report: AuditReport, task: AuditTask) -> list[str]:
     ending = report.ending
     lines = []
     if ending.assumed_min_isr:
-        topics = counted(len(ending.assumed_min_isr), "topic")
+        topics = quantity(len(ending.assumed_min_isr), "topic")
         lines.append(
             f"min.insync.replicas is taken to be {task.min_isr} for {topics} of which the log has none "
             f"(--min-isr): {_some(ending.assumed_min_isr)}"
@@ -177,7 +177,7 @@ def html_page(report: AuditReport, task: AuditTask) -> str:
         *(f"<p>{escape(line)}</p>" for line in ending_lines(report, task)),
         "<h2>Releases</h2><p>The number of changes that the controllers of some releases do not make.</p>",
         _table(("rules", "releases", "changes"), [(r, releases_text(r), f"{n:,}") for r, n in audit.not_by.items()]),
-        f"<h2>{counted(len(audit.findings), 'finding')}</h2>",
+        f"<h2>{quantity(len(audit.findings), 'finding')}</h2>",
     ]
     if audit.findings:
         most = [(name, f"{count:,}") for name, count in by_partition.most_common(20)]

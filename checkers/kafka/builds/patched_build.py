@@ -20,10 +20,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reassure.checkers.kafka.builds.source_patch import Hunk, SourcePatch, applied, digest, hunks_of, parsed
+from reassure.checkers.kafka.builds.source_patch import Hunk, SourcePatch, applied, digest_of_lines, hunks_of, parsed
 from reassure.checkers.kafka.builds.unified_diff import file_diffs, is_unified_diff, patched, written_diff
 from reassure.checkers.kafka.controller import class_path
-from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, compiled, fetch, tool
+from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, compiled_java, fetch, tool
 from reassure.checkers.kafka.controller.releases import CONTROLLER, Release
 from reassure.checkers.machine.exit_codes import Failure, SystemFailure, UsageFailure
 
@@ -166,7 +166,7 @@ def edited_texts(patches: Sequence[SourcePatch], release_sources: ReleaseSources
         for name, of_file in patch.files.items():
             hunks[name] = (*hunks.get(name, ()), *of_file)
     for name, of_file in hunks.items():
-        if not all(h.covers == (1, 1) and h.digest == digest([]) for h in of_file):  # a new file
+        if not all(h.covers == (1, 1) and h.digest == digest_of_lines([]) for h in of_file):  # a new file
             _must_be_there(name, release_sources)
     return {name: applied(of_file, release_sources.text(name), name) for name, of_file in hunks.items()}
 
@@ -198,7 +198,7 @@ def make_build(patches: Sequence[Path], release: Release, folder: Path) -> Patch
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as temporary:
         built, classes = Path(temporary) / "build", Path(temporary) / "classes"
         compiled_texts = texts | users_of_constants(texts, release_sources.decoded())
-        compiled(tool("javac"), list(jars), compiled_texts, classes)
+        compiled_java(tool("javac"), list(jars), compiled_texts, classes)
         built.mkdir()
         _link_jars(jars, compiled_texts, classes, built)
         for name, text in texts.items():

@@ -93,7 +93,7 @@ def _row(row: str | Copied) -> str:
     return str(row) if isinstance(row, Copied) else f"+{row}"
 
 
-def digest(lines: Iterable[str]) -> str:
+def digest_of_lines(lines: Iterable[str]) -> str:
     """The beginning of the SHA-256 of lines, each with a line end."""
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()[:DIGITS]
 
@@ -185,7 +185,7 @@ def _must_fit(hunk: Hunk, lines: list[str], path: str) -> None:
     replaced = lines[start - 1 : max(end - 1, start)]
     if max(end - 1, start) > max(len(lines), int(hunk.covers == (1, 1))):
         raise SystemFailure(f"{path} has {len(lines)} lines, the patch changes line {start}: it is of another release")
-    actual = digest(replaced)
+    actual = digest_of_lines(replaced)
     if not actual.startswith(hunk.digest[:DIGITS]):
         raise SystemFailure(
             f"{path}, line {start}: the digest of the text there is {actual}, not {hunk.digest}: "
@@ -233,7 +233,7 @@ def hunks_of(original: str, edited: str) -> tuple[Hunk, ...]:
         anchor = old[i : max(i_end, i + 1)]
         if not anchor and old:
             raise UsageFailure("text behind the last line of a file cannot be written as a patch")
-        hunks.append(Hunk(i + 1, i_end - i, digest(anchor), _rows(old, new[j:j_end], numbers)))
+        hunks.append(Hunk(i + 1, i_end - i, digest_of_lines(anchor), _rows(old, new[j:j_end], numbers)))
     return tuple(hunks)
 
 
@@ -248,7 +248,7 @@ def _parts(line: int, old: str, new: str) -> list[Hunk]:
     for word in words:
         at.append(at[-1] + len(word))
     return [
-        Hunk(line, at[i_end] - at[i], digest([old]), ("".join(new_words[j:j_end]),), at[i] + 1)
+        Hunk(line, at[i_end] - at[i], digest_of_lines([old]), ("".join(new_words[j:j_end]),), at[i] + 1)
         for kind, i, i_end, j, j_end in SequenceMatcher(None, words, new_words, autojunk=False).get_opcodes()
         if kind != "equal"
     ]

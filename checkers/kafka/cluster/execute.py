@@ -11,7 +11,7 @@ from reassure.checkers.kafka.cluster.client import ClusterClient, RecordCounts, 
 from reassure.checkers.kafka.cluster.observed import BrokerLog, IsrRequest, MetadataWatch, broker_logs, isr_requests
 from reassure.checkers.kafka.cluster.processes import SESSION, Cluster, ProcessState
 from reassure.checkers.kafka.cluster.schedule import Act, Schedule, ScheduledStep
-from reassure.checkers.kafka.controller.words import ControllerState, described
+from reassure.checkers.kafka.controller.words import ControllerState, described_state
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import NOBODY, Broker, Partition
 
@@ -306,6 +306,6 @@ def right_states(step: ScheduledStep) -> list[ControllerState]:
 
 def compared(state: ControllerState, start: ControllerState) -> dict[str, str]:
     """The fields of a state in which a run and a cluster are compared. start: the state from which epochs count."""
-    fields = {name: text for name, text in described(state).items() if name not in UNCOMPARED}
-    first = described(start)
+    fields = {name: text for name, text in described_state(state).items() if name not in UNCOMPARED}
+    first = described_state(start)
     return fields | {name: f"+{int(fields[name]) - int(first[name])}" for name in EPOCHS}

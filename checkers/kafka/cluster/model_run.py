@@ -16,7 +16,7 @@ from reassure.checkers.analyses.validate.explain_log import LogExplanation, expl
 from reassure.checkers.analyses.validate.observations import Line, Partly
 from reassure.checkers.analyses.validate.steppers import PlainStepper
 from reassure.checkers.kafka.cluster.observed import SeenState
-from reassure.checkers.kafka.controller.words import ControllerState, described
+from reassure.checkers.kafka.controller.words import ControllerState, described_state
 from reassure.checkers.machine.stop import Interrupted
 from reassure.checkers.request.model_loader import function, settings
 from reassure.spec.kafka.partition import Broker
@@ -152,6 +152,6 @@ def _events(before: ControllerState, after: ControllerState) -> list[tuple[Seque
 
 
 def _changes(before: ControllerState, after: ControllerState) -> str:
-    ours, theirs = described(before), described(after)
+    ours, theirs = described_state(before), described_state(after)
     texts = [f"{name} {ours[name]} -> {theirs[name]}" for name in ours if ours[name] != theirs[name]]
     return ", ".join(texts)

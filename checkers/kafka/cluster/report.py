@@ -12,7 +12,7 @@ from reassure.checkers.kafka.cluster.random_runs import RandomRun, RandomScope
 from reassure.checkers.kafka.cluster.schedule import Act
 from reassure.checkers.kafka.cluster.session import ClusterResult
 from reassure.checkers.kafka.controller.report import two_columns
-from reassure.checkers.kafka.controller.words import ControllerState, described
+from reassure.checkers.kafka.controller.words import ControllerState, described_state
 from reassure.checkers.kafka.pages.random_record import RandomRecord
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, worst
 from reassure.checkers.machine.terminal import Console
@@ -50,7 +50,7 @@ def _report_step(step: ExecutedStep, before: ControllerState, release: str, cons
     s = step.step
     act = f"{s.act.value} {s.broker}" if s.broker and s.act is not Act.WAIT else s.act.value
     console.print(f"  {s.number:2} {s.text}: {act} ({step.seconds:.1f} s)")
-    ours, theirs = described(before), described(s.expected)
+    ours, theirs = described_state(before), described_state(s.expected)
     changes = [f"{name} {theirs[name]}" for name in ours if ours[name] != theirs[name] and "epoch" not in name]
     if s.held:
         console.print(f"       throttled: the copy of broker {', '.join(map(str, sorted(s.held)))}", style="dim")
@@ -120,7 +120,7 @@ def _step_record(step: ExecutedStep, result: ClusterResult) -> dict[str, object]
         "seconds": round(step.seconds, 1),
         "expected": compared(s.expected, start),
         "differs": [{"field": name, "run": ours, "cluster": theirs} for name, ours, theirs in step.differs],
-        "seen": [described(state) for state in step.seen],
+        "seen": [described_state(state) for state in step.seen],
         "logs": [vars(log) for log in step.logs],
         "controller_epoch": step.controller_epoch,
     }

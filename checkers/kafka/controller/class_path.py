@@ -310,7 +310,7 @@ def _alone(place: Path) -> contextlib.AbstractContextManager[None]:
     return locked(place.with_name(f".{place.name}.lock"), 2 * MAVEN_SECONDS)
 
 
-def compiled(javac: str, jars: list[Path], sources: dict[str, str], classes: Path) -> None:
+def compiled_java(javac: str, jars: list[Path], sources: dict[str, str], classes: Path) -> None:
     """As `compile_java`, or a copy of what the same compiler made of the same texts and jars before."""
     kept = folder().with_name("java")
     if not own_folder(kept) or not all(jar.exists() for jar in jars):

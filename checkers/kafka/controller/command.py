@@ -24,7 +24,7 @@ from reassure.checkers.kafka.controller.controller_itf import itf, run_of_contro
 from reassure.checkers.kafka.controller.controller_itf import to_itf as run_to_itf
 from reassure.checkers.kafka.controller.driver import Driver, JvmLost
 from reassure.checkers.kafka.controller.explained import ReleaseRules, explain, with_records
-from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore
+from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore_controller
 from reassure.checkers.kafka.controller.explore_properties import evaluate
 from reassure.checkers.kafka.controller.explore_report import (
     Shown,
@@ -411,7 +411,7 @@ def _explored(args: argparse.Namespace, path: ClassPath, scope: Scope, progress:
     """The search, here or by Spark."""
     limits = ExploreLimits(args.depth, args.budget)
     if args.engine == "local":
-        return explore(path, scope, args.jvms or os.cpu_count() or 1, limits, progress)
+        return explore_controller(path, scope, args.jvms or os.cpu_count() or 1, limits, progress)
     from reassure.checkers.kafka.controller.explore_by_spark import ExpandTask, explore_by_spark
 
     return explore_by_spark(

@@ -10,7 +10,7 @@ import os
 import subprocess
 from dataclasses import dataclass
 
-from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, java_source, tool
+from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled_java, java_source, tool
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
 from reassure.checkers.kafka.controller.words import ControllerState, Kind
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -95,7 +95,7 @@ def _run(trace: ControllerTrace, class_path: ClassPath, commands: list[str]) -> 
     about = [str(trace.brokers), "1", _ids(start.partition.replicas), str(start.unclean).lower()]
     with temporary_folder("kafka") as temporary:
         classes = temporary / "classes"
-        compiled(tool("javac"), list(class_path.jars), {WHOLE: java_source(WHOLE)}, classes)
+        compiled_java(tool("javac"), list(class_path.jars), {WHOLE: java_source(WHOLE)}, classes)
         path = os.pathsep.join([str(classes), *map(str, class_path.jars)])
         main = "org.apache.kafka.controller.WholeController"
         command = [tool("java"), *QUICK, "-cp", path, main, *about, *commands]

@@ -23,7 +23,7 @@ from reassure.checkers.engines.spark.session import SparkJob, start
 from reassure.checkers.kafka.controller.class_path import fetch
 from reassure.checkers.kafka.controller.driver import Driver, Words
 from reassure.checkers.kafka.controller.model_steps import ModelStep, NativeSteps, StepKinds, StepSource
-from reassure.checkers.kafka.controller.model_view import ModelView, call_text
+from reassure.checkers.kafka.controller.model_view import ModelView, model_step_text
 from reassure.checkers.kafka.controller.releases import Release, release_on_worker
 from reassure.checkers.kafka.controller.replay import StepDifference, TraceCommand
 from reassure.checkers.kafka.controller.words import Setup, answer_of, packed, unpacked
@@ -127,7 +127,7 @@ def _compared(
         if same and answers_agree:
             yield step, None
             continue
-        text = call_text(step.action, step.params)
+        text = model_step_text(step.action, step.params)
         before, after = step.before.state, step.after.state
         command = TraceCommand(step.level, text, step.command, before, after, error, resigns=resigns)
         yield step, StepDifference(command, unpacked(*words, view.brokers), answer, "")

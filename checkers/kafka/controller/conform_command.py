@@ -56,7 +56,7 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
     if args.kept and any(kafka.build for kafka in releases):
         raise UsageFailure("--kept has answers of releases, not of builds")
     codes, records, stopped = [Exit.OK], [], COMPARED
-    settings = [args.set] if args.gate is None else configurations(args.gate, args.model, args.set)
+    settings = [args.set] if args.gate is None else gate_configurations(args.gate, args.model, args.set)
     for line in filter(None, (rules_note(args.model, args.set, kafka) for kafka in releases)):
         console.print(line)
     if args.gate is not None:
@@ -92,7 +92,7 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
     return code
 
 
-def configurations(path: Path, model: str, more: list[str]) -> list[list[str]]:
+def gate_configurations(path: Path, model: str, more: list[str]) -> list[list[str]]:
     """The settings under which a gate's file checks a model, each once; the release is left to the comparison."""
     settings = []
     for check in read(path).checks:

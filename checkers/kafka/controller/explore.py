@@ -263,7 +263,7 @@ class Expander(Protocol):
         ...
 
 
-def explore(
+def explore_controller(
     class_path: ClassPath, scope: Scope, jvms: int, limits: ExploreLimits, progress: Progress
 ) -> ControllerExploration:
     """Searches every state of the controller; raises `JvmLost` if a JVM is lost."""

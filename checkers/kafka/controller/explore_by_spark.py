@@ -90,8 +90,8 @@ class _Workers:
 def explore_by_spark(
     task: ExpandTask, cluster: SparkOptions, limits: ExploreLimits, progress: Progress
 ) -> ControllerExploration:
-    """Searches every state of the controller, as `explore` does. Raises `NoSpark`, `JobFailed`; `Failure` for a topic
-    with a second partition."""
+    """Searches every state of the controller, as `explore_controller` does. Raises `NoSpark`, `JobFailed`; `Failure`
+    for a topic with a second partition."""
     if task.scope.topic:
         raise Failure(Exit.USAGE, "--topic is searched by --engine local")
     began = time.monotonic()

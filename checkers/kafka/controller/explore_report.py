@@ -30,8 +30,8 @@ from reassure.checkers.kafka.controller.explore import ControllerExploration
 from reassure.checkers.kafka.controller.explore_logs import LogSearch, LogStep, Loss
 from reassure.checkers.kafka.controller.explore_properties import Findings, Hit
 from reassure.checkers.kafka.controller.report import side_by_side
-from reassure.checkers.kafka.controller.words import NO_PARTITION, ControllerState, braces, described
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.kafka.controller.words import NO_PARTITION, ControllerState, braces, described_state
+from reassure.checkers.machine.terminal import Console, quantity
 from reassure.spec.kafka.partition_properties import SHARED
 
 WITHOUT_REMOVAL = {
@@ -59,7 +59,7 @@ def report_exploration(
     graph: ControllerExploration, findings: Findings, runs: dict[str, Shown], console: Console
 ) -> None:
     """Figures, then each property with how it is violated, then the covers."""
-    figures = f"{counted(len(graph.states), 'state')}, {counted(graph.steps, 'step')}"
+    figures = f"{quantity(len(graph.states), 'state')}, {quantity(graph.steps, 'step')}"
     console.print(f"Kafka {graph.version}, {graph.scope.text}: {figures}", style="bold")
     console.print(f"  {len(graph.levels)} levels in {graph.seconds:.1f} s; {graph.stopped.text}", style="dim")
     for name in findings.properties:
@@ -81,13 +81,13 @@ def report_exploration(
 
 def report_explanation(explanation: Explanation, model: str, version: str, console: Console) -> None:
     """In how many steps the model's rules differ from the class; for each kind of command the first such step."""
-    steps = f"{explanation.count:,} of {counted(explanation.steps, 'step')}"
+    steps = f"{explanation.count:,} of {quantity(explanation.steps, 'step')}"
     text = f"  {model}'s rules for Kafka {version} differ from the class in {steps}"
     console.print(text, style="red" if explanation.count else "")
     for kind, unexplained in explanation.unexplained.items():
         console.print("")
         console.print(
-            f"the rules differ in {counted(unexplained.count, 'step')} of {kind}; the first:",
+            f"the rules differ in {quantity(unexplained.count, 'step')} of {kind}; the first:",
             style="red",
         )
         for number, command in enumerate([*unexplained.path, unexplained.first.step.command], 1):
@@ -111,7 +111,7 @@ def report_run(run: ControllerRun, texts: list[str], console: Console, steps: in
         name, command, follower = run.steps[i]
         call = str(command) if command is not None else f"{name}({follower or ''})"
         answer = f" -> {run.answers[i]}" if run.answers[i] not in ("", "NONE") else ""
-        now = {key: text for key, text in described(state).items() if not key.endswith(EPOCHS)}
+        now = {key: text for key, text in described_state(state).items() if not key.endswith(EPOCHS)}
         if run.complete[0]:
             now["hold everything committed"] = braces(run.complete[i])
         changed = {key: text for key, text in now.items() if before.get(key) != text}

@@ -18,9 +18,9 @@ from reassure.checkers.kafka.controller.junit_calls import (
     PARTITION,
     broker_change,
     broker_states,
-    call,
     directory_id,
     java_ids,
+    junit_call,
     request_of_leader,
 )
 from reassure.checkers.kafka.controller.releases import Release
@@ -61,7 +61,7 @@ def junit_method(trace: ControllerTrace, release: Release, name: str, promise: s
 
 def body(trace: ControllerTrace, release: Release, promise: str, elr: bool = True) -> str:
     """The statements of the method."""
-    lines = beginning(trace, elr)
+    lines = start_statements(trace, elr)
     shift = 0 if len(trace.start.partition.isr) == len(trace.start.partition.replicas) else 1
     emptied = _emptied(trace) if promise in _OF_LOST_RECORDS else None
     lines += _left_the_replicas(emptied) if emptied is not None and emptied.number == 0 else []
@@ -73,7 +73,7 @@ def body(trace: ControllerTrace, release: Release, promise: str, elr: bool = Tru
         lines += ["", f"// {number}. {step.text}"]
         if promise and step.command.kind in (Kind.PROPOSE, Kind.ALTER_PARTITION) and expected in ACCEPTED:
             expected = "accepted"
-        lines += call(step, number, expected, release, shift)
+        lines += junit_call(step, number, expected, release, shift)
         if emptied is not None and emptied.number == number:
             lines += _left_the_replicas(emptied)
     if asserted := _assertion(promise, trace):
@@ -94,7 +94,7 @@ def class_name(name: str) -> str:
     return "".join(word[0].upper() + word[1:] for word in words)
 
 
-def beginning(trace: ControllerTrace, elr: bool = True) -> list[str]:
+def start_statements(trace: ControllerTrace, elr: bool = True) -> list[str]:
     """The statements that make the state that a trace starts in; `Failure` if the test context does not make it."""
     start, p = trace.start, trace.start.partition
     everybody = frozenset(Broker(b) for b in range(1, trace.brokers + 1))

@@ -19,7 +19,7 @@ _ASSIGNMENT = "org.apache.kafka.common.message.AssignReplicasToDirsRequestData"
 _ERRORS = "org.apache.kafka.common.protocol.Errors"
 
 
-def call(step: TraceCommand, number: int, expected: str | None, release: Release, shift: int) -> list[str]:
+def junit_call(step: TraceCommand, number: int, expected: str | None, release: Release, shift: int) -> list[str]:
     """The command, the assertion of its answer unless `expected` is None, and the replay of its records."""
     command, result = step.command, f"result{number}"
     if command.kind in (Kind.REASSIGN, Kind.CANCEL):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, fetch, tool
+from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled_java, fetch, tool
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.own_files import temporary_folder
@@ -74,7 +74,7 @@ def run_methods(class_path: ClassPath, methods: Sequence[str]) -> list[MethodOut
     with temporary_folder("kafka") as temporary:
         classes = temporary / "classes"
         source = with_methods(kafkas_test(class_path), methods)
-        compiled(tool("javac"), list(class_path.jars), {Path(TEST).name: source}, classes)
+        compiled_java(tool("javac"), list(class_path.jars), {Path(TEST).name: source}, classes)
         path = os.pathsep.join([str(classes), *map(str, class_path.jars)])
         launcher = [tool("java"), *QUICK, "-cp", path, "org.junit.platform.console.ConsoleLauncher", "execute"]
         options = ["--disable-banner", "--disable-ansi-colors", "--details=tree", "--details-theme=ascii"]

@@ -162,7 +162,7 @@ class ModelView:
         return states
 
 
-def call_text(action: str, params: Mapping[str, Any]) -> str:
+def model_step_text(action: str, params: Mapping[str, Any]) -> str:
     """A step of a model in a line: the action with what it is called with."""
     values = [_parameter(value) for value in params.values()]
     return f"{action}({', '.join(values)})"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reassure.checkers.kafka.controller.driver import Driver
-from reassure.checkers.kafka.controller.model_view import ELECTIONS, ModelView, call_text
+from reassure.checkers.kafka.controller.model_view import ELECTIONS, ModelView, model_step_text
 from reassure.checkers.kafka.controller.words import (
     Command,
     ControllerAnswer,
@@ -16,7 +16,7 @@ from reassure.checkers.kafka.controller.words import (
     Setup,
     answer_of,
     braces,
-    described,
+    described_state,
     packed,
     packed_second,
     unpacked_words,
@@ -82,7 +82,7 @@ class StepDifference:
         usual = self.answer.error == "NONE" if expected is None else expected == str(self.answer)
         if not usual or self.answer.thrown != self.step.resigns:
             rows.append(("answer", expected or "", str(self.answer)))
-        ours, theirs = described(self.step.after), described(self.state)
+        ours, theirs = described_state(self.step.after), described_state(self.state)
         pairs = [(name, ours.get(name, ""), theirs.get(name, "")) for name in {**ours, **theirs}]
         return rows + [(name, one, other) for name, one, other in pairs if one != other]
 
@@ -101,7 +101,7 @@ def controller_trace(trace: Trace, view: ModelView) -> ControllerTrace:
         if step.action == "unfence" and following is not None and trace.steps[following].action in ELECTIONS:
             alternative = view.state(trace.states[following])
         may_have_happened = bool(commands) and commands[-1].alternative is not None and step.action in ELECTIONS
-        text = call_text(step.action, step.params)
+        text = model_step_text(step.action, step.params)
         start = view.state(before)
         commands.append(
             TraceCommand(

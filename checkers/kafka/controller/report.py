@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from reassure.checkers.kafka.controller.conform import Conformance
 from reassure.checkers.kafka.controller.model_steps import StepSource
-from reassure.checkers.kafka.controller.model_view import call_text
+from reassure.checkers.kafka.controller.model_view import model_step_text
 from reassure.checkers.kafka.controller.replay import ControllerTrace, StepDifference
 from reassure.checkers.machine.stop import ALL_VISITED
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, quantity
 
 COLUMN = 26
 
@@ -44,14 +44,14 @@ def own_words(records: str, head: str, console: Console) -> None:
 def report_accepted(trace: ControllerTrace, name: str, version: str, console: Console) -> None:
     """That a trace is a run of Kafka's controller."""
     count = len(trace.commands)
-    text = f"Kafka {version} runs {name}: {counted(count, 'command')} of {counted(trace.steps, 'step')}"
+    text = f"Kafka {version} runs {name}: {quantity(count, 'command')} of {quantity(trace.steps, 'step')}"
     console.print(f"{text}, each with the same result", style="green")
 
 
 def report_conformance(conformance: Conformance, source: StepSource, name: str, console: Console) -> None:
     """The table by action, then each disagreement with a shortest way to it."""
     console.print(
-        f"{name} beside Kafka {conformance.version}: {counted(source.states, 'state')} of the model", style="bold"
+        f"{name} beside Kafka {conformance.version}: {quantity(source.states, 'state')} of the model", style="bold"
     )
     console.print(f"  {'action':24} {'transitions':>12} {'kinds':>10} {'agree':>10} {'disagree':>10}", style="dim")
     for action, count in conformance.actions.items():
@@ -65,12 +65,12 @@ def report_conformance(conformance: Conformance, source: StepSource, name: str, 
     )
     console.print(f"  {'in all':24} {numbers[0]:12,} {numbers[1]:10,} {numbers[2]:10,} {numbers[3]:10,}")
     if source.clipped:
-        console.print(f"  not taken: {counted(source.clipped, 'step')} beyond a bound of the model", style="yellow")
+        console.print(f"  not taken: {quantity(source.clipped, 'step')} beyond a bound of the model", style="yellow")
     for group in conformance.disagreements:
         console.print("")
-        console.print(f"{counted(group.count, 'kind')} of step: {group.cause}", style="red")
+        console.print(f"{quantity(group.count, 'kind')} of step: {group.cause}", style="red")
         for number, step in enumerate(source.trace(group.first).steps):
-            console.print(f"  {number:3} {call_text(step.action, step.params)}")
+            console.print(f"  {number:3} {model_step_text(step.action, step.params)}")
         side_by_side(group.difference, conformance.version, "the model", console)
     if conformance.steps != conformance.agree:
         console.print(f"disagrees with Kafka {conformance.version}")

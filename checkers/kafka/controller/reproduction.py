@@ -10,7 +10,14 @@ import re
 import subprocess
 from dataclasses import dataclass
 
-from reassure.checkers.kafka.controller.class_path import QUICK, ClassPath, compiled, java_source, kafka_archive, tool
+from reassure.checkers.kafka.controller.class_path import (
+    QUICK,
+    ClassPath,
+    compiled_java,
+    java_source,
+    kafka_archive,
+    tool,
+)
 from reassure.checkers.kafka.controller.junit import body, class_name
 from reassure.checkers.kafka.controller.kafka_tests import MethodOutcome
 from reassure.checkers.kafka.controller.releases import Release
@@ -47,7 +54,7 @@ def run_program(program: Program, class_path: ClassPath) -> MethodOutcome:
     """Compiles the program against a release, and runs it; `Failure` if it does not end."""
     with temporary_folder("kafka") as temporary:
         classes = temporary / "classes"
-        compiled(tool("javac"), list(class_path.jars), {program.file: program.text}, classes)
+        compiled_java(tool("javac"), list(class_path.jars), {program.file: program.text}, classes)
         path = os.pathsep.join([class_path.text, str(classes)])  # an archive is of the beginning of a path
         try:
             with kafka_archive(class_path, writes=False) as (options, _):

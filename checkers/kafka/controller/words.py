@@ -399,7 +399,7 @@ def _broker(number: int) -> Broker | None:
     return Broker(number) if number else None
 
 
-def described(state: ControllerState) -> dict[str, str]:
+def described_state(state: ControllerState) -> dict[str, str]:
     """A state field by field, as text."""
     values = {
         **_described_partition(state.partition, state.keeps_nobody),

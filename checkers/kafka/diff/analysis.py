@@ -36,7 +36,7 @@ from reassure.checkers.kafka.controller.words import (
     Command,
     Kind,
 )
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 
 STATE_FIELDS = {
     "replicas": (0, ISR),
@@ -114,7 +114,7 @@ class BuildDifference:
     def title(self) -> str:
         """The difference in words."""
         fields = f"{', '.join(self.fields)} differ{'s' * (len(self.fields) == 1)}"
-        return f"{self.kind.name.lower()}: {fields} in {counted(self.count, 'step')}"
+        return f"{self.kind.name.lower()}: {fields} in {quantity(self.count, 'step')}"
 
     @property
     def name(self) -> str:

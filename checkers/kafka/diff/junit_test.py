@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from reassure.checkers.kafka.controller.controller_itf import ControllerRun
-from reassure.checkers.kafka.controller.junit import beginning, fails_without_it, junit_method, method_name
-from reassure.checkers.kafka.controller.junit_calls import INDENT, PARTITION, call, java_ids
+from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name, start_statements
+from reassure.checkers.kafka.controller.junit_calls import INDENT, PARTITION, java_ids, junit_call
 from reassure.checkers.kafka.controller.releases import Release
 from reassure.checkers.kafka.controller.replay import ControllerTrace, TraceCommand
 from reassure.checkers.kafka.controller.words import ControllerState
@@ -78,10 +78,10 @@ def _trace(run: ControllerRun) -> ControllerTrace:
 
 def _requests(trace: ControllerTrace, release: Release) -> list[str]:
     """The statements that make the requests, each with its answer."""
-    lines = beginning(trace)
+    lines = start_statements(trace)
     shift = _shift(trace.start)
     for number, step in enumerate(trace.commands, 1):
-        statements = call(step, number, None if step.resigns else step.error, release, shift)
+        statements = junit_call(step, number, None if step.resigns else step.error, release, shift)
         if step.resigns:
             statements = ["assertThrows(RuntimeException.class, () -> {", *(f"    {s}" for s in statements), "});"]
         lines += ["", f"// {number}. {step.text}", *statements]

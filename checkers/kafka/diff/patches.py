@@ -14,7 +14,7 @@ from reassure.checkers.kafka.builds.own_tests import OwnTests, run_own_tests
 from reassure.checkers.kafka.builds.patched_build import make_build, sources
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
 from reassure.checkers.kafka.controller.driver import Driver
-from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore
+from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore_controller
 from reassure.checkers.kafka.controller.releases import Release, release
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, BuildComparison
 from reassure.checkers.kafka.diff.prices import PriceRun, prices
@@ -163,4 +163,4 @@ class PatchJudge:
 
     def _explore(self, path: ClassPath, scope: Scope, progress: Progress) -> ControllerExploration:
         progress.begin()
-        return explore(path, scope, self.jvms, self.limits, progress)
+        return explore_controller(path, scope, self.jvms, self.limits, progress)

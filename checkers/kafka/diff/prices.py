@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reassure.checkers.kafka.controller.driver import Words
 from reassure.checkers.kafka.controller.explore_logs import replica_sets
-from reassure.checkers.kafka.controller.words import ADDING, LEADER, RECOVERING, REMOVING, Command, described
+from reassure.checkers.kafka.controller.words import ADDING, LEADER, RECOVERING, REMOVING, Command, described_state
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, BuildComparison
 
 
@@ -96,7 +96,7 @@ class _Pairs:
             commands.insert(0, self.graphs[BASE].commands[int(taken[k])])
             pair = int(before[k])
         numbers = divmod(int(self.frontier[place]), self.width)
-        ours, theirs = (described(graph.state(n)) for graph, n in zip(self.graphs, numbers, strict=True))
+        ours, theirs = (described_state(graph.state(n)) for graph, n in zip(self.graphs, numbers, strict=True))
         differing = tuple((name, ours[name], theirs[name]) for name in ours if ours[name] != theirs[name])
         return PriceRun(tuple(commands), differing)
 

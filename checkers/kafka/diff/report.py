@@ -9,12 +9,12 @@ from reassure.checkers.kafka.controller.controller_properties import CAN_END
 from reassure.checkers.kafka.controller.explore import EVENTS
 from reassure.checkers.kafka.controller.explore_report import Shown, report_run
 from reassure.checkers.kafka.controller.report import own_words, two_columns
-from reassure.checkers.kafka.controller.words import described
+from reassure.checkers.kafka.controller.words import described_state
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES, BuildComparison
 from reassure.checkers.kafka.diff.promises import PromiseComparison
 from reassure.checkers.kafka.diff.result import BuildDiff
 from reassure.checkers.kafka.diff.runs import RunOfBoth
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, quantity
 from reassure.spec.kafka.partition_properties import SHARED
 
 AFTER = "after another difference"
@@ -85,12 +85,12 @@ def _report_what_is_not_executed(diff: BuildDiff, console: Console) -> None:
 
 def _report_states(comparison: BuildComparison, console: Console) -> None:
     for side, graph in enumerate(comparison.graphs):
-        numbers = f"{counted(len(graph.states), 'state')}, {counted(graph.steps, 'step')}"
+        numbers = f"{quantity(len(graph.states), 'state')}, {quantity(graph.steps, 'step')}"
         console.print(f"{SIDES[side]} Kafka {graph.version}: {numbers}", style="bold")
         console.print(f"  {len(graph.levels)} levels in {graph.seconds:.1f} s; {graph.stopped.text}", style="dim")
     of_base, of_head = comparison.only
-    states = f"{counted(comparison.both, 'state')} of both, {of_base:,} of BASE alone, {of_head:,} of HEAD alone"
-    console.print(f"{states}; {comparison.differing_steps:,} of {counted(comparison.steps, 'step')} of both differ")
+    states = f"{quantity(comparison.both, 'state')} of both, {of_base:,} of BASE alone, {of_head:,} of HEAD alone"
+    console.print(f"{states}; {comparison.differing_steps:,} of {quantity(comparison.steps, 'step')} of both differ")
 
 
 def _report_differences(runs: tuple[RunOfBoth, ...], console: Console, where: str) -> None:
@@ -100,7 +100,7 @@ def _report_differences(runs: tuple[RunOfBoth, ...], console: Console, where: st
     console.print(f"\ndifferences{where}", style="bold")
     console.print(f"  {'steps':>9}  {'command':{width}}  {'run':>8}  fields", style="dim")
     for d in (run.difference for run in runs):
-        text = counted(len(d.before) + 1, "step")
+        text = quantity(len(d.before) + 1, "step")
         after = "" if d.side is None else f" ({AFTER})"
         console.print(f"  {d.count:9,}  {d.kind.name.lower():{width}}  {text:>8}  {', '.join(d.fields)}{after}")
 
@@ -228,7 +228,7 @@ def difference_record(run: RunOfBoth) -> dict[str, object]:
         "steps": d.count,
         "run": [str(command) for command in (*d.before, d.last)],
         "alike_before": d.side is None,
-        "before": described(run.before),
+        "before": described_state(run.before),
         "differs": [{"field": field, "base": base, "head": head} for field, base, head in run.rows()],
     }
 

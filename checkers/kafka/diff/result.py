@@ -14,7 +14,7 @@ from reassure.checkers.kafka.diff.runs import RunOfBoth, run_of_both
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import ALL_VISITED, Stop, StopReason
-from reassure.checkers.machine.terminal import counted
+from reassure.checkers.machine.terminal import quantity
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class BuildDiff:
     def verdict(self, bounds: str, more: bool = False) -> str:
         """The result in a line, and the bounds within which it stands. more: of what is `beyond` another search."""
         count = len(self.runs)
-        text = f"the builds differ: {counted(count, 'difference')}" if count else "no difference"
+        text = f"the builds differ: {quantity(count, 'difference')}" if count else "no difference"
         if more:
-            text = f"{counted(count, 'more difference')}" if count else "no other difference"
+            text = f"{quantity(count, 'more difference')}" if count else "no other difference"
         unfinished = [
             f"{SIDES[side]} was not finished: {graph.stopped.text}"
             for side, graph in enumerate(self.comparison.graphs)

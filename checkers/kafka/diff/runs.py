@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from reassure.checkers.kafka.controller.controller_itf import ControllerRun, executed
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore_logs import LogStep
-from reassure.checkers.kafka.controller.words import ControllerState, described
+from reassure.checkers.kafka.controller.words import ControllerState, described_state
 from reassure.checkers.kafka.diff.analysis import BASE, HEAD, SIDES, BuildComparison, BuildDifference
 from reassure.checkers.machine.exit_codes import Exit, Failure
 
@@ -35,7 +35,7 @@ class RunOfBoth:
 
     def rows(self) -> list[tuple[str, str, str]]:
         """The fields that differ after the last step: the field, its value of BASE, its value of HEAD."""
-        ours, theirs = ({"answer": run.answers[-1], **described(run.states[-1])} for run in self.runs)
+        ours, theirs = ({"answer": run.answers[-1], **described_state(run.states[-1])} for run in self.runs)
         pairs = [(name, ours.get(name, "-"), theirs.get(name, "-")) for name in {**ours, **theirs}]
         differing = [(name, one, other) for name, one, other in pairs if one != other]
         return differing or [("records", *(str(_records(text)) for text in self.texts))]  # type: ignore[list-item]

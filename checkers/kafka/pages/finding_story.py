@@ -105,7 +105,7 @@ def _wording(trace: Trace) -> Wording:
     return OF_CONTROLLER if hasattr(trace.states[0], "partition") else OF_BROKERS
 
 
-def counted(trace: Trace) -> str:
+def run_counts(trace: Trace) -> str:
     """The numbers of steps, requests and failures in a run."""
     wording, names = _wording(trace), [step.action for step in trace.steps[1:]]
     requests, failures = (sum(n in kind for n in names) for kind in (wording.requests, wording.failures))

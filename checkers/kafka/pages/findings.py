@@ -307,7 +307,7 @@ def _section(number: int, several: list[Case], folder: Path, record: FindingsRec
         latest = cases[-1]
         trace, _ = trace_of(latest.answer, headline.property)
         link = f"{back}{relative(latest.path)}"
-        where = f"**In {_span([c.release for c in cases])}**, [a run]({link}) of {finding_story.counted(trace)}"
+        where = f"**In {_span([c.release for c in cases])}**, [a run]({link}) of {finding_story.run_counts(trace)}"
         lines += [f"{where} ({finding_story.start_of(trace)}):", "\n".join(finding_story.story(trace))]
     lines.append(f"**Search.** {_searched(several)}")
     lines.append(f"**Confirmed.** {_confirmed(broken, record.runs)}")

@@ -27,7 +27,7 @@ from reassure.checkers.machine.atomic_files import write_atomically, write_recor
 from reassure.checkers.machine.exit_codes import Exit, Failure, SystemFailure, UsageFailure, worst
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Stop, StopReason
-from reassure.checkers.machine.terminal import Console, counted
+from reassure.checkers.machine.terminal import Console, quantity
 from reassure.checkers.request.options import positive
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.request.shared_options import BUDGET, JSON, NO_STORIES, Option
@@ -79,7 +79,7 @@ def run_adopt(args: argparse.Namespace, console: Console) -> Exit:
     console.print(f"Kafka {kafka.version}: {len(jars.jars)} jars, published with{without} those of its tests")
     with Progress(quiet=args.quiet) as progress, ExitStack() as stack:
         jvms = args.jvms or os.cpu_count() or 1
-        progress.ready(f"starting {counted(jvms, 'JVM')}")
+        progress.ready(f"starting {quantity(jvms, 'JVM')}")
         drivers = [stack.enter_context(Driver(jars)) for _ in range(jvms)]
         comparison = compare_with_all_rules(KEPT_MODEL, drivers, SEARCHES, progress)
     rules = comparison.nearest(minor(kafka.version))
@@ -110,9 +110,9 @@ def run_adopt(args: argparse.Namespace, console: Console) -> Exit:
     wrong = sum(bool(outcome.wrong) for outcome in outcomes)
     code = worst([Exit.OK if known else Exit.DISAGREE, Exit.TRACE if wrong else Exit.OK, not_run])
     which = f"the rules of {rules}" if known else f"rules of its own; those of {rules} are the nearest"
-    figures = f"{differing:,} of {counted(comparison.steps, 'step')} differ"
+    figures = f"{differing:,} of {quantity(comparison.steps, 'step')} differ"
     verdict = f"Kafka {kafka.version} goes by {which}: {figures}"
-    more = f"; {counted(wrong, 'finding')} otherwise than by {like}" if wrong else ""
+    more = f"; {quantity(wrong, 'finding')} otherwise than by {like}" if wrong else ""
     console.verdicts[code] = verdict + (more if not_run is Exit.OK else "; the tests of the findings were not run")
     if args.json:
         stopped = Stop(StopReason.COMPLETE, "every step was compared")

@@ -12,7 +12,7 @@ from rich.text import Text
 from reassure.checkers.cli.main import main
 from reassure.checkers.console.overview import COMMANDS
 from reassure.checkers.machine.drawn_terminal import DrawnConsole, broken
-from reassure.checkers.machine.terminal import Console, StyledText, counted, first_few, message, print_error, printable
+from reassure.checkers.machine.terminal import Console, StyledText, first_few, message, print_error, printable, quantity
 from reassure.checkers.machine.terminal import printed as printed_by
 
 
@@ -40,7 +40,7 @@ def test_a_line_is_broken_between_words(line: str, pieces: list[str]) -> None:
 
 @pytest.mark.parametrize(("number", "text"), [(0, "0 states"), (1, "1 state"), (2, "2 states"), (1200, "1,200 states")])
 def test_a_number_with_its_noun(number: int, text: str) -> None:
-    assert counted(number, "state") == text
+    assert quantity(number, "state") == text
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from reassure.checkers.publish import differing
 
 @pytest.mark.parametrize(("words", "code"), [(["--help"], 0), (["--nonsense"], 2), (["pages"], 2)])
 def test_nothing_is_written_for_other_words(words: list[str], code: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("session_pages", "pages", "entries", "files", "traces", "gate_runs"):
+    for name in ("session_pages", "pages", "project_entries", "generated_files", "traces", "gate_runs"):
         monkeypatch.setattr(program, name, lambda *given: pytest.fail("it works instead of refusing"))
     with pytest.raises(SystemExit) as ended:
         program.main(words)
@@ -41,7 +41,7 @@ def test_pages_are_written_after_the_traces_that_they_link_to(
     monkeypatch.setattr(ledger, "PATHS", ledger.LedgerPaths(tmp_path / "ledger.json", written.parents[1]))
     monkeypatch.setattr(program, "gate_runs", lambda path: [])
     monkeypatch.setattr(program, "traces", lambda ran: store)
-    monkeypatch.setattr(program, "files", files)
+    monkeypatch.setattr(program, "generated_files", files)
     monkeypatch.setattr(program, "stale", differing)
     assert program.main(["--check"]) == 1
     assert capsys.readouterr().out == f"stale: counterexamples/die_hard/{written.name}\nstale: page.md\n"

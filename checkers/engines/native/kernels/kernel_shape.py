@@ -108,7 +108,7 @@ class Kernel:
         if passing:
             self._holds_code, addresses = llvm.unkept_functions(shape.ir, shape.functions, QUICK)
         else:
-            self._key = llvm.digest(shape.ir)
+            self._key = llvm.code_key(shape.ir)
             addresses = self._compiled(LEVEL) if OPTIMISED_AFTER == 0 else self._stored_or_quick()
         self.addresses = addresses
         self.code = self._code(**_functions(addresses))

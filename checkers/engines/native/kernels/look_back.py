@@ -6,7 +6,7 @@ Several things are looked for at once. Each has a *best* so far: a word that say
 from __future__ import annotations
 
 from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, DEADLOCK, ERROR, ModelCode, follow
-from reassure.checkers.engines.native.kernels.state_table import find, home_of, tag_of, words_at, write_state
+from reassure.checkers.engines.native.kernels.state_table import find_slot, home_of, tag_of, words_at, write_state
 from reassure.checkers.engines.native.translator.language import Static, Words, kernel, words_from
 from reassure.spec.language.light_dataclasses import dataclass
 
@@ -99,7 +99,7 @@ def look_back(words: Static, a: LookArguments) -> None:
             if a.target_count > 0:
                 for k in range(n):
                     state = words_at(words, a.successors, k * row_words)
-                    slot = find(a.targets, a.slots, home_of(state, a.slots), state)
+                    slot = find_slot(a.targets, a.slots, home_of(state, a.slots), state)
                     if a.targets[slot * words] != 0:
                         note(words, level, i, best, tag_of(a.targets[slot * words]) - 1)
             for number in range(a.claim_count):

@@ -20,7 +20,7 @@ from reassure.checkers.engines.native.kernels.state_table import (
     STATE_BITS,
     TAG_AT,
     TAG_MASK,
-    find,
+    find_slot,
     hash_of,
     home_of,
     next_slot,
@@ -86,7 +86,7 @@ def by_owner(
             prefetch(table, batch[i - first] * words)
         for i in range(first, last):
             state = words_at(words, rows, i * words)
-            slot = find(table, slots, batch[i - first], state)
+            slot = find_slot(table, slots, batch[i - first], state)
             p = owner_of(state, parts)
             at = counts[p]
             counts[p] = at + 1

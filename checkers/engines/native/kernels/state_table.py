@@ -121,7 +121,7 @@ def in_line(table: Words, slot: int, word: int) -> int:
 
 @kernel
 def find_in_lines(table: Words, slots: int, slot: int, word: int) -> int:
-    """As `find`, of a state of one word."""
+    """As `find_slot`, of a state of one word."""
     line = in_line(table, slot, word)
     while line == 0:
         slot = next_line(slot, slots)
@@ -130,7 +130,7 @@ def find_in_lines(table: Words, slots: int, slot: int, word: int) -> int:
 
 
 @kernel
-def find(table: Words, slots: int, slot: int, state: State) -> int:
+def find_slot(table: Words, slots: int, slot: int, state: State) -> int:
     """The slot that holds a state, or the free slot where it would go; `slot` is its home. None is locked meanwhile."""
     if len(state) == 1:
         return find_in_lines(table, slots, slot, state[0])
@@ -152,7 +152,7 @@ def is_in_first_line(table: Words, slot: int, word: int, tag: int) -> bool:
 
 @kernel
 def skip_others(table: Words, slots: int, slot: int, state: State) -> int:
-    """As `find`, of a state of several words, while other threads insert: also stops at a locked slot."""
+    """As `find_slot`, of a state of several words, while other threads insert: also stops at a locked slot."""
     first = load(table, slot * len(state))
     while first != 0 and first != LOCKED and not holds(table, slot, first, state):
         slot = next_slot(slot, slots)
@@ -329,7 +329,7 @@ def unseen(
             batch[i - low] = home_of(state_at(words, rows, i * row_words), slots)
             prefetch(table, batch[i - low] * words)
         for i in range(low, high):
-            slot = find(table, slots, batch[i - low], state_at(words, rows, i * row_words))
+            slot = find_slot(table, slots, batch[i - low], state_at(words, rows, i * row_words))
             if table[slot * words] == 0:
                 found[n] = i
                 n += 1
@@ -356,7 +356,7 @@ def settle(
             batch[i - begin] = home_of(words_at(words, rows, i * words), slots)
             prefetch(table, batch[i - begin] * words)
         for i in range(begin, end):
-            at = find(table, slots, batch[i - begin], words_at(words, rows, i * words)) * words
+            at = find_slot(table, slots, batch[i - begin], words_at(words, rows, i * words)) * words
             by_tag[tag_of(table[at])] += 1
             table[at] = table[at] & STATE_BITS | TAKEN
 

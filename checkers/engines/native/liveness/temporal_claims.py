@@ -65,7 +65,7 @@ class TemporalClaims:
     def __init__(self, judge: JudgeText, words: int) -> None:
         """words: of a state."""
         self.words, self.may_raise = words, judge.may_raise
-        address = llvm.compiled_functions(llvm.digest(judge.text), lambda: judge.text, ("judge",))["judge"]
+        address = llvm.compiled_functions(llvm.code_key(judge.text), lambda: judge.text, ("judge",))["judge"]
         self.function = ModelFunction(address, "wwi")
         self.claims = {
             name: TemporalClaim(kind, 1 << 2 * number, 1 << 2 * number + 1)

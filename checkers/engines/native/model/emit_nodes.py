@@ -292,7 +292,7 @@ OPERATIONS: dict[str, Operation] = {
     "record": lambda e, n: e.f.plus(e.value(n.args[0]), -1),
     "pack": _pack,
     "unpack": _unpack,
-    "seq_len": lambda e, n: sequences.length_of(e.f, *e.arguments(n)),
+    "seq_len": lambda e, n: sequences.sequence_length(e.f, *e.arguments(n)),
     "seq_get": _seq_get,
     "seq_of": _seq_of,
     "seq_cat": lambda e, n: sequences.cat(e.f, e.value(n.args[0]), e.value(n.args[1]), _bits(n.args[0])),

@@ -148,7 +148,7 @@ declare i64 @llvm.usub.sat.i64(i64, i64)
 ITEMS = (1 << SEQ_LENGTH_AT) - 1
 
 
-def length_of(f: FunctionText, seq: str) -> str:
+def sequence_length(f: FunctionText, seq: str) -> str:
     """The number of items."""
     return f.right(seq, SEQ_LENGTH_AT)
 
@@ -174,15 +174,15 @@ def get(f: FunctionText, seq: str, place: str, k: int) -> str:
 
 def cat(f: FunctionText, a: str, b: str, k: int) -> str:
     """One sequence after the other."""
-    length = length_of(f, a)
+    length = sequence_length(f, a)
     moved = f.left_by(f.both(b, literal(ITEMS)), bits_before(f, length, k))
     items = f.either(f.both(a, literal(ITEMS)), f.both(moved, literal(ITEMS)))
-    return with_length(f, items, f.add(length, length_of(f, b)))
+    return with_length(f, items, f.add(length, sequence_length(f, b)))
 
 
 def drop(f: FunctionText, seq: str, count: str, k: int) -> str:
     """Without its first items."""
-    length = length_of(f, seq)
+    length = sequence_length(f, seq)
     gone = f.call("llvm.umin.i64", length, count)
     items = f.right_by(f.both(seq, literal(ITEMS)), bits_before(f, gone, k))
     return with_length(f, items, f.sub(length, gone))
@@ -190,14 +190,14 @@ def drop(f: FunctionText, seq: str, count: str, k: int) -> str:
 
 def take(f: FunctionText, seq: str, count: str, k: int) -> str:
     """Only its first items."""
-    length = f.call("llvm.umin.i64", length_of(f, seq), count)
+    length = f.call("llvm.umin.i64", sequence_length(f, seq), count)
     items = f.plus(f.left_by("1", bits_before(f, length, k)), -1)
     return with_length(f, f.both(seq, items), length)
 
 
-def keep(f: FunctionText, seq: str, mask: str, k: int, most: int) -> str:
+def keep_in_set(f: FunctionText, seq: str, mask: str, k: int, most: int) -> str:
     """The items that are in a set, in their order."""
-    length, result, end, hits = length_of(f, seq), "0", "0", "0"
+    length, result, end, hits = sequence_length(f, seq), "0", "0", "0"
     for place in range(most):
         item = item_at(f, seq, k, place)
         hit = f.op(f"and i1 {f.compare('ult', str(place), length)}, {f.bit(mask, item)}")
@@ -207,18 +207,18 @@ def keep(f: FunctionText, seq: str, mask: str, k: int, most: int) -> str:
     return with_length(f, result, hits)
 
 
-def members(f: FunctionText, seq: str, k: int, most: int) -> str:
+def items_as_set(f: FunctionText, seq: str, k: int, most: int) -> str:
     """The set of its items."""
-    length, result = length_of(f, seq), "0"
+    length, result = sequence_length(f, seq), "0"
     for place in range(most):
         one = f.left_by("1", item_at(f, seq, k, place))
         result = f.either(result, f.choose(f.compare("ult", str(place), length), one, "0"))
     return result
 
 
-def first(f: FunctionText, seq: str, mask: str, k: int, most: int) -> str:
+def first_in_set(f: FunctionText, seq: str, mask: str, k: int, most: int) -> str:
     """The first item that is in a set; 0 if none is."""
-    length, result = length_of(f, seq), "0"
+    length, result = sequence_length(f, seq), "0"
     for place in reversed(range(most)):
         item = item_at(f, seq, k, place)
         hit = f.op(f"and i1 {f.compare('ult', str(place), length)}, {f.bit(mask, item)}")
@@ -238,7 +238,12 @@ def ordered(f: FunctionText, mask: str, k: int, count: int) -> str:
     return with_length(f, result, hits)
 
 
-LONG: dict[str, Callable[..., str]] = {"keep": keep, "members": members, "first": first, "ordered": ordered}
+LONG: dict[str, Callable[..., str]] = {
+    "keep": keep_in_set,
+    "members": items_as_set,
+    "first": first_in_set,
+    "ordered": ordered,
+}
 """Those whose code grows with the sequence: functions of their own, called."""
 ARGUMENTS = {"keep": 2, "members": 1, "first": 2, "ordered": 1}
 

@@ -66,7 +66,7 @@ class Renamings:
         """LLVM IR: `representatives(rows, low, high, row words)` puts representatives in the place of the states that
         rows begin with; `stabilisers(rows, count, same)` writes how many renamings leave each as it is."""
         names = ("representatives", "stabilisers")
-        addresses = llvm.compiled_functions(llvm.digest(self.functions), lambda: self.functions, names, LEVEL)
+        addresses = llvm.compiled_functions(llvm.code_key(self.functions), lambda: self.functions, names, LEVEL)
         self._representatives = ModelFunction(addresses["representatives"], "wiii")
         self._stabilisers = ModelFunction(addresses["stabilisers"], "wiw")
 

@@ -84,7 +84,7 @@ def unkept_functions(ir: str, names: Sequence[str], level: int) -> tuple[Any, di
     return _load(object_code(ir, level), names)
 
 
-def digest(text: str) -> str:
+def code_key(text: str) -> str:
     """A key for text that is the whole of what machine code is made from."""
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -24,7 +24,7 @@ from reassure.checkers.engines.symbolic.any_number.induction import (
 )
 from reassure.checkers.engines.symbolic.any_number.instantiation import Searched, search_near
 from reassure.checkers.engines.symbolic.any_number.system import System
-from reassure.checkers.engines.symbolic.certificate import contents, fields_of
+from reassure.checkers.engines.symbolic.certificate import certificate_fields, contents
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma, Templates
 from reassure.checkers.engines.symbolic.solver import cvc5_settles
 from reassure.checkers.machine.atomic_files import write_atomically
@@ -78,7 +78,7 @@ def read(path: Path, data: JsonObject | None = None) -> AnyCertificate:
     data: the file's contents, if they were read.
     """
     data = contents(path) if data is None else data
-    certificate = AnyCertificate(**fields_of(path, data, SCHEMA, KEYS, OF_LEMMA))
+    certificate = AnyCertificate(**certificate_fields(path, data, SCHEMA, KEYS, OF_LEMMA))
     free, numbers = certificate.free, range(len(certificate.lemmas))
     if not all(isinstance(name, str) for name in free) or not all(isinstance(core, list) for core in certificate.cores):
         raise UsageFailure(f"{path} lacks something that a certificate has")

@@ -25,7 +25,7 @@ from reassure.spec.language.types import BoolType, IdType, MapType, SeqType, Set
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, Params, Step
 
 
-def compare(system: System, bound: BoundModel, states: Iterable[Any], steps_of_each: int = 40) -> int:
+def compare_steps(system: System, bound: BoundModel, states: Iterable[Any], steps_of_each: int = 40) -> int:
     """Compares on states of one configuration; the number of steps compared. Raises `Disagreement`."""
     compared = 0
     properties = {p.name: p for p in bound.properties}
@@ -186,4 +186,4 @@ def sorts(system: System) -> list[IdType]:
     return sorted((k for k in kinds if isinstance(k, IdType) and unbounded(k)), key=str)
 
 
-__all__ = ["Fixed", "compare", "compare_initial", "moves_of", "sizes"]
+__all__ = ["Fixed", "compare_initial", "compare_steps", "moves_of", "sizes"]

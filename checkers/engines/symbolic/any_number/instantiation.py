@@ -15,7 +15,7 @@ from reassure.checkers.encoding.state_layout import state_layout
 from reassure.checkers.engines.native.exploration import Exploration, Limits, Start, compiled, explore
 from reassure.checkers.engines.native.kernels.model_code import STATE_CLAIMS
 from reassure.checkers.engines.native.search import Clock, Search
-from reassure.checkers.engines.symbolic.any_number.samples import configurations
+from reassure.checkers.engines.symbolic.any_number.samples import nearby_configurations
 from reassure.checkers.engines.symbolic.any_number.system import System
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma
 from reassure.spec.frontend.ir import Node
@@ -206,7 +206,7 @@ def search_near(
     seconds: for all of them. memory: bytes, for each search; None: what is free. The last one may be incomplete.
     """
     clock, free = Clock(seconds), sorted(system.any_number.free)
-    for bound in configurations(system.lowered.bound, free, FURTHEST):
+    for bound in nearby_configurations(system.lowered.bound, free, FURTHEST):
         settings = ", ".join(f"{name}={getattr(bound.config, name)}" for name in free)
         left = seconds - clock.seconds
         if left <= 0:

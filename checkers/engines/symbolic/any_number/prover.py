@@ -17,7 +17,7 @@ from typing import Any
 from reassure.checkers.engines.native import engine as native
 from reassure.checkers.engines.symbolic.any_number.certificate import certificate_of
 from reassure.checkers.engines.symbolic.any_number.counterexamples import Counterexamples, SmallStep
-from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare, compare_initial, sorts
+from reassure.checkers.engines.symbolic.any_number.cross_check import Fixed, compare_initial, compare_steps, sorts
 from reassure.checkers.engines.symbolic.any_number.induction import (
     EFFORT,
     GOAL_EFFORT,
@@ -31,8 +31,8 @@ from reassure.checkers.engines.symbolic.any_number.induction import (
 )
 from reassure.checkers.engines.symbolic.any_number.samples import (
     Samples,
-    configurations,
     instance_of,
+    nearby_configurations,
     promising_for_any_number,
     with_fewer,
     with_members,
@@ -260,7 +260,7 @@ class AnyNumberProver:
             self.say("checking against plain Python")
             some = self.samples.rng.sample(states, min(STEPS_COMPARED, len(states)))
             compare_initial(self.system, bound)
-            compare(self.system, bound, some, STEPS_COMPARED)
+            compare_steps(self.system, bound, some, STEPS_COMPARED)
             self._fixed.append((Fixed(self.system, instance_of(self.system, bound, some[0])), some[0]))
 
 
@@ -313,7 +313,7 @@ def prove_for_any_number(
     raised: tuple[Trace | None, str] | None = None
     try:
         with Ending() as ending, interruptible():
-            near = list(islice(configurations(bound, system.any_number.free), 1 + OTHERS))
+            near = list(islice(nearby_configurations(bound, system.any_number.free), 1 + OTHERS))
             found, raised = _violations(prepared, system, options, names, near[:1], say)
             facts |= found
             waiting = [name for name in names if name not in facts]

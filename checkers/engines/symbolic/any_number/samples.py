@@ -53,7 +53,7 @@ WITH_FEWER = 3
 """Configurations of one number of members that are searched, at most."""
 
 
-def configurations(bound: BoundModel, free: Iterable[str], furthest: int = 1) -> Iterator[BoundModel]:
+def nearby_configurations(bound: BoundModel, free: Iterable[str], furthest: int = 1) -> Iterator[BoundModel]:
     """The model at hand, then with other free numbers, the nearest first. furthest: the sum of all differences."""
     names, values = sorted(free), {f.name: getattr(bound.config, f.name) for f in fields(bound.config)}
     for distance in range(furthest + 1):
@@ -111,7 +111,7 @@ class Samples:
         self.few: list[InstanceColumns] = []
         self.many: list[InstanceColumns] = []
         self.rng = random.Random(1)
-        near = configurations(system.lowered.bound, system.any_number.free)
+        near = nearby_configurations(system.lowered.bound, system.any_number.free)
         for number, bound in enumerate(islice(near, MOST)):
             say(f"sample of states: configuration {number + 1}")
             states = self._reachable(bound)

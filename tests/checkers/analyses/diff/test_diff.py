@@ -10,7 +10,7 @@ import pytest
 
 from reassure.checkers.analyses.diff import command
 from reassure.checkers.analyses.diff.analysis import Diff, diff
-from reassure.checkers.analyses.diff.observation import comparable
+from reassure.checkers.analyses.diff.observation import comparable_data
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.machine.progress import Progress
@@ -93,11 +93,11 @@ def reached(bound: BoundModel) -> tuple[set[object], set[object], set[tuple[obje
         state = todo.pop()
         for step in bound.steps(state):
             assert not isinstance(step.after, Clipped)
-            steps.add((comparable(state), step.action.name, comparable(step.after)))
+            steps.add((comparable_data(state), step.action.name, comparable_data(step.after)))
             if step.after not in seen:
                 seen.add(step.after)
                 todo.append(step.after)
-    return {comparable(s) for s in start}, {comparable(s) for s in seen}, steps
+    return {comparable_data(s) for s in start}, {comparable_data(s) for s in seen}, steps
 
 
 @pytest.mark.parametrize("what", [*SAME, *CHANGES])

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from reassure.checkers.analyses.mutants.mutants import changes
+from reassure.checkers.analyses.mutants.mutants import syntax_changes
 from reassure.checkers.traces.outcomes import code_of, replaced
 
 CHANGES = [
@@ -72,15 +72,15 @@ def definition(body: str) -> ast.FunctionDef:
 def test_changes(body: str, expected: list[tuple[str, str, str, str]]) -> None:
     tree = definition(body)
     before = ast.dump(tree)
-    found = [(c.kind, c.before, c.after, ast.unparse(c.definition.body[-1])) for c in changes(tree)]
+    found = [(c.kind, c.before, c.after, ast.unparse(c.definition.body[-1])) for c in syntax_changes(tree)]
     assert found == expected
     assert ast.dump(tree) == before
-    assert all(ast.unparse(c.definition.args) == ast.unparse(tree.args) for c in changes(tree))
+    assert all(ast.unparse(c.definition.args) == ast.unparse(tree.args) for c in syntax_changes(tree))
 
 
 def test_changes_come_in_the_order_of_the_text_with_their_places() -> None:
     tree = definition("x = a < b\n    return x, c - 1")
-    assert [(c.line, c.column, c.after) for c in changes(tree)] == [(4, 8, "a <= b"), (5, 18, "2"), (5, 18, "0")]
+    assert [(c.line, c.column, c.after) for c in syntax_changes(tree)] == [(4, 8, "a <= b"), (5, 18, "2"), (5, 18, "0")]
 
 
 def test_a_replaced_node_leaves_the_rest_shared() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reassure.checkers.analyses.validate.explain_log import LogExplanation, explain_log
-from reassure.checkers.analyses.validate.observations import Line, agrees, read_lines
+from reassure.checkers.analyses.validate.observations import Line, matches_observation, read_lines
 from reassure.checkers.analyses.validate.steppers import NativeStepper, PlainStepper
 from reassure.checkers.request.prepare import prepare
 from reassure.checkers.traces.plain_json import key_text, to_plain
@@ -83,12 +83,12 @@ def by_brute_force(bound: BoundModel, lines: list[Line], hidden: frozenset[str])
         before = hidden_from(states)
 
         def fits(name: str, params: Params, after: Any, line: Line = line) -> bool:
-            if name not in (line.actions or ()) or not agrees(after, line.state):
+            if name not in (line.actions or ()) or not matches_observation(after, line.state):
                 return False
-            return all(agrees(params[key], value) for key, value in line.params.items())
+            return all(matches_observation(params[key], value) for key, value in line.params.items())
 
         if line.actions is None:
-            states = {s for s in before if agrees(s, line.state)}
+            states = {s for s in before if matches_observation(s, line.state)}
         else:
             states = {a for s in before for a in moves(s, fits)}
         if not states:

@@ -15,7 +15,7 @@ import pytest
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import explore_by_spark as by_spark
 from reassure.checkers.kafka.controller.driver import JvmLost
-from reassure.checkers.kafka.controller.explore import ExploreLimits, Scope, explore
+from reassure.checkers.kafka.controller.explore import ExploreLimits, Scope, explore_controller
 from reassure.checkers.kafka.controller.explore_by_spark import ExpandTask, expanded, explore_by_spark
 from reassure.checkers.kafka.controller.words import packed
 from reassure.checkers.machine.exit_codes import Exit
@@ -125,5 +125,5 @@ def test_without_java_spark_is_refused_in_a_line(
 
 
 def test_a_search_here_that_is_out_of_time_is_partial() -> None:
-    found = explore(class_path("4.4.0"), SCOPE, 1, ExploreLimits(budget=1e-6), QUIET)
+    found = explore_controller(class_path("4.4.0"), SCOPE, 1, ExploreLimits(budget=1e-6), QUIET)
     assert found.stopped.reason is StopReason.BUDGET and found.steps == 0

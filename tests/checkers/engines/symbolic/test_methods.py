@@ -259,7 +259,7 @@ def highest(right: Any) -> Any:
     """The type invariant leaves out the encoding that steps have for an absent value."""
 
     def absent(kind: Type) -> Term:
-        return smt_terms.constant(kind.high if isinstance(kind, IntType) else 0, kind)
+        return smt_terms.constant_term(kind.high if isinstance(kind, IntType) else 0, kind)
 
     return absent
 

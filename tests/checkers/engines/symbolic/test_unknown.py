@@ -31,7 +31,7 @@ def permits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(tmp_path)
     for name in ("permits", "conserved"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    for name, text in sessions.files(PAGE.read_text()).items():
+    for name, text in sessions.files_of_page(PAGE.read_text()).items():
         Path(name).write_text(text.replace("Range(0, 6)", "Range(0, 3)").replace("6", "3"))
     return tmp_path
 

@@ -116,7 +116,7 @@ def test_what_was_compiled_once_is_copied(cache: Path, tmp_path: Path, monkeypat
         """How often the compiler has run when these classes are there."""
         monkeypatch.setattr(module, "MOST_PROGRAMS", most)
         classes = tmp_path / f"classes{next(numbers)}"
-        module.compiled(tool("javac"), [jar], {"A.java": text}, classes)
+        module.compiled_java(tool("javac"), [jar], {"A.java": text}, classes)
         assert (classes / "A.class").read_text() == "compiled\n"
         return len(calls.read_text())
 

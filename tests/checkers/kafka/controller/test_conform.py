@@ -14,7 +14,7 @@ import pytest
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import releases
 from reassure.checkers.kafka.controller.conform import conform
-from reassure.checkers.kafka.controller.conform_command import configurations
+from reassure.checkers.kafka.controller.conform_command import gate_configurations
 from reassure.checkers.kafka.controller.driver import Driver, Words
 from reassure.checkers.kafka.controller.model_steps import DistinctRows, NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView
@@ -147,7 +147,7 @@ def test_every_configuration_of_a_gate_is_a_row_for_each_release(
     class_path("4.4.0")
     gate = tmp_path / "gate.toml"
     gate.write_text(GATE)
-    assert configurations(gate, "kraft_kafka", ["brokers=2"]) == [
+    assert gate_configurations(gate, "kraft_kafka", ["brokers=2"]) == [
         ["admin_requests=1", "brokers=2"],
         ["admin_requests=1", "unclean=off", "brokers=2"],
     ]
@@ -171,7 +171,7 @@ def test_the_table_of_the_page_has_the_figures_of_the_gate(capsys: pytest.Captur
     rows = re.findall(r"^  (\d+\.\d+\.\d+) .* 0  (.*)$", page, re.MULTILINE)
     assert len(rows) == 6
     gate = Path(__file__).parents[4] / "gate.toml"
-    settings = {" ".join(pairs) or "the default": pairs for pairs in configurations(gate, "kraft_kafka", [])}
+    settings = {" ".join(pairs) or "the default": pairs for pairs in gate_configurations(gate, "kraft_kafka", [])}
     one = tmp_path / "one.toml"
     one.write_text('[[check]]\nmodel = "kraft_kafka"\nexpect = "safety-violation"\n')
     for version, setting in rows:

@@ -14,7 +14,7 @@ import pytest
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explained import ReleaseRules, explain, with_records
-from reassure.checkers.kafka.controller.explore import LATE, ExploreLimits, Scope, explore, explore_with
+from reassure.checkers.kafka.controller.explore import LATE, ExploreLimits, Scope, explore_controller, explore_with
 from reassure.checkers.kafka.controller.explore_report import harm, report_explanation
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.words import REFUSED_PROPOSALS, Command, Kind, Setup, answer_of
@@ -224,7 +224,7 @@ def test_a_jvm_lost_on_the_way_ends_the_search_with_a_line(monkeypatch: pytest.M
 
     monkeypatch.setattr(Driver, "expand", killed)
     with pytest.raises(Exception, match=r"^the JVM of Kafka 4\.4\.0 was ended by signal 9$"):
-        explore(path, Scope(2), 2, ExploreLimits(), Progress(quiet=True))
+        explore_controller(path, Scope(2), 2, ExploreLimits(), Progress(quiet=True))
 
 
 def test_wrong_options_are_a_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,7 @@ from reassure.checkers.kafka.controller.explore import (
     ControllerExploration,
     ExploreLimits,
     Scope,
-    explore,
+    explore_controller,
 )
 from reassure.checkers.kafka.controller.explore_logs import LogStep
 from reassure.checkers.kafka.controller.releases import release
@@ -436,7 +436,7 @@ def test_an_unverified_proposal_that_differs_as_the_usual_one_does_is_not_told_a
 def test_unverified_proposals_are_accepted_and_compared() -> None:
     """The epoch -1 skips the check of KIP-903; in a request of version 2 no member has an epoch."""
     scope = Scope(2, unclean=(False,), events=(UNVERIFIED,))
-    graph = explore(class_path("4.3.1"), scope, 1, ExploreLimits(depth=3), Progress(quiet=True))
+    graph = explore_controller(class_path("4.3.1"), scope, 1, ExploreLimits(depth=3), Progress(quiet=True))
     old = Scope(2, unclean=(False,), events=(LATE,))
     for kind in UNVERIFIED_PROPOSALS:
         number = graph.commands.index(Command(kind, 0, (1, 2)))

@@ -124,4 +124,6 @@ def test_a_search_goes_on(
     found = result_of(engine.check, bound, options, lowered)
     assert everything(found) == everything(whole)
     (one,) = made
-    assert one.addresses == llvm.stored_functions(llvm.digest(one.shape.ir), kernel_shape.FUNCTIONS, kernel_shape.LEVEL)
+    assert one.addresses == llvm.stored_functions(
+        llvm.code_key(one.shape.ir), kernel_shape.FUNCTIONS, kernel_shape.LEVEL
+    )

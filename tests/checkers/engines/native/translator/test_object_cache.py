@@ -51,7 +51,7 @@ def run(text: str, level: int = 1) -> tuple[int, bool]:
         compiled.append(text)
         return text
 
-    return call(llvm.compiled_functions(llvm.digest(text), made, ["f"], level, {})["f"], 1), bool(compiled)
+    return call(llvm.compiled_functions(llvm.code_key(text), made, ["f"], level, {})["f"], 1), bool(compiled)
 
 
 def test_code_is_compiled_once(cache: Path) -> None:
@@ -151,7 +151,7 @@ def test_wrong_text_is_an_error_of_the_emitter() -> None:
 def test_processes_that_want_the_same_code_compile_it_once() -> None:
     """The one that comes second waits, and takes what the first has made."""
     text = adder(5)
-    identity = llvm._identity(llvm.digest(text), 1)
+    identity = llvm._identity(llvm.code_key(text), 1)
     code = llvm.object_code(text, 1)
     found: list[tuple[int, bool]] = []
 

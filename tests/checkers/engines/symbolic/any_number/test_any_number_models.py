@@ -20,7 +20,7 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import StopReason
 from reassure.checkers.request.engine_results import EngineResult
-from reassure.checkers.request.model_loader import find, load
+from reassure.checkers.request.model_loader import find_model, load
 from reassure.checkers.request.options import ProofOptions, SearchOptions
 from reassure.checkers.request.prepare import Prepared
 from reassure.models.kraft.state import Config
@@ -95,7 +95,7 @@ def text_of(mutant: Mutant, source: str) -> str:
 @pytest.mark.slow
 def test_what_is_proved_of_a_mutant_of_core_holds_in_each_configuration(tmp_path: Path) -> None:
     """The program changes core in one place; a search of each small configuration knows what falls."""
-    bound, source = bound_to("core"), find("core").read_text(encoding="utf-8")
+    bound, source = bound_to("core"), find_model("core").read_text(encoding="utf-8")
     changed = [mutant for mutant in mutants_of(bound) if mutant.change is not None]
     fates: Counter[str] = Counter()
     for number, mutant in enumerate(random.Random(1).sample(changed, 40)):
