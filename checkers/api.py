@@ -28,7 +28,7 @@ from reassure.checkers.request.options import DEFAULT_ENGINE, SYMMETRIES, Search
 from reassure.checkers.request.outside_values import values_digest
 from reassure.checkers.request.prepare import plain
 from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus
-from reassure.checkers.traces.named_path import NamedStep, follow, named_path
+from reassure.checkers.traces.named_path import NamedStep, follow_path, named_path
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.properties_here import violated_here
 from reassure.spec.language.types import IdType, Type
@@ -143,7 +143,7 @@ class Walk:
         return [name for name, _ in violated_here(self._trace, self._bound)]
 
     def _extended(self, path: list[NamedStep]) -> Trace:
-        followed = follow(path, self._bound)
+        followed = follow_path(path, self._bound)
         if followed.trace is None or followed.problem is not None:
             problem = followed.problem
             what = f"step {problem.step}: {problem.call}: {problem.reason}" if problem is not None else ""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import networkx as nx
 import pytest
 
-from reassure.checkers.request.model_loader import load, names
+from reassure.checkers.request.model_loader import load_model, names
 from tests.helpers.source_faults import statements
 
 ROOT = Path(__file__).parent.parent
@@ -378,7 +378,7 @@ def test_every_property_of_a_model_says_what_is_lost() -> None:
     for name, path in names().items():
         if path.parent.name == "mutants":
             continue
-        for declared in load(name).properties:
+        for declared in load_model(name).properties:
             if declared.kind != "cover":
                 assert declared.doc, f"{name}: {declared.name} has no docstring"
 

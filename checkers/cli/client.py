@@ -50,7 +50,7 @@ def common_key(path: Sequence[str] | None = None) -> bytes:
     return repr((modules, interpreter, sorted(read.items()), user)).encode(errors="surrogateescape")
 
 
-def folder() -> str:
+def socket_folder() -> str:
     """The folder of this user's sockets, which may not be there."""
     own = os.environ.get("XDG_RUNTIME_DIR")
     return os.path.join(own, "reassure") if own else f"/tmp/reassure-sockets-{os.geteuid()}"
@@ -70,7 +70,7 @@ def socket_of(common: bytes) -> str:
     """The path of the socket for what server and command have in common."""
     import zlib
 
-    return os.path.join(folder(), f"{zlib.crc32(common):08x}")
+    return os.path.join(socket_folder(), f"{zlib.crc32(common):08x}")
 
 
 def peer(connection: _socket.socket) -> tuple[int, int]:
@@ -81,7 +81,7 @@ def peer(connection: _socket.socket) -> tuple[int, int]:
 
 def connected(common: bytes) -> _socket.socket | None:
     """A connection to a server of this user; None if there is none."""
-    if not hasattr(_socket, "SO_PEERCRED") or not is_private(folder()):
+    if not hasattr(_socket, "SO_PEERCRED") or not is_private(socket_folder()):
         return None
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:

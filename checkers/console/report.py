@@ -28,7 +28,7 @@ from reassure.checkers.request.result import (
     after,
     bound_of,
     in_a_list,
-    in_words,
+    status_in_words,
 )
 from reassure.checkers.request.run_identity import ClassesRecord, SparkRecord
 from reassure.checkers.traces.format_value import as_python
@@ -157,7 +157,7 @@ def _properties(result: CheckResult, console: Console, full: bool) -> None:
     console.print("\nproperties", style="bold")
     for p in listed:
         row = StyledText(f"  {p.name:{width}}  ")
-        row.append(in_words(p.kind, p.status), style=STYLES.get(p.status, "yellow"))
+        row.append(status_in_words(p.kind, p.status), style=STYLES.get(p.status, "yellow"))
         if p.trace is not None:
             row.append(f" {after(len(p.trace), p.kind)}")
         if p.note and p.note not in shared:

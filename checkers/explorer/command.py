@@ -21,7 +21,7 @@ from reassure.checkers.request.model_loader import config_values
 from reassure.checkers.request.options import positive
 from reassure.checkers.request.prepare import prepare
 from reassure.checkers.request.shared_options import BUDGET, MEMORY, MODEL, SET, WORKERS, Option, pairs
-from reassure.checkers.traces.named_path import follow, from_text, named_path, to_text
+from reassure.checkers.traces.named_path import follow_path, from_text, named_path, to_text
 from reassure.checkers.traces.without_model import NOT_CHECKED
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import TraceError, from_itf, read_itf
@@ -128,7 +128,7 @@ def _end_of_trace(args: argparse.Namespace, bound: BoundModel) -> str:
     data = read_itf(trace_file(args.trace))
     try:
         path = named_path(from_itf(data, bound), bound)
-        problem = follow(path, bound).problem
+        problem = follow_path(path, bound).problem
         why = f"step {problem.step} is not possible: {problem.reason}" if problem else ""
     except TraceError as error:
         why = str(error)

@@ -11,7 +11,7 @@ from reassure.checkers.explorer.loaded import ModelSource
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.stop import interrupts_wait
 from reassure.checkers.traces.format_value import values_along
-from reassure.checkers.traces.named_path import follow, from_text
+from reassure.checkers.traces.named_path import follow_path, from_text
 
 PATIENCE = 10.0
 """Seconds that an answer may take, the first one with the start of the process."""
@@ -74,7 +74,7 @@ def _answer(source: ModelSource, path: str, expression: str) -> tuple[list[str],
     """The values, or why there are none."""
     try:
         bound = source.loaded().bound
-        followed = follow(from_text(path), bound)
+        followed = follow_path(from_text(path), bound)
         if followed.problem is not None or followed.trace is None:
             why = followed.problem.reason if followed.problem is not None else ""
             return [], f"the model does not have this path: {why}"

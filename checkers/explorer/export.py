@@ -11,7 +11,7 @@ from typing import Any
 from reassure.checkers.explorer.loaded import Loaded, ModelSource
 from reassure.checkers.pictures.html_page import html_page
 from reassure.checkers.request.run_identity import trace_stem
-from reassure.checkers.traces.named_path import named
+from reassure.checkers.traces.named_path import named_step
 from reassure.checkers.traces.plain_json import to_plain
 from reassure.checkers.traces.properties_here import violated_here
 from reassure.checkers.traces.render import told
@@ -124,7 +124,7 @@ def _plain(state: Any, bound: BoundModel) -> JsonObject:
 
 def _arguments(step: TraceStep, bound: BoundModel) -> list[str]:
     """An initial function or an action, and its parameters, as arguments of a call."""
-    values = named(step.action, step.params, bound).params
+    values = named_step(step.action, step.params, bound).params
     return [_literal(step.action), *(f"{key}={_literal(value)}" for key, value in values.items())]
 
 

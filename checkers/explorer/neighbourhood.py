@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from reassure.checkers.explorer.loaded import Loaded
-from reassure.checkers.traces.named_path import NamedStep, named, to_text
+from reassure.checkers.traces.named_path import NamedStep, named_step, to_text
 from reassure.checkers.traces.properties_here import beyond
 from reassure.checkers.traces.render import call_text, changes
 from reassure.spec.semantics.interpreter import Clipped, FailedCall
@@ -43,7 +43,7 @@ def neighbourhood(loaded: Loaded, path: list[NamedStep], state: Any, radius: int
                         left_out += 1
                         continue
                     numbers[after] = len(nodes)
-                    longer = [*walked, named(name, outcome.params, bound)]
+                    longer = [*walked, named_step(name, outcome.params, bound)]
                     following.append((after, longer))
                     lines = [change.line for change in changes(state, after)]
                     nodes.append({"path": to_text(longer), "distance": distance, "changes": lines, "violates": []})

@@ -27,7 +27,7 @@ from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import Prepared
 from reassure.checkers.traces.format_value import plain
-from reassure.checkers.traces.named_path import NamedStep, follow, from_text, named, to_text
+from reassure.checkers.traces.named_path import NamedStep, follow_path, from_text, named_step, to_text
 from reassure.checkers.traces.refusals import ExplainingModel
 from reassure.checkers.traces.render import call_text, flat
 
@@ -100,7 +100,7 @@ def one_file(prepared: Prepared, path: list[NamedStep], options: SearchOptions, 
 
 def _add_path(data: PageData, path: list[NamedStep], loaded: Loaded) -> None:
     """Adds what the explorer shows of a path and of its beginnings. `Failure` where the model does not have it."""
-    followed = follow(path, loaded.bound)
+    followed = follow_path(path, loaded.bound)
     trace = followed.trace
     if followed.problem is not None or trace is None:
         step, reason = (followed.problem.step, followed.problem.reason) if followed.problem else (0, "no such state")
@@ -137,7 +137,7 @@ def _space(graph: StateGraph, loaded: Loaded, progress: Progress) -> dict[str, o
         for j in range(first, int(graph.begins[n + 1])):
             step = graph.step(j)
             call = call_text(step.action.name, step.params)
-            text = to_text([named(step.action.name, step.params, bound)])
+            text = to_text([named_step(step.action.name, step.params, bound)])
             following += [calls.number((numbers[step.action.name], call, text)), int(graph.targets[j]) - n]
         steps.append(following)
         if graph.count <= MOST_EXPLAINED:
@@ -168,7 +168,7 @@ def _starts(graph: StateGraph, loaded: Loaded) -> dict[str, int]:
     numbers = {}
     for declared, params, state in loaded.bound.initial_states():
         if (number := graph.find(loaded.bound.lift(state))) >= 0:
-            numbers[to_text([named(declared.name, params, loaded.bound)])] = number
+            numbers[to_text([named_step(declared.name, params, loaded.bound)])] = number
     return numbers
 
 

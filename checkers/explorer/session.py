@@ -14,7 +14,7 @@ from reassure.checkers.explorer.view import starts, view
 from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.request.options import SearchOptions
-from reassure.checkers.traces.named_path import NamedStep, follow, from_text, to_text
+from reassure.checkers.traces.named_path import NamedStep, follow_path, from_text, to_text
 from reassure.spec.semantics.interpreter import ModelError
 from reassure.spec.semantics.trace import Trace, TraceError
 
@@ -122,7 +122,7 @@ class ExplorerSession:
     def _trace(self, loaded: Loaded, query: Query) -> tuple[Trace, list[NamedStep]]:
         """The whole of a path; `BadRequest` if the model has only a part of it."""
         path = _path(query)
-        followed = follow(path, loaded.bound)
+        followed = follow_path(path, loaded.bound)
         if followed.problem is not None or followed.trace is None:
             why = followed.problem.reason if followed.problem is not None else ""
             raise BadRequest(f"the model does not have this path: {why}")

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from reassure.checkers.explorer.loaded import Loaded
 from reassure.checkers.traces.format_value import plain
-from reassure.checkers.traces.named_path import Followed, NamedStep, follow, named, to_text
+from reassure.checkers.traces.named_path import Followed, NamedStep, follow_path, named_step, to_text
 from reassure.checkers.traces.properties_here import PropertyHere, beyond, properties_here
 from reassure.checkers.traces.refusals import Attempts, RefusingGuard
 from reassure.checkers.traces.render import beside, call_text, changes, flat, step_call
@@ -126,14 +126,14 @@ def starts(loaded: Loaded) -> StartsShown:
         count += 1
         if len(listed) < MOST_STARTS:
             fields: list[FieldShown] = [{"field": name, "value": plain(value)} for name, value in flat(state).items()]
-            path = to_text([named(declared.name, params, bound)])
+            path = to_text([named_step(declared.name, params, bound)])
             listed.append({"call": call_text(declared.name, params), "path": path, "state": fields})
     return {"starts": listed, "count": count, "clipped": clipped}
 
 
 def view(loaded: Loaded, path: list[NamedStep]) -> PathShown:
     """All that the page shows of a path. path: at least an initial function."""
-    followed = follow(path, loaded.bound)
+    followed = follow_path(path, loaded.bound)
     problem = _problem(loaded, followed)
     if followed.trace is None:
         return {"problem": problem, "path": ""}
@@ -213,7 +213,7 @@ def _step(loaded: Loaded, step: Step, path: list[NamedStep], before: Any) -> Nex
     text, who = call_text(name, step.params), step.action.who
     if isinstance(step.after, Clipped):
         return {"call": text, "who": who, "path": None, "leaves": f"{step.after.path}: {step.after.message}"}
-    following = to_text([*path, named(name, step.params, loaded.bound)])
+    following = to_text([*path, named_step(name, step.params, loaded.bound)])
     changed = [change._asdict() for change in changes(before, step.after)]
     ahead = beyond(loaded.bound, before, step)
     return {

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         console.print(json.dumps(schema(), indent=2))
         return Exit.OK
     from reassure.checkers.gate import locations
-    from reassure.checkers.gate.html_page import html_page
+    from reassure.checkers.gate.html_page import gate_html
     from reassure.checkers.gate.junit import junit, junit_of_failure
     from reassure.checkers.gate.locations import sarif
     from reassure.checkers.gate.run_gate import GateOptions, run_gate
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
                 earlier.unlink()
         raise
     write_record(args.json, report.record())
-    for path, written in ((args.junit, junit), (args.sarif, sarif), (args.html, html_page)):
+    for path, written in ((args.junit, junit), (args.sarif, sarif), (args.html, gate_html)):
         if path is not None:
             write_atomically(path, written(report))
     console.print(report.counts, style="bold")  # which no output that cannot be written follows

@@ -9,7 +9,7 @@ from reassure.checkers.gate.run_check import CheckOutcome
 from reassure.checkers.gate.run_gate import GateReport
 from reassure.checkers.machine.exit_codes import VERDICTS
 from reassure.checkers.pictures.html_page import breakable, command_markup, page, table
-from reassure.checkers.request.result import after, in_words
+from reassure.checkers.request.result import after, status_in_words
 
 STYLE = """
 details { margin: 0; border-bottom: 1px solid var(--line) } details > div { padding: 0 1.5rem 1rem }
@@ -20,7 +20,7 @@ summary { padding: .35rem .5rem; font-weight: inherit } summary::before { font-w
 """
 
 
-def html_page(report: GateReport) -> str:
+def gate_html(report: GateReport) -> str:
     """The page."""
     title = f"{report.file.path.name}: {VERDICTS[report.exit]}"
     checks = (_check(check, outcome) for check, outcome in report.pairs)
@@ -51,7 +51,7 @@ def _properties(outcome: CheckOutcome) -> str:
     rows = []
     for p in outcome.record["properties"]:
         length = after(p["depth"], p["kind"]) if p["depth"] else ""
-        rows.append((breakable(p["name"]), p["kind"], in_words(p["kind"], p["status"]), length))
+        rows.append((breakable(p["name"]), p["kind"], status_in_words(p["kind"], p["status"]), length))
     for c in outcome.record["covers"]:
         reached = ("not reached", "") if c["depth"] is None else ("reached", after(c["depth"], "cover"))
         rows.append((breakable(c["name"]), "cover", *reached))

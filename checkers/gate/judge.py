@@ -37,7 +37,7 @@ class Problem:
     """It concerns a pin, and no property of that name."""
 
 
-def judge(check: Check, record: RunRecord) -> list[Problem]:
+def judge_record(check: Check, record: RunRecord) -> list[Problem]:
     """Lists what is not as the check expects."""
     if record["stop_reason"] == StopReason.NOT_STARTED:
         return _judge_failure(check, record)

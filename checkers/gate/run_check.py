@@ -31,7 +31,7 @@ from reassure.checkers.console.failures import as_failure
 from reassure.checkers.console.files import may_execute, read_trace
 from reassure.checkers.console.parser import parse
 from reassure.checkers.gate.gate_file import Check
-from reassure.checkers.gate.judge import Problem, judge, unexpected
+from reassure.checkers.gate.judge import Problem, judge_record, unexpected
 from reassure.checkers.gate.kinds import takes
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure
 from reassure.checkers.machine.own_files import temporary_folder
@@ -193,7 +193,7 @@ def run_check(check: Check, threads: int, traces: Path | None, deadline: float |
             _keep_traces(outcome, folder, None)
             return outcome
         key = key if key == _key(check, record["model_sha256"]) else None
-        outcome = CheckOutcome(judge(check, record), record, printed=printed, key=key)
+        outcome = CheckOutcome(judge_record(check, record), record, printed=printed, key=key)
         if outcome.problems:
             try:
                 _explain(check, outcome)

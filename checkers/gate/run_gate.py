@@ -26,7 +26,7 @@ from rich.text import Text
 from reassure.checkers.console.processes import in_processes
 from reassure.checkers.gate import update
 from reassure.checkers.gate.gate_file import Check, GateFile, read
-from reassure.checkers.gate.judge import judge
+from reassure.checkers.gate.judge import judge_record
 from reassure.checkers.gate.kinds import DEFAULT_KIND
 from reassure.checkers.gate.run_check import KILLED, CheckOutcome, Known, answer_key, run_check, unanswered
 from reassure.checkers.machine.atomic_files import write_atomically
@@ -42,7 +42,7 @@ MOST = 2000
 """Records kept; the oldest are removed."""
 
 
-def folder() -> Path:
+def record_folder() -> Path:
     """The folder of the records."""
     return cache_folder("gate")
 
@@ -55,32 +55,32 @@ def last(check: Check, known: Known) -> CheckOutcome | None:
     name = answer_key(check, known=known)
     if name is None:
         return None
-    if not own_folder(folder()):
+    if not own_folder(record_folder()):
         return None
     try:
-        stored = json.loads(read_own(folder() / f"{name}.json") or b"")
+        stored = json.loads(read_own(record_folder() / f"{name}.json") or b"")
         record, when = stored["record"], str(stored["when"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return None if judge(check, record) else CheckOutcome([], record, unchanged_since=when)
+    return None if judge_record(check, record) else CheckOutcome([], record, unchanged_since=when)
 
 
 def _keep(check: Check, outcome: CheckOutcome) -> None:
     """Keeps the answer of a check that is as expected. A folder that cannot be written is not an error."""
     answered = outcome.record["stop_reason"] in KEPT
     name = outcome.key if answered and not outcome.problems and not outcome.unchanged_since else None
-    if name is None or not own_folder(folder()):
+    if name is None or not own_folder(record_folder()):
         return
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     stored = {"when": when, "record": outcome.record}
     with contextlib.suppress(OSError):
-        write_atomically(folder() / f"{name}.json", json.dumps(stored))
+        write_atomically(record_folder() / f"{name}.json", json.dumps(stored))
         _tidy()
 
 
 def _tidy() -> None:
     by_age = []
-    for path in folder().glob("*.json"):
+    for path in record_folder().glob("*.json"):
         with contextlib.suppress(OSError):
             by_age.append((path.stat().st_mtime, path))
     for _, path in sorted(by_age, reverse=True)[MOST:]:
@@ -284,5 +284,5 @@ def _update(report: GateReport, console: Console) -> bool:
     anew = read(file.path)
     for check, outcome in report.answered:
         if outcome.ran and not outcome.interrupted:
-            outcome.problems = judge(anew.checks[numbers[id(check)]], outcome.record)
+            outcome.problems = judge_record(anew.checks[numbers[id(check)]], outcome.record)
     return True

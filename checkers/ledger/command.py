@@ -102,9 +102,9 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     write_record(args.json, {**head, **pages.data(entries), "integrity": pinned.data()})
     console.judges = args.format == "text"  # else standard output is the page
     if args.format == "html":
-        from reassure.checkers.ledger.html_page import html_page
+        from reassure.checkers.ledger.html_page import claims_html
 
-        sys.stdout.write(html_page(entries))
+        sys.stdout.write(claims_html(entries))
     elif args.format == "md":
         sys.stdout.write("" if args.table else pages.markdown_page(entries) + "\n")
         sys.stdout.write(pages.markdown_table(entries))

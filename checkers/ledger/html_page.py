@@ -27,7 +27,7 @@ from reassure.checkers.traces.render import ending
 TONES = {"green": "good", "bold red": "bad", "yellow": "open"}
 
 
-def html_page(entries: list[Entry]) -> str:
+def claims_html(entries: list[Entry]) -> str:
     """The tally, the contents, every document with its claims, and the promises that protocols share."""
     documents = {document: number for number, document in enumerate(dict.fromkeys(e.claim.document for e in entries))}
     body = [

@@ -14,7 +14,7 @@ from reassure.checkers.request.options import DEFAULT_ENGINE, ProofOptions, Sear
 from reassure.checkers.request.outside_values import values_digest
 from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus, bound_of
 from reassure.checkers.request.run_identity import ENGINE_VERSION
-from reassure.checkers.traces.fairness import from_data, in_words
+from reassure.checkers.traces.fairness import assumptions_in_words, from_data
 from reassure.spec.claims import ANY_NUMBER, PROOFS, Outcome
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace
@@ -74,7 +74,7 @@ def _record(result: CheckResult, values: str, searched: bool) -> Record:
             results[item.name] = RecordedResult("cover", REACHED if item.reached else idle, states)
     s = result.stats
     decided = any(p.temporal and p.status in DECIDED for p in result.properties)
-    assumed = in_words(from_data(result.search.fairness)) if decided and result.search is not None else ""
+    assumed = assumptions_in_words(from_data(result.search.fairness)) if decided and result.search is not None else ""
     return Record(
         sha256=result.identity.model_sha256 or "",
         values=values,

@@ -14,7 +14,7 @@ from reassure.checkers.request.model_loader import (
     config_values,
     function,
     home,
-    load,
+    load_model,
     module_of_function,
     settings,
 )
@@ -108,7 +108,7 @@ class Subjects:
                 self._texts[name] = digest_of_modules([name])
             return Subject(self._texts[name])
         try:
-            model = self.models[wanted.subject] = load(wanted.subject)
+            model = self.models[wanted.subject] = load_model(wanted.subject)
         except UnknownModel:
             return Subject(absent=f"no model {wanted.subject} yet")
         return Subject(digest(model))

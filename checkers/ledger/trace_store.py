@@ -30,7 +30,7 @@ from reassure.checkers.console.files import SUFFIX
 from reassure.checkers.ledger.ledger import Record
 from reassure.checkers.ledger.subjects import RunSpec
 from reassure.checkers.machine.atomic_files import write_atomically
-from reassure.checkers.request.model_loader import UnknownModel, config_values, load
+from reassure.checkers.request.model_loader import UnknownModel, config_values, load_model
 from reassure.checkers.request.shared_options import pairs
 from reassure.checkers.traces.properties_here import of_each_configuration
 from reassure.spec import claims
@@ -144,7 +144,7 @@ def _words(reading: str) -> str:
 
 def _is_mutant(model: str) -> bool:
     try:
-        return load(model).module.split(".")[-2:-1] == [MUTANTS]
+        return load_model(model).module.split(".")[-2:-1] == [MUTANTS]
     except UnknownModel:
         return False
 
@@ -387,6 +387,6 @@ def _other(other: _Shown, own: _Shown) -> JsonObject:
 def _defaults(model: str) -> PlainConfig:
     """The configuration without settings; empty for a model that is no longer there."""
     try:
-        return config_values(make_config(load(model), {}))
+        return config_values(make_config(load_model(model), {}))
     except UnknownModel:
         return {}

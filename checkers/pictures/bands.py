@@ -14,7 +14,7 @@ from reassure.checkers.pictures.marks import Names
 from reassure.checkers.request.describe_model import field_texts
 from reassure.checkers.traces.explain import claim_of
 from reassure.checkers.traces.format_value import plain
-from reassure.spec.frontend.introspection import hints_of
+from reassure.spec.frontend.introspection import cached_hints
 from reassure.spec.language.types import Range
 from reassure.spec.language.values import Id
 from reassure.spec.semantics.interpreter import BoundModel
@@ -135,7 +135,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 def _folded(states: list[Any], bound: BoundModel) -> Iterator[str]:
     """The ghosts of a model, and its counters: numbers from 0 to a setting that only rise, one by one."""
     for path, record in _records(states[0], ""):
-        texts, hints = field_texts(record), hints_of(record)
+        texts, hints = field_texts(record), cached_hints(record)
         for field in fields(record):
             shape = f"{path}{field.name}"
             bounds = next((m for m in getattr(hints[field.name], "__metadata__", ()) if isinstance(m, Range)), None)

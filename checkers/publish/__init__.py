@@ -73,7 +73,7 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
         **{ROOT / "docs" / "reference" / name: text for name, text in commands_page.pages().items()},
         ROOT / "docs" / "reference" / commands_page.NAME: commands_page.schema_text(),
         **{COMPLETION / f"{shell}.txt": completion.completion_script(shell) for shell in SHELLS},
-        FINDINGS: findings.markdown(ledger_entries, FINDINGS.parent),
+        FINDINGS: findings.findings_markdown(ledger_entries, FINDINGS.parent),
         BY_RELEASE: release_matrix.page(ledger_entries),
         STATEMENTS: findings_index.statement_page(
             statements.read(), {letter: f"../models/{name}/claims/README.md" for name, (_, letter) in PROTOCOLS.items()}

@@ -17,7 +17,7 @@ from reassure.checkers.ledger.verdicts import Entry
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import first_few
 from reassure.checkers.publish.claim_pages import ACROSS, claim_pages
-from reassure.checkers.request.model_loader import load, names
+from reassure.checkers.request.model_loader import load_model, names
 from reassure.checkers.request.result import CheckResult, PropertyStatus, after
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -69,7 +69,7 @@ PROTOCOLS = {
 
 def protocol_of(model: str) -> str:
     """The folder of `models/` that has a model."""
-    return load(model).module.split(".")[-2]
+    return load_model(model).module.split(".")[-2]
 
 
 def models_of(protocol: str) -> list[str]:
@@ -134,7 +134,7 @@ def _protocol_page(protocol: str, ran: list[GateRun]) -> str:
     rows = []
     for model in models_of(protocol):
         checks = sum(r.request.model == model for r in ran)
-        about = " ".join(_first_paragraph(load(model).module).split())
+        about = " ".join(_first_paragraph(load_model(model).module).split())
         name = f"[`{model}`]({model}.md)" if checks else f"[`{model}`]({Path(_source(model)).name})"
         rows.append((name, about, str(checks) if checks else "-"))
     title, letter = PROTOCOLS[protocol]
@@ -161,7 +161,7 @@ def _model_page(model: str, ran: list[GateRun]) -> str:
     lines = [
         f"# {model}",
         "",
-        _first_paragraph(load(model).module),
+        _first_paragraph(load_model(model).module),
         "",
         f"{BY} from the checks of `gate.toml`. [Source]({name}), [counterexamples](../../counterexamples/README.md).",
         "",
@@ -182,7 +182,7 @@ def _model_page(model: str, ran: list[GateRun]) -> str:
 
 
 def _source(model: str) -> str:
-    return sys.modules[load(model).module].__file__ or ""
+    return sys.modules[load_model(model).module].__file__ or ""
 
 
 def _first_paragraph(module: str) -> str:

@@ -65,7 +65,7 @@ def files_of_page(text: str) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def folder(text: str, root: Path) -> Iterator[Path]:
+def page_folder(text: str, root: Path) -> Iterator[Path]:
     """A working directory for a page: the files that it shows, and links to the top folders of the checkout."""
     with tempfile.TemporaryDirectory() as made, contextlib.chdir(made):
         place = Path(made)
@@ -95,7 +95,7 @@ def _imports_of_its_own(place: Path, names: set[str]) -> Iterator[None]:
 
 def renewed(text: str, root: Path) -> str:
     """A page whose sessions are what the commands print now. root: of the checkout."""
-    with folder(text, root):
+    with page_folder(text, root):
         return _rerun(text, _printed)
 
 
@@ -107,7 +107,7 @@ def sections(text: str) -> dict[str, str]:
 
 def retold(section: str, opening: str, root: Path) -> str:
     """A section of a page of tests as its commands print now. opening: of the page."""
-    with folder(opening + section, root):
+    with page_folder(opening + section, root):
         try:
             return _rerun(section, _told)
         finally:

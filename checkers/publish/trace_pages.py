@@ -15,7 +15,7 @@ from reassure.checkers.ledger.markdown import BY, table
 from reassure.checkers.ledger.trace_store import MUTANTS, StoredTrace, TraceUses, release_of
 from reassure.checkers.publish.claim_pages import ACROSS
 from reassure.checkers.publish.model_pages import PROTOCOLS, protocol_of
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.spec import claims
 
 FIRST = next(iter(PROTOCOLS))
@@ -112,7 +112,7 @@ def what_happens(trace: StoredTrace) -> str:
 
 @cache
 def _sentence(model: str, name: str) -> str:
-    doc = next((p.doc for p in load(model).properties if p.name == name), "")
+    doc = next((p.doc for p in load_model(model).properties if p.name == name), "")
     sentence = " ".join(doc.split("\n\n")[0].split())
     if OTHERWISE in sentence:
         sentence = sentence.partition(OTHERWISE)[2]

@@ -39,7 +39,7 @@ def picture_of_file(path: Path, model: str = "") -> str:
 
 def picture_on_page(page: Path, model: str, root: Path) -> str:
     """The picture of the only violation of a model that a page shows, by its file's name. root: of the checkout."""
-    with sessions.folder(page.read_text(encoding="utf-8"), root) as folder:
+    with sessions.page_folder(page.read_text(encoding="utf-8"), root) as folder:
         sessions.output(["check", model, "--trace-dir", "violations", "--quiet"])
         (path,) = (folder / "violations").iterdir()
         return picture_of_file(path, model)
@@ -56,7 +56,7 @@ def picture_of_cover(model: str, setting: str, cover: str) -> str:
 
 def picture_of_states(example: str, setting: str, root: Path) -> str:
     """The picture of every state of a model that `reassure new` writes, as `graph` draws it. setting: KEY=VALUE."""
-    with sessions.folder("", root) as folder:
+    with sessions.page_folder("", root) as folder:
         sessions.output(["new", example])
         sessions.output(["graph", f"{example}.py", f"--set={setting}", "--out=states.svg"])
         return (folder / "states.svg").read_text(encoding="utf-8")

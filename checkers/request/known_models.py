@@ -22,7 +22,7 @@ import reassure.spec
 from reassure.checkers.machine.own_files import stamp
 from reassure.checkers.request.digest import KEPT, OURS, digest_and_modules, file_of, program_digest, source
 from reassure.checkers.request.import_file import changed_since_import, path_of_modules
-from reassure.checkers.request.model_loader import find_model, function, load, module_of_function
+from reassure.checkers.request.model_loader import find_model, function, load_model, module_of_function
 from reassure.checkers.request.outside_values import IMPURE, KNOWN, PURE, values_of
 from reassure.spec.language.light_dataclasses import dataclass
 from reassure.spec.language.vocabulary import Model
@@ -67,7 +67,7 @@ def meaning(models: Sequence[str], functions: Sequence[str] = ()) -> Meaning | N
     None where no digest says it: a function may read more when it is called, or a file was written since it was
     imported. Raises `UnknownModel` or `LanguageError` for what cannot be loaded.
     """
-    return kept_meaning(models, functions) or found_meaning(models, [load(name) for name in models], functions)
+    return kept_meaning(models, functions) or found_meaning(models, [load_model(name) for name in models], functions)
 
 
 def kept_meaning(models: Sequence[str], functions: Sequence[str] = ()) -> Meaning | None:

@@ -74,7 +74,7 @@ def own_file(name: str) -> bool:
     return Path(name).suffix == ".py" or (Path(name).is_file() and name not in names())
 
 
-def load(name: str) -> Model:
+def load_model(name: str) -> Model:
     """The model of a name or path.
 
     Raises `UnknownModel`, or `LanguageError` for a file that is not a model or cannot be imported.

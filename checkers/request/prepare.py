@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.digest import digest_and_modules
 from reassure.checkers.request.import_file import changed_since_import
-from reassure.checkers.request.model_loader import config_values, load, settings
+from reassure.checkers.request.model_loader import config_values, load_model, settings
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.outside_values import values_digest
 from reassure.spec.frontend.introspection import SubsetError, TooLarge
@@ -108,7 +108,7 @@ def _prepared(
     known: Callable[[Prepared], Any] = lambda prepared: None,
 ) -> Prepared:
     try:
-        loaded = load(model)
+        loaded = load_model(model)
         loaded = replace(loaded, properties=(*loaded.properties, *claims(loaded))) if claims else loaded
         bound = BoundModel(loaded, make_config(loaded, settings(loaded, pairs)))
         sha, modules = digest_and_modules(loaded)

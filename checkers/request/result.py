@@ -57,7 +57,7 @@ class PropertyStatus(StrEnum):
     NOT_CHECKED = "not_checked"
 
 
-def in_words(kind: str, status: str) -> str:
+def status_in_words(kind: str, status: str) -> str:
     """The status of a property of a kind. A deadlock does not hold or fail: it is found, or there is none."""
     words = status.replace("_", " ")
     if kind != "deadlock":

@@ -19,7 +19,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from reassure.checkers.request.digest import LANGUAGE, source, words_of
-from reassure.spec.frontend.introspection import find_source, hints_of, methods_named
+from reassure.spec.frontend.introspection import cached_hints, find_source, methods_named
 from reassure.spec.language.annotations import resolve
 from reassure.spec.language.types import Range, Type
 from reassure.spec.language.vocabulary import Action, Model, Property
@@ -133,7 +133,7 @@ def settings_read(when: Callable[[Any], bool], config: Any) -> set[str]:
 
 def _types(model: Model) -> dict[str, Type]:
     """The types of the settings, but for those whose range depends on another setting."""
-    hints, defaults = hints_of(model.config), model.config()
+    hints, defaults = cached_hints(model.config), model.config()
     names = [f.name for f in dataclasses.fields(model.config)]
     return {name: resolve(hints[name], defaults) for name in names if not _depends(hints[name])}
 
@@ -185,7 +185,7 @@ def _meaning(claim: Property, bound: BoundModel) -> str:
     words += [
         f"{what} {_digest(f, config)}" for what, f in (("when", claim.when), ("goal", claim.goal)) if f is not None
     ]
-    kinds = [kind for kind in hints_of(function).values() if isinstance(kind, type)]
+    kinds = [kind for kind in cached_hints(function).values() if isinstance(kind, type)]
     words += [f"view {_digest(bound.views[kind], config)}" for kind in kinds if kind in bound.views]
     if claim.temporal:
         words += _fairness(bound.model)

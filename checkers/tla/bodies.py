@@ -38,7 +38,7 @@ from reassure.checkers.tla.trees import (
     folded,
     fork,
 )
-from reassure.spec.frontend.introspection import find_source, hints_of
+from reassure.spec.frontend.introspection import cached_hints, find_source
 from reassure.spec.language.vocabulary import refuse, require
 
 # -- from statements to a tree --------------------------------------------------------------------------------------
@@ -408,7 +408,7 @@ def define(
     missing become parameters. kinds: of parameters without an annotation, as `self` is one.
     """
     name = scope.name(wanted)
-    hints = hints_of(function)
+    hints = cached_hints(function)
     arguments, parameters = dict(variables), []
     probe = Context(scope, function, "", {})
     for parameter in signature(function):

@@ -50,7 +50,7 @@ from reassure.checkers.tla.terms import (
     let,
     prime,
 )
-from reassure.spec.frontend.introspection import OVER_RANGE, find_source, hints_of, over_range
+from reassure.spec.frontend.introspection import OVER_RANGE, cached_hints, find_source, over_range
 from reassure.spec.language import values
 from reassure.spec.language.vocabulary import Action, Property, replace, some
 
@@ -427,7 +427,7 @@ def apply(context: Context, node: ast.AST, function: FunctionType, given: dict[s
     after = moments == {"after"} and not arguments
     if after:
         fixed = {n: Value(v.term, v.kind, "before") if v.moment else v for n, v in fixed.items()}
-    hints = hints_of(function)
+    hints = cached_hints(function)
     kinds = {n: v.kind for n, v in given.items() if n not in fixed and n not in hints}
     key = (function, tuple((n, v.moment or _identity(v)) for n, v in fixed.items()), tuple(kinds.items()))
     if key not in scope.memo:

@@ -14,7 +14,7 @@ from typing import Any
 
 from reassure.checkers.tla.kinds import Kind, Sets, Static, Untranslatable, constant_of_kind, plain
 from reassure.checkers.tla.terms import TRUE, Term, atom, conjunction, implies, infix, prime
-from reassure.spec.frontend.introspection import hints_of
+from reassure.spec.frontend.introspection import cached_hints
 from reassure.spec.language.types import Size
 from reassure.spec.language.values import Id
 from reassure.spec.semantics.interpreter import BoundModel
@@ -286,7 +286,7 @@ class ModuleScope:
 
 def hinted(cls: type, name: str) -> Kind:
     """The kind of a field of a class."""
-    return plain(hints_of(cls)[name])
+    return plain(cached_hints(cls)[name])
 
 
 def signature(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:

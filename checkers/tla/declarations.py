@@ -27,7 +27,7 @@ from reassure.checkers.tla.terms import (
     used,
     without_constants,
 )
-from reassure.spec.frontend.introspection import find_source, hints_of
+from reassure.spec.frontend.introspection import cached_hints, find_source
 from reassure.spec.language.declarations import given_to, only_of_guards
 from reassure.spec.language.vocabulary import Action, Initial, Property
 
@@ -97,7 +97,7 @@ class Declarations:
         initial: bool = False,
         guards: tuple[Callable[..., Any], ...] = (),
     ) -> Formula:
-        scope, hints = self.scope, hints_of(function)
+        scope, hints = self.scope, cached_hints(function)
         definition = scope.name(name)
         probe = Context(scope, function, find_source(function)[1], {})
         variables: dict[str, Value] = {}
@@ -154,7 +154,7 @@ class Declarations:
         """The term of a declared function. given: arguments by the names of its parameters, "" the first one; others
         are the configuration. in_use: names that are bound around it.
         """
-        scope, hints = self.scope, hints_of(function)
+        scope, hints = self.scope, cached_hints(function)
         context = Context(scope, function, find_source(function)[1], {})
         context.in_use |= in_use
         variables: dict[str, Value] = {}
@@ -184,7 +184,7 @@ class Declarations:
 
     def on_step(self, declared: Property) -> Term:
         """The term of a property over steps, or of a cover."""
-        function, hints = declared.function, hints_of(declared.function)
+        function, hints = declared.function, cached_hints(declared.function)
         given = {"before": self.state, "after": self.after}
         wants_action = next((n for n in signature(function) if hints.get(n) is Action), None)
         concerned = [a for a in self.model.actions if self.bound.concerns(declared, a)]
@@ -194,7 +194,7 @@ class Declarations:
         groups: dict[Term, list[Term]] = {}
         for action in concerned:
             formula = self.actions[action.name]
-            values = {p: Value(atom(local), plain(hints_of(action.function)[p])) for p, local, _ in formula.domains}
+            values = {p: Value(atom(local), plain(cached_hints(action.function)[p])) for p, local, _ in formula.domains}
             more = {n: values[n] for n in free} | ({wants_action: known(action)} if wants_action else {})
             locals_ = frozenset(local for _, local, _ in formula.domains) if free else frozenset()
             body = self.condition(function, {**given, **more}, locals_)
@@ -249,7 +249,7 @@ class Declarations:
 
     def _goal(self, declared: Property) -> Term:
         function: Any = declared.goal
-        hints = hints_of(function)
+        hints = cached_hints(function)
         first = next(iter(signature(function)))
         if hints.get(first) not in self.bound.views:
             context = Context(self.scope, function, find_source(function)[1], {})
@@ -274,7 +274,7 @@ class Declarations:
 
     def types(self) -> tuple[list[Term], list[Term]]:
         """What says that variables are of their types: of those without bounds, and of those with bounds."""
-        hints = hints_of(self.model.state)
+        hints = cached_hints(self.model.state)
         free: list[Term] = []
         limited: list[Term] = []
         for name, variable in self.scope.variables.items():

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.tla.terms import EMPTY_SEQUENCE, NONE, Term, atom, call, choose, conjunction, field, infix, truth
-from reassure.spec.frontend.introspection import hints_of
+from reassure.spec.frontend.introspection import cached_hints
 from reassure.spec.language.types import MaxLen, MaxSize, Range, Size
 from reassure.spec.language.values import Id, Map
 
@@ -128,7 +128,7 @@ def value_of(kind: Kind) -> Kind:
 
 def field_of(kind: Kind, name: str) -> Kind:
     """The kind of a record's field."""
-    return plain(hints_of(kind)[name])
+    return plain(cached_hints(kind)[name])
 
 
 def is_a(kind: Kind, *classes: type) -> bool:
@@ -188,7 +188,7 @@ class Sets:
             key, value = typing.get_args(annotation)
             return Term("functionset", (self.of(key), self.of(value)))
         if is_record(annotation):
-            hints = hints_of(annotation)
+            hints = cached_hints(annotation)
             names = tuple(f.name for f in fields(annotation))
             if not names:
                 return Term("set", (EMPTY_SEQUENCE,))
@@ -229,7 +229,7 @@ class Sets:
             items = infix(r"\subseteq", call(self.helper("Range"), value), self.of(typing.get_args(kind)[0]))
             return conjunction((infix("<=", call("Len", value), self.size(longest)), items))
         if not is_optional(bare) and is_record(kind):
-            hints = hints_of(kind)
+            hints = cached_hints(kind)
             parts = [self.typed(Term("field", (value,), (f.name,)), hints[f.name]) for f in fields(kind)]
             return conjunction(parts)
         whole = self.of(annotation)
@@ -243,7 +243,7 @@ def has_bounds(annotation: Any) -> bool:
     if typing.get_origin(annotation) is Annotated:
         return True
     if is_record(plain(annotation)):
-        return any(has_bounds(hint) for hint in hints_of(plain(annotation)).values())
+        return any(has_bounds(hint) for hint in cached_hints(plain(annotation)).values())
     return any(has_bounds(a) for a in typing.get_args(annotation) if a is not Ellipsis)
 
 

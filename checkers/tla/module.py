@@ -37,7 +37,7 @@ from reassure.checkers.tla.terms import (
     prime,
     used,
 )
-from reassure.spec.frontend.introspection import hints_of
+from reassure.spec.frontend.introspection import cached_hints
 from reassure.spec.language.annotations import resolve
 from reassure.spec.language.types import BoolType, EnumType, IntType
 from reassure.spec.semantics.interpreter import BoundModel
@@ -202,9 +202,9 @@ class ModuleWriter:
         constants, variables = self._constant_lines(), self._variable_lines()
         if "None" in mentioned or "= None" in self.constants().values():
             self.nones = {"None": "Int"}
-            state = {n: self.types.of(hint) for n, hint in hints_of(self.model.state).items()}
+            state = {n: self.types.of(hint) for n, hint in cached_hints(self.model.state).items()}
             declared = {scope.variables[n]: kind for n, kind in state.items()}
-            declared |= {scope.constants[n]: self.types.of(h) for n, h in hints_of(self.model.config).items()}
+            declared |= {scope.constants[n]: self.types.of(h) for n, h in cached_hints(self.model.config).items()}
             definitions, nones = self.types.with_typed_nones(definitions, declared, state, scope.name)
             self.nones = nones or self.nones
         constants += self._none_lines()
@@ -278,7 +278,7 @@ class ModuleWriter:
         return [*out, ""]
 
     def _constant_lines(self) -> list[list[str]]:
-        hints, docs = hints_of(self.model.config), field_docs(self.model.config)
+        hints, docs = cached_hints(self.model.config), field_docs(self.model.config)
         return [
             [tla_name, *_annotation("type", self.types.of(hints[name])), *comment(docs.get(name, ""))]
             for name, tla_name in self.scope.constants.items()
@@ -293,7 +293,7 @@ class ModuleWriter:
         return lines
 
     def _variable_lines(self) -> list[list[str]]:
-        hints, docs = hints_of(self.model.state), field_docs(self.model.state)
+        hints, docs = cached_hints(self.model.state), field_docs(self.model.state)
         return [
             [v, *_annotation("type", self.types.of(hints[n])), *comment(docs.get(n, ""))]
             for n, v in self.scope.variables.items()
@@ -301,7 +301,7 @@ class ModuleWriter:
 
     def _assumptions(self) -> list[str]:
         """The ranges of the constants."""
-        hints, parts = hints_of(self.model.config), []
+        hints, parts = cached_hints(self.model.config), []
         for name, tla_name in self.scope.constants.items():
             kind, value = resolve(hints[name], self.bound.config), constant_of_kind(getattr(self.bound.config, name))
             assert value

@@ -444,7 +444,7 @@ class Refusal(Exception):
     """Plain Python does not execute TLC's run."""
 
 
-def lines_of(opinion: Opinion) -> Iterator[str]:
+def opinion_lines(opinion: Opinion) -> Iterator[str]:
     """The opinion in words, a line each."""
     for row in opinion.differences:
         yield f"  {row.about}: ours {row.ours}, TLC's {row.theirs}"

@@ -19,7 +19,7 @@ from typing import Any
 from reassure.checkers.tla.context import Definition
 from reassure.checkers.tla.kinds import family, is_a, items_of_tuple, place_name, plain
 from reassure.checkers.tla.terms import Term, atom
-from reassure.spec.frontend.introspection import hints_of
+from reassure.spec.frontend.introspection import cached_hints
 from reassure.spec.language.values import Map
 
 Names = dict[str, "TlaType"]
@@ -373,7 +373,7 @@ def numbered(definitions: list[Definition]) -> list[Definition]:
     return _with_nones(definitions, lambda text: f"{NUMBERED}{next(numbers)}" if text == "None" else text)
 
 
-def named(definitions: list[Definition], names: Mapping[str, str]) -> list[Definition]:
+def name_nones(definitions: list[Definition], names: Mapping[str, str]) -> list[Definition]:
     """Definitions in which each `None` has its name again, or that of its type."""
     return _with_nones(definitions, lambda text: names.get(text, "None") if text.startswith(NUMBERED) else text)
 
@@ -424,7 +424,7 @@ class ApalacheTypes:
         return self._record(kind)
 
     def _record(self, kind: type) -> str:
-        hints = hints_of(kind)
+        hints = cached_hints(kind)
         if not hints:
             return "Seq(Int)"  # `<<>>`: TLA+ has no record without fields
         if kind not in self.aliases:
@@ -457,7 +457,7 @@ class ApalacheTypes:
             word = next(word for head, word in WORDS.items() if text.startswith(head))
             word = text[1:2].upper() + text[2:] if text.startswith("$") else word
             names[text] = name(f"No{word}") if names else "None"
-        return named(apart, {n: names[text] for n, text in texts.items()}), {n: text for text, n in names.items()}
+        return name_nones(apart, {n: names[text] for n, text in texts.items()}), {n: text for text, n in names.items()}
 
 
 WORDS = {

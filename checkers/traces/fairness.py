@@ -47,7 +47,7 @@ def as_data(assumptions: Assumptions) -> list[FairnessRecord]:
     return [{"action": a.action, "strength": a.strength, "each": list(a.each)} for a in assumptions.values()]
 
 
-def in_words(assumptions: Mapping[str, Assumption]) -> str:
+def assumptions_in_words(assumptions: Mapping[str, Assumption]) -> str:
     """Assumptions in one line."""
     parts = []
     for strength in ("weak", "strong"):

@@ -94,7 +94,7 @@ def _value_of(text: str, part: str) -> Any:
         raise TraceError(f"{part[:80]!r}: {text[:40]!r} is neither a word nor JSON") from None
 
 
-def named(name: str, params: Params, bound: BoundModel) -> NamedStep:
+def named_step(name: str, params: Params, bound: BoundModel) -> NamedStep:
     """A step by its name and plain parameters."""
     kinds = dict(bound.parameters(name))
     return NamedStep(name, {key: to_plain(value, kinds[key]) for key, value in params.items()})
@@ -102,17 +102,17 @@ def named(name: str, params: Params, bound: BoundModel) -> NamedStep:
 
 def named_path(trace: Trace, bound: BoundModel) -> list[NamedStep]:
     """The path of a trace, without the step that closes its loop."""
-    return [named(step.action, step.params, bound) for step in trace.steps]
+    return [named_step(step.action, step.params, bound) for step in trace.steps]
 
 
-def follow(path: Sequence[NamedStep], bound: BoundModel) -> Followed:
+def follow_path(path: Sequence[NamedStep], bound: BoundModel) -> Followed:
     """Executes a path in plain Python, as far as the model has it. path: at least an initial function."""
     first = path[0]
     start = next(
         (
             (TraceStep(declared.name, params, ""), state)
             for declared, params, state in bound.initial_states()
-            if declared.name == first.name and named(declared.name, params, bound) == first
+            if declared.name == first.name and named_step(declared.name, params, bound) == first
         ),
         None,
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 from reassure.spec.frontend.context import Context, Frame, ModelScope
 from reassure.spec.frontend.evaluation import lower_condition
-from reassure.spec.frontend.introspection import Refused, find_source, hints_of, signature_of
+from reassure.spec.frontend.introspection import Refused, cached_hints, find_source, signature_of
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.frontend.lowering import CONSTRUCTS, lower_model
@@ -31,7 +31,7 @@ def free_numbers(bound: BoundModel, chosen: Collection[str] = ()) -> AnyNumber:
     """
     config: Any = bound.config
     cls: Any = type(config)
-    hints = hints_of(cls)
+    hints = cached_hints(cls)
     numbers = (f.name for f in fields(config) if isinstance(resolve(hints[f.name], config), IntType))
     free = frozenset(name for name in numbers if name not in chosen)
     functions = {d.name: d.function for d in bound.model.actions} | {d.name: d.function for d in bound.model.initials}
@@ -42,7 +42,7 @@ def free_numbers(bound: BoundModel, chosen: Collection[str] = ()) -> AnyNumber:
             record_type(bound.model.state, any_number)
             for name, function in functions.items():
                 for parameter, _ in bound.parameters(name):
-                    resolve(hints_of(function)[parameter], any_number)
+                    resolve(cached_hints(function)[parameter], any_number)
         except SizeIsFree as error:
             free, held = free - error.names, (*held, str(error))
         else:

@@ -25,8 +25,8 @@ from reassure.spec.frontend.introspection import (
     Refused,
     SubsetError,
     TooLarge,
+    cached_hints,
     find_source,
-    hints_of,
 )
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Check, Formula, Guard, Telling, ToldApart
@@ -281,7 +281,7 @@ class ModelScope:
             return parameters
         model = self.bound.model
         functions = {d.name: d.function for d in model.actions} | {d.name: d.function for d in model.initials}
-        hints = hints_of(functions[name])
+        hints = cached_hints(functions[name])
         return tuple((free, resolve(hints[free], self.any_number)) for free, _ in parameters)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from reassure.spec.frontend.context import Context, Frame, ModelScope
 from reassure.spec.frontend.functions import lower_function
-from reassure.spec.frontend.introspection import Refused, find_source, hints_of, signature_of
+from reassure.spec.frontend.introspection import Refused, cached_hints, find_source, signature_of
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, Parameter, substitute
 from reassure.spec.frontend.sets_and_sequences import occupied, unpack_slot
@@ -228,7 +228,7 @@ def lower_step_claim(scope: ModelScope, claim: Property, action: LoweredAction, 
 
 def _reads_action(function: FunctionType, action: LoweredAction) -> bool:
     """Whether a claim over steps is given the action, or one of its parameters."""
-    hints, parameters = hints_of(function), {p.name for p in action.parameters}
+    hints, parameters = cached_hints(function), {p.name for p in action.parameters}
     return any(name in parameters or hints.get(name) is Action for name in signature_of(function).parameters)
 
 
@@ -251,7 +251,7 @@ def _over_state(context: Context, function: Callable[..., Any]) -> Node:
 def _view(context: Context, function: FunctionType, parameter: str, state: Sym) -> Sym:
     """The state, or the view of it that a function's parameter wants."""
     bound = context.scope.bound
-    annotation: Any = hints_of(function).get(parameter)
+    annotation: Any = cached_hints(function).get(parameter)
     view = bound.views.get(annotation)
     if view is None or annotation is bound.model.state:
         return state
@@ -263,7 +263,9 @@ def _truth(context: Context, function: FunctionType, value: Sym) -> Node:
     if isinstance(value, Scalar) and isinstance(value.type, BoolType):
         return value.node
     claims = context.scope.bound.model.properties if context.scope.types_refused else ()
-    told = any(claim.function is function and hints_of(function).get("return", bool) is not bool for claim in claims)
+    told = any(
+        claim.function is function and cached_hints(function).get("return", bool) is not bool for claim in claims
+    )
     if not isinstance(value, Poison) and not told:
         _refuse_result(context, function, f"a bool is needed, not {describe(value)}")
     return context.graph.false
@@ -276,7 +278,7 @@ def _arguments(
     scope: ModelScope, function: FunctionType, states: list[Sym], values: dict[str, Sym], action: Action | None = None
 ) -> dict[str, Sym]:
     """Arguments by name: the states first, then those in `values`, an `Action` by its type; else the configuration."""
-    hints = hints_of(function)
+    hints = cached_hints(function)
     arguments: dict[str, Sym] = {}
     for i, name in enumerate(signature_of(function).parameters):
         of_state = i < len(states) or name in ("before", "after")

@@ -17,7 +17,7 @@ from typing import Any
 
 from reassure.spec.frontend.context import Context, Frame
 from reassure.spec.frontend.evaluation import by_parameter, lower, lower_present
-from reassure.spec.frontend.introspection import Refused, hints_of, signature_of
+from reassure.spec.frontend.introspection import Refused, cached_hints, signature_of
 from reassure.spec.frontend.statements import lower_body
 from reassure.spec.frontend.symbolic_values import (
     POISON,
@@ -193,7 +193,7 @@ def _free(context: Context, any_number: AnyNumber, node: ast.Attribute) -> Sym |
         return lower_function(
             context, declared.fget, {next(iter(signature_of(declared.fget).parameters)): Static(context.config)}
         )
-    hints = hints_of(cls)
+    hints = cached_hints(cls)
     kind = resolve(hints[node.attr], context.config) if node.attr in hints else None
     if not isinstance(kind, IntType):
         raise context.refuse(node, f"`.{node.attr}` of a configuration with free numbers", "use fields and properties")

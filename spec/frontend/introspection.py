@@ -33,7 +33,7 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
 
 
 @lru_cache(REMEMBERED)
-def hints_of(function: Callable[..., Any]) -> Hints:
+def cached_hints(function: Callable[..., Any]) -> Hints:
     """The annotations of a function or class, with what is noted in them."""
     return each_hint(function)
 

@@ -43,8 +43,8 @@ from reassure.spec.frontend.introspection import (
     Refused,
     SubsetError,
     TooLarge,
+    cached_hints,
     find_source,
-    hints_of,
     over_range,
 )
 from reassure.spec.frontend.lowered_model import Formula, Leaf, LoweredAction, LoweredModel, ToldApart
@@ -447,7 +447,7 @@ class _Outline(BoundModel):
         except DomainError:
             if not is_dataclass(annotation) or not isinstance(annotation, type):
                 return RefusedType()
-            hints, endless = hints_of(annotation), fields_of_itself(annotation)
+            hints, endless = cached_hints(annotation), fields_of_itself(annotation)
             names = (f.name for f in dataclasses.fields(annotation))
             kinds = ((name, RefusedType() if name in endless else self.type_of(hints[name])) for name in names)
             return RecordType(annotation, tuple(kinds))

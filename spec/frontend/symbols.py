@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from reassure.spec.frontend import columns, number_sets
-from reassure.spec.frontend.introspection import Refusal, hints_of
+from reassure.spec.frontend.introspection import Refusal, cached_hints
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Telling, ToldApart
 from reassure.spec.frontend.sets_and_sequences import (
@@ -188,7 +188,7 @@ class Symbols:
         """The type of a record's field; None if it is not finite."""
         if (cls, name) not in self._field_types:
             try:
-                kind = resolve(hints_of(cls)[name], self.sizes)
+                kind = resolve(cached_hints(cls)[name], self.sizes)
             except (DomainError, SizeIsFree):
                 kind = None
             self._field_types[cls, name] = kind
@@ -238,7 +238,7 @@ class Symbols:
 
     def _must_exist(self, value: Id) -> None:
         """Raises `Mismatch` for an id that a configuration with fewer of them lacks."""
-        size, hints = value.size, hints_of(self._config_class)
+        size, hints = value.size, cached_hints(self._config_class)
         least = resolve(hints[str(size)], self.config) if size in hints else None
         low = least.low if isinstance(least, IntType) else 1
         if int(value) - value.first >= low:

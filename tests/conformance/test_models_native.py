@@ -13,7 +13,7 @@ import pytest
 from reassure.checkers.engines.native.exploration import shape_of
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel
 from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, ERROR, STEP_BITS, TERMINAL
-from reassure.checkers.request.model_loader import load, names, settings
+from reassure.checkers.request.model_loader import load_model, names, settings
 from reassure.spec.semantics.interpreter import BoundModel, ModelError, Step, make_config
 from tests.helpers.configurations import SMALL, VARIANTS, VARIED, WIDEST, every_model, mutants, varied
 from tests.helpers.drawn_states import drawn, perturbed, reachable
@@ -63,7 +63,7 @@ def test_model(name: str, optimise_no_more: Callable[[], None]) -> None:
     """A mutant by the action that is its own, in a kernel that is not optimised, as of the largest model."""
     if name in mutants() or name == WIDEST:
         optimise_no_more()
-    whole = load(name)
+    whole = load_model(name)
     config = make_config(whole, settings(whole, varied(name)))
     model = flawed_part(name) if name in mutants() else whole
     bound = BoundModel(model, config)

@@ -9,7 +9,7 @@ import pytest
 import z3
 
 from reassure.checkers.engines.symbolic.transition_system import Machine
-from reassure.checkers.request.model_loader import load, names, settings
+from reassure.checkers.request.model_loader import load_model, names, settings
 from reassure.spec.frontend.lowering import lower_model
 from reassure.spec.language.vocabulary import Model
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, ModelError, make_config
@@ -81,7 +81,7 @@ def step_claims_agree(bound: BoundModel, before: Fixed, state: Any) -> None:
 @pytest.mark.parametrize("name", every_model(slow=[*mutants(), *VARIANTS, WIDEST]))
 def test_model(name: str) -> None:
     """A mutant by the action that is its own."""
-    whole = load(name)
+    whole = load_model(name)
     config = make_config(whole, settings(whole, varied(name)))
     bound = BoundModel(flawed_part(name) if name in mutants() else whole, config)
     machine = Machine(lower_model(bound))
@@ -104,7 +104,7 @@ def test_model(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(set(names()) - set(mutants())))
 def test_initial_states(name: str) -> None:
     """Those of a mutant are the ones of another model, since an action is all that it changes."""
-    model = load(name)
+    model = load_model(name)
     bound, lowered = bind(model, settings(model, small(name)))
     machine = Machine(lowered)
     solver = z3.SolverFor("QF_FD")

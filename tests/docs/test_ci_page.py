@@ -45,7 +45,7 @@ def test_the_steps_of_the_workflow(
     install, gate = steps()
     assert install == "python -m pip install -r requirements.txt"
     assert "REASSURE_CACHE: .reassure-cache" in block("yaml") and "path: .reassure-cache" in block("yaml")
-    monkeypatch.setattr("reassure.checkers.gate.run_gate.folder", lambda: tmp_path / "records")
+    monkeypatch.setattr("reassure.checkers.gate.run_gate.record_folder", lambda: tmp_path / "records")
     program, *words = shlex.split(gate)
     assert program == "reassure"
     code, out, err = said(capsys, *words, "-j", "1")

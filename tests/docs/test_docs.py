@@ -20,7 +20,7 @@ from reassure.checkers.cli.commands.replay import wheres_of
 from reassure.checkers.cli.main import main
 from reassure.checkers.console.overview import COMMANDS
 from reassure.checkers.gate import gate_file
-from reassure.checkers.gate.judge import judge
+from reassure.checkers.gate.judge import judge_record
 from reassure.checkers.ledger import ledger
 from reassure.checkers.ledger.markdown import table
 from reassure.checkers.ledger.trace_store import TraceStore
@@ -29,7 +29,7 @@ from reassure.checkers.publish import commands_page, sessions, trace_pictures
 from reassure.checkers.publish.model_pages import GateRun, check_row, gate_runs, pages_of_claims, protocol_of
 from reassure.checkers.request import prepare
 from reassure.checkers.request.digest import digest
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.checkers.request.result import PropertyStatus
 from reassure.checkers.traces.properties_here import of_each_configuration
 from reassure.spec.language.vocabulary import TEMPORAL
@@ -66,7 +66,7 @@ def test_the_gate_is_met(ran: list[GateRun]) -> None:
     models = {check.model for check in gate_file.read(ROOT / "gate.toml").checks if check.kind == "check"}
     assert {protocol_of(m) for m in models} == {protocol_of(r.result.model) for r in ran}
     for result in ran:
-        assert judge(result.check, result.result.record({})) == [], result.check.name
+        assert judge_record(result.check, result.result.record({})) == [], result.check.name
 
 
 def test_what_is_published_is_what_the_checks_give(ran: list[GateRun]) -> None:
@@ -110,7 +110,7 @@ def test_every_trace_is_of_the_models_as_they_are(ran: list[GateRun]) -> None:
     digests = {key.split()[1]: record.sha256 for key, record in ledger.read().records.items()}
     digests |= {r.result.model: r.result.identity.model_sha256 for r in ran}
     for model in {json.loads(path.read_text())["#meta"]["model"] for path in TRACES}:
-        assert digests[model] == digest(load(model)), model
+        assert digests[model] == digest(load_model(model)), model
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_nothing_that_is_generated_is_stale() -> None:
     """Every check of the gate, the sessions of the README, every page."""
     everything = gate_runs(ROOT / "gate.toml")
     for result in everything:
-        assert judge(result.check, result.result.record({})) == [], result.check.name
+        assert judge_record(result.check, result.result.record({})) == [], result.check.name
     stale = [str(p.relative_to(ROOT)) for p in evidence.stale(evidence.generated_files(everything))]
     assert stale == [], PUBLISH
 
@@ -213,7 +213,7 @@ def test_the_front_page_is_short() -> None:
 
 
 def test_the_model_of_the_front_page_keeps_its_promise(capsys: pytest.CaptureFixture[str]) -> None:
-    with sessions.folder((ROOT / "README.md").read_text(encoding="utf-8"), ROOT):
+    with sessions.page_folder((ROOT / "README.md").read_text(encoding="utf-8"), ROOT):
         assert main(["check", "failover.py"]) == 0
     assert "leader_has_what_is_committed  holds\n" in capsys.readouterr().out
 

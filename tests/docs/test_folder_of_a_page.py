@@ -26,7 +26,7 @@ def test_a_name_means_the_file_of_the_page(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "shown.py").write_text("VALUE = 2\n")
     monkeypatch.syspath_prepend(tmp_path)
     folders = list(sys.path)
-    with sessions.folder(PAGE, tmp_path):
+    with sessions.page_folder(PAGE, tmp_path):
         import shown  # type: ignore[import-not-found]
 
         assert shown.VALUE == 1
@@ -38,7 +38,7 @@ def test_a_model_that_a_page_writes_is_its_own_too(tmp_path: Path, monkeypatch: 
     """Another test has left a `lease` of its own, such as the test of `reassure new`."""
     other = ModuleType("lease")
     monkeypatch.setitem(sys.modules, "lease", other)
-    with sessions.folder("```console\n$ reassure new lease\n```\n", tmp_path):
+    with sessions.page_folder("```console\n$ reassure new lease\n```\n", tmp_path):
         assert "lease" not in sys.modules
     assert sys.modules["lease"] is other
 

@@ -88,7 +88,7 @@ def pages_of_transcripts() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("page", "whole"), list(pages_of_transcripts()))
 def test_a_shortened_session_is_part_of_what_the_commands_print(page: Path, whole: bool) -> None:
-    with sessions.folder(text_of(page), ROOT):
+    with sessions.page_folder(text_of(page), ROOT):
         for line, below in transcripts(page):
             if line.startswith("reassure kafka"):
                 class_path("4.4.0")
@@ -141,7 +141,7 @@ def test_an_example_in_python_runs(page: Path, capsys: pytest.CaptureFixture[str
     """A model is loaded, unless a session of the page checks it; another block is executed, after those before it."""
     scope: dict[str, object] = {"__name__": "example"}
     checked = " ".join(command_lines(page))
-    with sessions.folder(text_of(page), ROOT) as place:
+    with sessions.page_folder(text_of(page), ROOT) as place:
         for language, block in sessions.blocks(text_of(page)):
             name = sessions.NAMED.match(block.split("\n", 1)[0])
             if language == "python" and name and "MODEL = " in block:

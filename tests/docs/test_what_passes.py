@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from reassure.checkers.gate.gate_file import Check
-from reassure.checkers.gate.judge import judge
+from reassure.checkers.gate.judge import judge_record
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit
 from reassure.checkers.machine.stop import Stop, StopReason
 from reassure.checkers.request.engine_results import (
@@ -177,7 +177,7 @@ CASES: dict[str, list[Case]] = {
 
 def judged(of: RunRecord, keys: JsonObject) -> list[int]:
     given = {"expect": "pass", "violated": None, "given": {"model": "m"}, **keys}
-    return [problem.code.value for problem in judge(Check("one", "check", **given), of)]
+    return [problem.code.value for problem in judge_record(Check("one", "check", **given), of)]
 
 
 def test_each_rule_of_a_gate() -> None:

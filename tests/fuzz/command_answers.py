@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, worst
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.vacuity import vacuous_claims
 from reassure.spec.frontend.introspection import SubsetError
@@ -290,7 +290,7 @@ def sweep(f: Frame) -> Found:
     pairs = [pair.replace("2,3", "2..3") for pair in pairs]  # a range, which is the same
     ran = f.run("sweep", f.path, *(w for pair in pairs for w in ("--set", pair)), "--depth", 2, "--jobs", 1)
     got = {tuple(r["point"].values()): r for r in ran.record["configurations"]}
-    model, codes = load(f.path), []
+    model, codes = load_model(f.path), []
     for flag, limit in product(*grid.values()):
         record = got.pop((flag, limit), None)
         try:

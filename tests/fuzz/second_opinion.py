@@ -21,7 +21,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.tla import second_opinion
 from reassure.checkers.tla.kinds import Untranslatable
-from reassure.checkers.tla.second_opinion import Opinion, ask_tlc, lines_of
+from reassure.checkers.tla.second_opinion import Opinion, ask_tlc, opinion_lines
 from reassure.checkers.tla.tlc import TlcInstallation, TlcRun, read_run
 from tests.fuzz.generate import Source, generate
 from tests.fuzz.subject import Refused, loaded
@@ -112,7 +112,7 @@ def outcomes(seeds: range, tlc: TlcInstallation, seconds: float, wanted: int) ->
             continue
         compared += 1
         if opinion.differences:
-            yield seed, "\n".join(["different", *lines_of(opinion)])
+            yield seed, "\n".join(["different", *opinion_lines(opinion)])
         else:
             yield seed, opinion.reason or ("undecided" if opinion.undecided else "same")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.request.digest import digest
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.spec.frontend.introspection import SubsetError
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.language.types import (
@@ -84,7 +84,7 @@ class Subject:
 def loaded(path: Path, seed: int) -> Subject:
     """A model from its file. Raises `Refused` if the language refuses it; anything else it raises is a difference."""
     try:
-        model = load(str(path))
+        model = load_model(str(path))
         bound, lowered = bind(model, {})
     except (SubsetError, DomainError, LanguageError) as error:
         raise Refused(str(error)) from None

@@ -18,7 +18,7 @@ from reassure.checkers.engines.symbolic.any_number.instance import Instance
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of
 from reassure.checkers.engines.symbolic.any_number.system import Move, System
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.model_loader import load_model, settings
 from reassure.checkers.request.options import ProofOptions, SearchOptions
 from reassure.checkers.request.result import CheckResult
 from reassure.spec.frontend import any_number as any_number_frontend
@@ -80,7 +80,7 @@ def of_construct(name: str, folder: Path) -> BoundModel:
 
 
 def bound_to(name: str, *pairs: str) -> BoundModel:
-    model = load(name)
+    model = load_model(name)
     return BoundModel(model, make_config(model, settings(model, list(pairs))))
 
 

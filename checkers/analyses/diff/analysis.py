@@ -10,7 +10,7 @@ from reassure.checkers.analyses.diff.observation import Side, observe
 from reassure.checkers.engines.native.state_graph import reachable_graph
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import Prepared, prepare
 from reassure.spec.language.vocabulary import Model
@@ -79,7 +79,7 @@ def diff(
 
 def _shared(models: tuple[str, str], pairs: list[str]) -> tuple[list[str], list[str]]:
     """The settings that each model has; `Failure` for one that neither has."""
-    fields = [{f.name for f in dataclasses.fields(load(model).config)} for model in models]
+    fields = [{f.name for f in dataclasses.fields(load_model(model).config)} for model in models]
     for pair in pairs:
         key = pair.partition("=")[0]
         if not any(key in names for names in fields):

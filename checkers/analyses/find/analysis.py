@@ -14,7 +14,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import FAILED_FAST, Stop
 from reassure.checkers.request.digest import digest
 from reassure.checkers.request.engine_results import EngineResult
-from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.model_loader import load_model, settings
 from reassure.checkers.request.options import EXACT_SYMMETRIES, ProofOptions, SearchOptions
 from reassure.checkers.request.prepare import Prepared, without_start
 from reassure.checkers.request.result import RAISES, CheckResult, PropertyStatus
@@ -75,7 +75,7 @@ def find(
     by_proof: proves that it never comes true, or refutes that, in place of searching. repro: the command that repeats
     it.
     """
-    loaded = load(model)
+    loaded = load_model(model)
     bound = BoundModel(loaded, make_config(loaded, settings(loaded, pairs)))
     with suppress(ModelError):  # the search tells what raises
         if reason := without_start(bound):

@@ -20,7 +20,7 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK
 from reassure.checkers.engines.native.liveness.decide import Liveness, needs_parameters
 from reassure.checkers.engines.native.model.translation import Translation
-from reassure.checkers.engines.native.probe import in_order
+from reassure.checkers.engines.native.probe import rows_in_order
 from reassure.checkers.engines.native.search import Clock, RaisedAt, Search
 from reassure.checkers.engines.native.symmetry.reduced_search import EVERY_STATE, ExactClasses
 from reassure.checkers.machine.stop import Ending, Interrupted, StopReason, budget_ended
@@ -169,7 +169,7 @@ class MutantSearch:
     @cached_property
     def states(self) -> Rows:
         """Every state that was visited, in canonical order."""
-        return in_order(np.concatenate([part for level in self.search.found.arrays for part in level]))
+        return rows_in_order(np.concatenate([part for level in self.search.found.arrays for part in level]))
 
 
 BUFFERED = 1 << 16
@@ -190,7 +190,7 @@ def same_behaviour(states: Rows, one: CompiledKernel, other: CompiledKernel) -> 
 
 def _equal(a: Rows, b: Rows) -> bool:
     """Whether the rows are the same, in any order."""
-    return a.shape == b.shape and (np.array_equal(a, b) or np.array_equal(in_order(a), in_order(b)))
+    return a.shape == b.shape and (np.array_equal(a, b) or np.array_equal(rows_in_order(a), rows_in_order(b)))
 
 
 class _Expander:

@@ -29,7 +29,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import Stop
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.digest import digest
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 
 TIMEOUT = 300.0
 """Seconds of one mutant's search. The limit of states comes first, so that no record depends on the machine."""
@@ -112,7 +112,7 @@ def record_of(report: MutantReport, plan: MutantPlan) -> ModelRecord:
     """The part of a report that is kept."""
     noticed = report.noticed
     return ModelRecord(
-        sha256=digest(load(plan.model)),
+        sha256=digest(load_model(plan.model)),
         set=list(plan.set),
         seed=plan.seed,
         mutants=len(report.mutants),

@@ -16,7 +16,7 @@ from pathlib import Path
 from reassure.checkers.machine.atomic_files import write_atomically
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.digest import digest
-from reassure.checkers.request.model_loader import home, load, names
+from reassure.checkers.request.model_loader import home, load_model, names
 from reassure.checkers.request.shared_options import pairs
 from reassure.spec.semantics.trace import JsonObject
 
@@ -252,7 +252,7 @@ def unexercised(plans: Plans, records: Mapping[str, ModelRecord]) -> list[Unexer
 def is_stale(plans: Plans, model: str, records: Mapping[str, ModelRecord]) -> bool:
     """Whether a model has no record of its text as it is and the plan as it is."""
     plan, record = plans.plans[model], records.get(model)
-    if record is None or not record.is_of(plan, digest(load(model))):
+    if record is None or not record.is_of(plan, digest(load_model(model))):
         return True
     missing = [name for name in record.unexercised if not plans.reason(model, name, records)]
     return bool(missing) and record.judged < min(plan.most + plan.further, record.mutants)

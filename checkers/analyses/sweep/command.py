@@ -14,7 +14,7 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import BY_USER, Stop, StopReason, depth_reached
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.checkers.request.options import DEFAULT_ENGINE, EXHAUSTIVE_ENGINES, SparkOptions
 from reassure.checkers.request.outside_values import values_of
 from reassure.checkers.request.run_identity import RunIdentity, trace_stem
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     except ValueError as error:
         raise Failure(Exit.USAGE, str(error)) from None
     keys = list(dict.fromkeys(key for key, _ in grid.axes))
-    model = load(args.model)
+    model = load_model(args.model)
     declared = [f.name for f in fields(model.config)]
     if unknown := set(keys) - set(declared):  # said once, and before anything runs
         has = ", ".join(declared)

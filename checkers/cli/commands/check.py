@@ -113,7 +113,7 @@ def _as_begun(args: argparse.Namespace) -> None:
 
 def check_twice(request: CheckRequest, args: argparse.Namespace, console: Console) -> Exit:
     """Searches, lets TLC search the same model as TLA+, and reports what both say."""
-    from reassure.checkers.tla.second_opinion import ask_tlc, lines_of
+    from reassure.checkers.tla.second_opinion import ask_tlc, opinion_lines
     from reassure.checkers.tla.tlc import TlcInstallation
 
     tlc = TlcInstallation.find(Path(args.jar) if args.jar else None)
@@ -123,7 +123,7 @@ def check_twice(request: CheckRequest, args: argparse.Namespace, console: Consol
     code = worst([result.exit(), opinion.exit()])
     keys = {"second_opinion": opinion.record()}
     report_result(result, bound, args, console, keys if code is result.exit() else keys | code_keys(code))
-    for line in lines_of(opinion):
+    for line in opinion_lines(opinion):
         console.print(line, markup=False, highlight=False)
     return code
 

@@ -16,7 +16,7 @@ from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.digest import KEPT, program_digest
 from reassure.checkers.request.known_models import Meaning, found_meaning, kept_meaning
-from reassure.checkers.request.model_loader import find_model, load
+from reassure.checkers.request.model_loader import find_model, load_model
 from reassure.checkers.request.shared_options import JSON, Option
 from reassure.spec.frontend.introspection import Refusal, SubsetError
 from reassure.spec.language.annotations import FieldErrors
@@ -69,7 +69,7 @@ def lint(file: str) -> tuple[Exit, list[LintPlace]]:
     try:
         if _was_inside(kept_meaning([file])):
             return Exit.OK, []
-        model = load(file)
+        model = load_model(file)
         bound = BoundModel(model, make_config(model, {}))
         if not _was_inside(means := found_meaning([file], [model])):
             from reassure.spec.frontend.lowering import lower_model

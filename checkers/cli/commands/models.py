@@ -11,7 +11,7 @@ from rich.text import Text
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.describe_model import first_line, module_text, parameters_of, settings_of
-from reassure.checkers.request.model_loader import find_model, load, names
+from reassure.checkers.request.model_loader import find_model, load_model, names
 from reassure.checkers.request.shared_options import MODEL, Option
 from reassure.spec.language.vocabulary import LanguageError, Model
 
@@ -24,13 +24,13 @@ OPTIONS = (
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Prints one model, or a line for each."""
     if args.model is not None:
-        _tell(load(args.model), find_model(args.model), console)
+        _tell(load_model(args.model), find_model(args.model), console)
         return Exit.OK
     for name, path in names().items():
         if path.parent.name == "mutants" and not args.mutants:
             continue
         try:
-            model = load(name)
+            model = load_model(name)
         except LanguageError as error:
             console.print(f"{name}: {error}", style="red")
             continue

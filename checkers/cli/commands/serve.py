@@ -234,7 +234,7 @@ class CommandServer:
         self.idle, self.program = idle, program
         self.path = client.socket_of(common)
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        folder = Path(client.folder())
+        folder = Path(client.socket_folder())
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
             if not client.is_private(str(folder)):

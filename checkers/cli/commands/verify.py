@@ -150,7 +150,7 @@ def _checked_for_any_number(
     certificate: AnyCertificate, bound: BoundModel, smt2: Path | None, console: Console, limits: _Limits
 ) -> Exit:
     from reassure.checkers.engines.symbolic.any_number.certificate import summary, verify
-    from reassure.checkers.engines.symbolic.any_number.induction import one_file
+    from reassure.checkers.engines.symbolic.any_number.induction import joined_scripts
 
     scripts: list[tuple[str, str]] = []
 
@@ -162,7 +162,7 @@ def _checked_for_any_number(
     for line in verified.wrong or summary(certificate, verified):
         console.print(line)
     if smt2 is not None and scripts:
-        write_atomically(smt2, one_file(scripts))
+        write_atomically(smt2, joined_scripts(scripts))
         console.print(f"goals: {smt2}", style="dim")
     closed = all(verified.open_bounds.values())
     return Exit.EXPECTATION if verified.wrong else Exit.OK if closed else Exit.INCONCLUSIVE

@@ -23,7 +23,7 @@ from reassure.checkers.engines.native.kernels.look_back import (
     path_back,
 )
 from reassure.checkers.engines.native.kernels.model_code import SWITCH
-from reassure.checkers.engines.native.kernels.state_table import MAX_TAG, home_of, insert
+from reassure.checkers.engines.native.kernels.state_table import MAX_TAG, home_of, insert_state
 from reassure.checkers.engines.native.levels import AnyRows, Threads, finish, slices
 from reassure.checkers.engines.native.search import Search, Worker
 from reassure.checkers.engines.native.translator.native_function import native
@@ -128,7 +128,7 @@ class _Pass:
         self.table = zeros(self.slots * self.words)
         for number, states in enumerate(classes):
             for state in states or ():
-                native(insert)(self.table, self.slots, native(home_of)(state, self.slots), state, 1 + number)
+                native(insert_state)(self.table, self.slots, native(home_of)(state, self.slots), state, 1 + number)
         self.claims = zeros(2 * len(claims))
         for number, w in enumerate(claims):
             self.claims[2 * number], self.claims[2 * number + 1] = (RAISES, 0) if w.raises else w.flag

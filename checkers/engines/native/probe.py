@@ -54,7 +54,7 @@ class Probe:
         return self.run(rows, lambda successors: bool((successors == words).all(axis=1).any()))
 
 
-def in_order(rows: Rows) -> Rows:
+def rows_in_order(rows: Rows) -> Rows:
     """Rows in canonical order: as unsigned words, the first weighing most."""
     return np.ascontiguousarray(rows[canonical_order(rows)])
 

@@ -15,7 +15,7 @@ from reassure.checkers.engines.native.kernels import search_loop, state_table
 from reassure.checkers.engines.native.kernels.growing_table import GrowingTable
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
 from reassure.checkers.engines.native.kernels.model_code import ERROR
-from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG, home_of, insert, settle
+from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG, home_of, insert_state, settle
 from reassure.checkers.engines.native.levels import (
     SIZES,
     FirstHits,
@@ -268,7 +268,7 @@ class Search:
         table, slots = self.table.array, self.table.slots
         for number, row in enumerate(rows):
             state = tuple(map(wrap, row))
-            native(insert)(table, slots, native(home_of)(state, slots), state, 0)
+            native(insert_state)(table, slots, native(home_of)(state, slots), state, 0)
             for k, word in enumerate(state, number * self.words):
                 first.memory[k] = word
         self.found.append([first])

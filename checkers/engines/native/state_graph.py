@@ -21,7 +21,7 @@ from reassure.checkers.engines.native.liveness.buckets import Buckets
 from reassure.checkers.engines.native.liveness.edge_lister import EdgeLister
 from reassure.checkers.engines.native.model.kernel_numbers import ModelKernel
 from reassure.checkers.engines.native.model.translation import Translation
-from reassure.checkers.engines.native.probe import in_order
+from reassure.checkers.engines.native.probe import rows_in_order
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -207,7 +207,7 @@ def reachable_graph(
 def _listed(exploration: Exploration, progress: Progress) -> StateGraph:
     kernel = exploration.kernel
     words, layout = kernel.words, kernel.model.layout
-    by_level = [in_order(np.concatenate(parts)) for parts in exploration.level_rows]
+    by_level = [rows_in_order(np.concatenate(parts)) for parts in exploration.level_rows]
     rows = np.concatenate(by_level)
     levels = np.repeat(np.arange(len(by_level), dtype=np.int32), [len(level) for level in by_level])
     known = Buckets.one(rows)

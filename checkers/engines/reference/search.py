@@ -39,7 +39,7 @@ from reassure.checkers.request.engine_results import (
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import Prepared
 from reassure.checkers.request.result import RAISES
-from reassure.checkers.traces.fairness import as_data, in_words
+from reassure.checkers.traces.fairness import as_data, assumptions_in_words
 from reassure.checkers.traces.reconstruct import note_in, raised_in, temporal_errors, with_loop
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, FailedCall, ModelError, Step
@@ -290,7 +290,7 @@ def decide_liveness(
         concerned = claim.kind != "leads_to" or any(bound.holds(claim, s) for level in search.levels for s in level)
         ask = search.stats.clipped and concerned and trace is None
         premise = premise_states(bound, claim, *of_all_states) if ask else None
-        yield claim.name, whole_run_fact(trace, concerned, f"assuming {in_words(assumptions)}", premise)
+        yield claim.name, whole_run_fact(trace, concerned, f"assuming {assumptions_in_words(assumptions)}", premise)
 
 
 def note_temporal_error(search: ReferenceSearch) -> bool:

@@ -250,7 +250,7 @@ def _offsets(lengths: Any) -> pa.Array:
     return pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
 
 
-def ids(rows: Rows) -> pa.Array:
+def state_ids(rows: Rows) -> pa.Array:
     """The states' ids."""
     text = binascii.hexlify(rows.view(np.uint64).astype(">u8").tobytes())
     offsets = np.arange(len(rows) + 1, dtype=np.int64) * (16 * rows.shape[1])
@@ -266,9 +266,9 @@ def write_states(work: Work, tables: Tables, level: int, pieces: Iterable[FileSl
     words = work.kernel.words
     for name, rows, origins in _chunks(work, level, pieces, origins=True):
         action = origins[:, words]
-        before = ids(np.ascontiguousarray(origins[:, :words]))
+        before = state_ids(np.ascontiguousarray(origins[:, :words]))
         columns = {
-            "id": ids(rows),
+            "id": state_ids(rows),
             "level": pa.array(np.full(len(rows), level, np.int32)),
             "parent": pc.if_else(pa.array(action < 0), pa.scalar(None, pa.string()), before),
             **tables.step(action, origins[:, words + 1 :]),
@@ -284,8 +284,8 @@ def write_edges(work: Work, tables: Tables, level: int, pieces: Iterable[FileSli
     for name, rows, _ in _chunks(work, level, pieces):
         out, counts = edge_list(kernel_of(work), rows)
         columns = {
-            "source": ids(rows).take(pa.array(np.repeat(np.arange(len(rows)), counts))),
-            "target": ids(np.ascontiguousarray(out[:, :words])),
+            "source": state_ids(rows).take(pa.array(np.repeat(np.arange(len(rows)), counts))),
+            "target": state_ids(np.ascontiguousarray(out[:, :words])),
             **tables.step(out[:, words] & ACTION_MASK, out[:, behind:]),
             "level": pa.array(np.full(len(out), level, np.int32)),
         }

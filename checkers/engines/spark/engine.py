@@ -44,9 +44,16 @@ from reassure.checkers.engines.spark.launch import is_local, why_not
 from reassure.checkers.engines.spark.owner_table import tidy_dead, tidy_host
 from reassure.checkers.engines.spark.partitioning import Work
 from reassure.checkers.engines.spark.run_directory import Identity, RunDirectory, RunDirectoryError
-from reassure.checkers.engines.spark.session import ClusterSession, NoSpark, SparkJob, note, resolved, stopping
+from reassure.checkers.engines.spark.session import (
+    ClusterSession,
+    NoSpark,
+    SparkJob,
+    note_on_stderr,
+    resolved,
+    stopping,
+)
 from reassure.checkers.engines.spark.session import start as start_spark
-from reassure.checkers.engines.spark.tasks import load, touch, warm
+from reassure.checkers.engines.spark.tasks import load_worker, touch, warm
 from reassure.checkers.machine.memory import MemoryLimit
 from reassure.checkers.machine.own_files import make_folder
 from reassure.checkers.machine.progress import Progress
@@ -125,14 +132,14 @@ def _started(name: str, cluster: SparkOptions, work: Future[Work]) -> ClusterSes
     """
     session, cores = start_spark(name, cluster), cores_of(cluster.master)
     if session.ours and session.context.uiWebUrl:
-        note(f"Spark UI: {session.context.uiWebUrl}")
+        note_on_stderr(f"Spark UI: {session.context.uiWebUrl}")
     context = session.context
     if session.ours:
         wait = 0.0 if is_local(cluster.master) else WARM
 
         def warm_up() -> None:
             if not work.done():
-                context.parallelize(range(cores), cores).foreach(lambda _: load())
+                context.parallelize(range(cores), cores).foreach(lambda _: load_worker())
             ready = work.result()
             context.parallelize(range(cores), cores).foreach(lambda _: warm(ready, wait))
 

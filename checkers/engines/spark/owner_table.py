@@ -21,7 +21,7 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.partitioning import AbsorbArguments, absorb
 from reassure.checkers.engines.native.kernels.state_table import BATCH, MAX_TAG, settle
 from reassure.checkers.engines.native.translator.native_function import native
-from reassure.checkers.engines.spark.partitioning import Work, fresh, gathered, insert_settled
+from reassure.checkers.engines.spark.partitioning import Work, fresh_rows, gathered, insert_settled
 from reassure.checkers.engines.spark.run_directory import RunDirectory
 from reassure.checkers.machine import own_files
 from reassure.checkers.machine.memory import memory_of_machine
@@ -92,7 +92,7 @@ def not_in_table(work: Work, part: int, files: int, rows: Rows) -> Rows:
     if not usable():
         return rows
     slots = int(header["slots"])
-    missing = fresh(work, rows, np.asarray(words[HEADER_WORDS : HEADER_WORDS + slots * work.table_words]), slots)
+    missing = fresh_rows(work, rows, np.asarray(words[HEADER_WORDS : HEADER_WORDS + slots * work.table_words]), slots)
     return missing if usable() else rows
 
 
@@ -189,7 +189,7 @@ class OwnerTable:
     def _take_in_wide(self, parcels: Iterable[bytes]) -> tuple[Rows, Rows | None, Rows]:
         words, wide = self.work.kernel.words, self.work.kernel.wide_words
         arrived = gathered(self.work, [np.frombuffer(p, np.int64).reshape(-1, wide) for p in parcels])
-        rows = fresh(self.work, arrived, self.array, self.slots)
+        rows = fresh_rows(self.work, arrived, self.array, self.slots)
         self.insert(rows)
         by_tag = np.bincount(rows[:, words], minlength=MAX_TAG + 1)
         origins = rows[:, words + 1 :] if wide > words + 1 else None

@@ -176,7 +176,7 @@ def gathered(work: Work, parts: list[Rows]) -> Rows:
     return merged[:end]
 
 
-def fresh(work: Work, rows: Rows, table: Rows, slots: int) -> Rows:
+def fresh_rows(work: Work, rows: Rows, table: Rows, slots: int) -> Rows:
     """Those of the rows whose states an owner's table does not hold, each with its row."""
     keys, where, batch = work.keys(rows), np.empty(len(rows), np.int64), np.empty(BATCH, np.int64)
     n = native(unseen)(work.table_words, keys, len(keys), keys.shape[1], table, slots, where, batch)
@@ -201,7 +201,7 @@ def with_origins(work: Work, levels: list[Rows]) -> Iterator[tuple[Rows, Rows]]:
         low, parts = 0, []
         while low < len(before):
             low = gathering.take(before, low, len(before))
-            parts.append(fresh(exact, gathering.distinct[: gathering.count], table, slots))
+            parts.append(fresh_rows(exact, gathering.distinct[: gathering.count], table, slots))
             gathering.empty()
         rows = gathered(work, parts)
         if len(rows) != len(after):

@@ -182,7 +182,7 @@ def stopping(session: Future[ClusterSession]) -> Iterator[None]:
             session.result(timeout=PATIENCE).stop()
 
 
-def note(text: str) -> None:
+def note_on_stderr(text: str) -> None:
     """A line on stderr, in place of the progress on a terminal."""
     print(("\r\x1b[2K" if sys.stderr.isatty() else "") + text, file=sys.stderr, flush=True)
 
@@ -236,7 +236,7 @@ def lonely(context: Any, now: Callable[[], float] = time.monotonic) -> Iterator[
             since = None if _executors(context) else since or now()
         if since is not None and now() > since + SILENCE:
             silence = f"no executors from {context.master} for {now() - since:.0f} s"
-            note(f"reassure: {silence}; waiting for workers with free cores and memory")
+            note_on_stderr(f"reassure: {silence}; waiting for workers with free cores and memory")
             break
     while True:
         yield

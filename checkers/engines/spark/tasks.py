@@ -58,7 +58,7 @@ class Owned:
     """Bytes of its table."""
 
 
-def load() -> None:
+def load_worker() -> None:
     """Does nothing: a worker that is asked for it imports this module."""
 
 

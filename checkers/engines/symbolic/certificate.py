@@ -25,7 +25,7 @@ from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import (
     Claims,
     Invariant,
-    implied,
+    implied_claims,
     inductive,
     never_raises,
     refuted,
@@ -237,7 +237,7 @@ def verify(
     unknown = sorted(set(certificate.properties) - set(claims.names()))
     obligations = [
         *inductive(machine, lemmas),
-        *implied(machine, lemmas, claims),
+        *implied_claims(machine, lemmas, claims),
         *never_raises(machine, lemmas, claims),
     ]
     return [

@@ -144,7 +144,7 @@ def inductive(machine: Machine, invariants: list[Invariant], premises: Iterable[
     return [Obligation("initial states", (machine.initial(),), at_first), *steps]
 
 
-def implied(machine: Machine, invariants: list[Invariant], claims: Claims) -> list[Obligation]:
+def implied_claims(machine: Machine, invariants: list[Invariant], claims: Claims) -> list[Obligation]:
     """The invariants imply claims: over states, and over steps from states that satisfy them."""
     facts = (machine.well_formed(0), *(i.condition for i in invariants))
     obligations = [Obligation("properties", facts, tuple((n, machine.holds(f, 0)) for n, f in claims.states.items()))]

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Reads the log, judges every change of a partition, and reports."""
     from reassure.checkers.kafka.audit.audit_log import AuditTask
     from reassure.checkers.kafka.audit.log_files import LogFile, files_of
-    from reassure.checkers.kafka.audit.report import html_page, print_report, record
+    from reassure.checkers.kafka.audit.report import audit_html, print_report, record
 
     files = tuple(LogFile(str(path)) for path in files_of(args.log))
     task = AuditTask(files, args.release and (rules_of(args.release) or args.release), args.min_isr)
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     if args.json:
         write_record(args.json, answer)
     if args.html:
-        write_atomically(args.html, html_page(audit, task))
+        write_atomically(args.html, audit_html(audit, task))
     print_report(audit, task, console)
     for line in audit.torn:
         note(f"note: {line}")

@@ -165,7 +165,7 @@ field.addEventListener("input", () => {
 """
 
 
-def html_page(report: AuditReport, task: AuditTask) -> str:
+def audit_html(report: AuditReport, task: AuditTask) -> str:
     """The audit as one page that needs nothing else."""
     audit = report.audit
     by_name = Counter((f.kind, f.name) for f in audit.findings)

@@ -27,14 +27,14 @@ _PRESET = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}
 _FILTERS: list[dict[str, int]] = [{"id": lzma.FILTER_DELTA, "dist": 8}, _PRESET]
 
 
-def folder() -> Path:
+def answers_folder() -> Path:
     """The folder of the answers that come with the project."""
     return Path(__file__).parent / "answers"
 
 
 def place(release: Release) -> Path:
     """The file of a release."""
-    return folder() / f"{release.version}.answers"
+    return answers_folder() / f"{release.version}.answers"
 
 
 @dataclass

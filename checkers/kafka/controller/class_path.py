@@ -86,7 +86,7 @@ def kafka_archive(class_path: ClassPath, writes: bool) -> contextlib.AbstractCon
     return jvm_archive("kafka-jvm", MOST_ARCHIVES, QUICK, files, writes)
 
 
-def folder() -> Path:
+def releases_folder() -> Path:
     """The folder that releases are kept in: below REASSURE_CACHE, or the user's cache folder."""
     return cache_folder("kafka")
 
@@ -128,8 +128,8 @@ def _digest_of_driver() -> str:
 def must_be_own() -> None:
     """`Failure` if other users can write to the folder that classes are run from."""
     with contextlib.suppress(FileNotFoundError):
-        if (why := others_can_write(folder())) is not None:
-            raise SystemFailure(f"classes of Kafka are not run from {folder()}: {why}")
+        if (why := others_can_write(releases_folder())) is not None:
+            raise SystemFailure(f"classes of Kafka are not run from {releases_folder()}: {why}")
 
 
 def fetched(release: Release, tests: bool = False) -> ClassPath | None:
@@ -257,7 +257,7 @@ def _pack(classes: Path, jar: Path) -> None:
 
 def _forget_older_builds() -> None:
     """The newest builds stay in the cache: a checkout gives another with each change."""
-    _forget_older(folder().glob(f"*{DIGEST}*-driver-*/manifest.json"), MOST_BUILDS)
+    _forget_older(releases_folder().glob(f"*{DIGEST}*-driver-*/manifest.json"), MOST_BUILDS)
 
 
 def _forget_older(manifests: Iterable[Path], most: int) -> None:
@@ -278,7 +278,7 @@ def program(name: str, source: str, text: str, coordinates: list[str], seconds: 
     name: of its folder there, beside a digest. source, text: the Java file. `Failure` says in a line what went wrong.
     """
     digest = _digest("\0".join([text, *coordinates]).encode())
-    place = folder() / f"{name}-{digest[:12]}"
+    place = releases_folder() / f"{name}-{digest[:12]}"
 
     def kept() -> tuple[Path, ...]:
         must_be_own()
@@ -312,7 +312,7 @@ def _alone(place: Path) -> contextlib.AbstractContextManager[None]:
 
 def compiled_java(javac: str, jars: list[Path], sources: dict[str, str], classes: Path) -> None:
     """As `compile_java`, or a copy of what the same compiler made of the same texts and jars before."""
-    kept = folder().with_name("java")
+    kept = releases_folder().with_name("java")
     if not own_folder(kept) or not all(jar.exists() for jar in jars):
         compile_java(javac, jars, sources, classes)
         return
@@ -439,7 +439,7 @@ def _run(command: list[str], seconds: float, name: str) -> subprocess.CompletedP
 def _place(release: Release, tests: bool) -> Path:
     """Each driver, and each form of its classes, has a folder of its own: two checkouts may run at once."""
     digest = _digest(f"{DRIVER_JAR}\0{_digest_of_driver()}".encode())
-    return folder() / f"{_name(release, tests)}-driver-{digest[:12]}"
+    return releases_folder() / f"{_name(release, tests)}-driver-{digest[:12]}"
 
 
 def _name(release: Release, tests: bool) -> str:
@@ -451,7 +451,7 @@ def _name(release: Release, tests: bool) -> str:
 
 def _known_jars(release: Release, tests: bool) -> list[Path]:
     """The jars of a release if any driver has run with them."""
-    for place in sorted(folder().glob(f"{_name(release, tests)}-driver-*")):
+    for place in sorted(releases_folder().glob(f"{_name(release, tests)}-driver-*")):
         if jars := _intact(_manifest(place).get("jars")):
             return jars
     return []

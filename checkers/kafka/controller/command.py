@@ -14,14 +14,14 @@ from reassure.checkers.console.files import (
     read_traces,
 )
 from reassure.checkers.console.parser import note, spark_settings
-from reassure.checkers.kafka.controller.answers import Recorder, folder, place
+from reassure.checkers.kafka.controller.answers import Recorder, answers_folder, place
 from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, ClassPath, fetch, fetched
 from reassure.checkers.kafka.controller.confirm import confirm
 from reassure.checkers.kafka.controller.conform import conform
 from reassure.checkers.kafka.controller.conform_command import run_conform
-from reassure.checkers.kafka.controller.controller_itf import from_itf as run_from_itf
+from reassure.checkers.kafka.controller.controller_itf import commands_from_itf as run_from_itf
 from reassure.checkers.kafka.controller.controller_itf import itf, run_of_controller
-from reassure.checkers.kafka.controller.controller_itf import to_itf as run_to_itf
+from reassure.checkers.kafka.controller.controller_itf import run_to_itf as run_to_itf
 from reassure.checkers.kafka.controller.driver import Driver, JvmLost
 from reassure.checkers.kafka.controller.explained import ReleaseRules, explain, with_records
 from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore_controller
@@ -153,7 +153,9 @@ SUBCOMMANDS = {
             replace(OF_TRACE, help=f"the model (default: {KEPT_MODEL})", default=KEPT_MODEL),
             RELEASE,
             replace(SET, help="set a value in each configuration; repeatable"),
-            Option("--out DIR", "the folder of answers (default: with the project)", Path, folder(), output=True),
+            Option(
+                "--out DIR", "the folder of answers (default: with the project)", Path, answers_folder(), output=True
+            ),
         ),
     ),
     "explore": Subcommand(

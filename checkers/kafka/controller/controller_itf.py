@@ -158,7 +158,7 @@ def _params(command: Command | None, follower: int, brokers: int) -> JsonObject:
     return {name: encode(value, kinds[name]) for name, value in params.items()}
 
 
-def to_itf(run: ControllerRun, meta: JsonObject) -> str:
+def run_to_itf(run: ControllerRun, meta: JsonObject) -> str:
     """The run as ITF text."""
     kind, states = _type(run.setup), []
     for i, state in enumerate(run.states):
@@ -207,7 +207,7 @@ def run_of_controller(path: Path) -> Itf | None:
     return data if isinstance(data["#meta"].get("kafka"), dict) else None
 
 
-def from_itf(data: Itf, name: str) -> ControllerTrace:
+def commands_from_itf(data: Itf, name: str) -> ControllerTrace:
     """The commands of such a file; `Failure` if it is not what it says."""
     try:
         config = data["#meta"]["kafka"]

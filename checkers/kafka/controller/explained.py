@@ -31,7 +31,7 @@ from reassure.checkers.kafka.controller.words import (
 )
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.spec.kafka.releases import minor
 
 EPOCH = 1000
@@ -69,7 +69,7 @@ class ReleaseRules:
     """A model's rules for a release; `Failure` if the model has none."""
 
     def __init__(self, model: str, release: Release, setup: Setup) -> None:
-        module = sys.modules[load(model).module]
+        module = sys.modules[load_model(model).module]
         if not hasattr(module, "controller_step"):
             raise Failure(Exit.USAGE, f"{model} has no rules for every step of Kafka's controller")
         self._step, self._held = module.controller_step, module.Held

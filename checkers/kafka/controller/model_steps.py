@@ -25,7 +25,7 @@ from reassure.checkers.engines.native.kernels.model_code import ACTION_MASK, CLI
 from reassure.checkers.engines.native.kernels.partitioning import EdgeArguments, edges
 from reassure.checkers.engines.native.kernels.state_table import BATCH, put_back, unseen
 from reassure.checkers.engines.native.level_look import LevelLook
-from reassure.checkers.engines.native.probe import in_order
+from reassure.checkers.engines.native.probe import rows_in_order
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.kafka.controller.model_view import COMMANDS, ModelView
@@ -267,7 +267,7 @@ class NativeSteps:
             raise raises_in_a_step(self.bound)
         self.states = exploration.distinct
         for level, parts in enumerate(search.found.arrays, 1):
-            rows = in_order(np.concatenate(parts))
+            rows = rows_in_order(np.concatenate(parts))
             for low in range(0, len(rows), CHUNK):
                 yield level, rows[low : low + CHUNK]
                 progress.proof(f"{self.states:,} states of the model, level {level}")

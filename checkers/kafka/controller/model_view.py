@@ -18,7 +18,7 @@ from typing import Any
 from reassure.checkers.kafka.controller.releases import Release, own_release
 from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, Request, Setup, few_enough
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.spec.kafka.partition import NOBODY, Broker
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, minor, rules_of
 from reassure.spec.language.annotations import hints_of
@@ -220,7 +220,7 @@ def rules_note(model: str, pairs: list[str], kafka: Release) -> str:
 
 def release_members(model: str) -> list[Enum]:
     """The releases of Kafka that a model's configuration can name."""
-    hint = hints_of(load(model).config).get("release")
+    hint = hints_of(load_model(model).config).get("release")
     return list(hint) if isinstance(hint, type) and issubclass(hint, Enum) else []
 
 

@@ -19,7 +19,7 @@ from reassure.checkers.console.parser import note, spark_settings
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
 from reassure.checkers.kafka.controller.command import PARTITIONS, controller_traces, named_release
 from reassure.checkers.kafka.controller.command import SUBCOMMANDS as OF_THE_CONTROLLER
-from reassure.checkers.kafka.controller.controller_itf import to_itf
+from reassure.checkers.kafka.controller.controller_itf import run_to_itf
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import LATE, UNVERIFIED, ControllerExploration, Scope, explore_with
 from reassure.checkers.kafka.controller.explore_scope import SCOPE_OPTIONS, fitting, scope_of, with_all_proposals
@@ -307,7 +307,7 @@ def _write_runs(diffs: list[BuildDiff], args: argparse.Namespace) -> dict[str, l
     files: dict[str, list[str]] = {}
     for name, side, itf_run, meta in (run for diff in diffs for run in _runs(diff)):
         path = args.trace_dir / f"kafka-diff--{name}--{SIDES[side].lower()}-{itf_run.version}.itf.json"
-        write_atomically(path, to_itf(itf_run, {**meta, "build": SIDES[side].lower(), **about}))
+        write_atomically(path, run_to_itf(itf_run, {**meta, "build": SIDES[side].lower(), **about}))
         files.setdefault(name, []).append(str(path))
     return files
 

@@ -191,7 +191,7 @@ partition, some have a reassignment and some have eligible replicas; none has bo
 COLUMNS = ("finding", "rules of", "ELR", "steps", "test", "with the fixes", "promise")
 
 
-def markdown(
+def findings_markdown(
     found: list[Entry],
     folder: Path,
     record: FindingsRecord | None = None,

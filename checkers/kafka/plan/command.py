@@ -12,7 +12,7 @@ from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.checkers.console.parser import note
 from reassure.checkers.kafka.audit.waiting import RULES
 from reassure.checkers.kafka.plan.cluster_file import ClusterFile
-from reassure.checkers.kafka.plan.evaluate import judge
+from reassure.checkers.kafka.plan.evaluate import judge_plan
 from reassure.checkers.kafka.plan.kafka_json import (
     description,
     named_disks,
@@ -199,7 +199,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             cluster.add_settings(topics_of.min_isr, topics_of.unclean)
     try:
         with Progress() as progress:
-            judged = judge(cluster, current, wanted, protocol, limits, running, present, progress)
+            judged = judge_plan(cluster, current, wanted, protocol, limits, running, present, progress)
     except Failure as error:
         if error.code is Exit.NOTHING and disks:
             raise Failure(error.code, f"{error} but log directories: moves between disks are not judged") from None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from reassure.checkers.kafka.plan.cluster_file import ClusterFile
-from reassure.checkers.kafka.plan.kafka_json import Assignment, Partition, name
+from reassure.checkers.kafka.plan.kafka_json import Assignment, Partition, partition_name
 from reassure.checkers.kafka.plan.present import Present
 from reassure.checkers.kafka.plan.promises import ENDS, OF_MIN_ISR, RACK_PROMISES, Break, Promise, promises
 from reassure.checkers.kafka.plan.stages import Batch, Path, PlanLimits, batches, copies
@@ -73,7 +73,7 @@ class JudgedPlan:
         return sum(self.busiest) * size / throttle
 
 
-def judge(
+def judge_plan(
     cluster: ClusterFile,
     current: Assignment,
     proposed: Assignment,
@@ -154,7 +154,7 @@ def _judge_move(
         if way.open:
             for p in judged.promises.values():
                 if p.name not in ("limits_are_kept", "cordoned_brokers_are_spared"):
-                    p.open[name(partition)] = way.open
+                    p.open[partition_name(partition)] = way.open
             return
         breaks = _judge_path(judged, cluster, partition, way, target, first=number == 0)
         for promise in judged.promises:
@@ -166,9 +166,9 @@ def _judge_move(
         elif every:
             holding = ", ".join(w.where for w, breaks in zip(ways, of_ways, strict=True) if not breaks)
             texts = "; ".join(dict.fromkeys(b.text for b in every))
-            judged.promises[promise].open[name(partition)] = f"{texts}; {holding}: holds"
+            judged.promises[promise].open[partition_name(partition)] = f"{texts}; {holding}: holds"
         elif promise == ENDS and ways[0].ends_open:
-            judged.promises[promise].open[name(partition)] = ways[0].ends_open
+            judged.promises[promise].open[partition_name(partition)] = ways[0].ends_open
     if cluster.least(partition[0]) is None:
         for promise in OF_MIN_ISR:
             if promise in judged.promises:
@@ -240,7 +240,7 @@ def _judge_cordoned(
             breaks.append(Break(partition, len(path) - 1, "", f"{where}, and it gets a replica"))
         elif cluster.refuses_cordoned is None:
             text = f"{where}{stays}: Kafka 4.4 answers INVALID_REPLICA_ASSIGNMENT, releases before it do not"
-            promise.open[name(partition)] = text
+            promise.open[partition_name(partition)] = text
 
 
 def _judge_limits(judged: JudgedPlan, cluster: ClusterFile, limits: PlanLimits) -> None:

@@ -46,7 +46,7 @@ KEYS, DISKS = ("topic", "partition", "replicas"), "log_dirs"
 INT32 = (1 << 31) - 1
 
 
-def name(partition: Partition) -> str:
+def partition_name(partition: Partition) -> str:
     """As Kafka writes it."""
     return f"{partition[0]}-{partition[1]}"
 
@@ -246,18 +246,20 @@ def read_assignment(path: Path, cluster: ClusterFile, part: str = "proposed") ->
         found = log.before if present else log.running
         if not found:
             raise Failure(Exit.NOTHING, f"{path}: no reassignment is under way")
-        return {p: _replicas(path, list(replicas), name(p), cluster, present) for p, replicas in found.items()}
+        return {
+            p: _replicas(path, list(replicas), partition_name(p), cluster, present) for p, replicas in found.items()
+        }
     text = _text(path)
     if (states := _printed(path, text)) is not None:
         if not states:
             raise Failure(Exit.NOTHING, f"{path}: no reassignment is under way")
         return {
-            key: _replicas(path, list(p.before if present else p.target), name(key), cluster, present)
+            key: _replicas(path, list(p.before if present else p.target), partition_name(key), cluster, present)
             for key, p in states.items()
         }
     return {
         (entry["topic"], entry["partition"]): _replicas(
-            path, entry["replicas"], name((entry["topic"], entry["partition"])), cluster, present
+            path, entry["replicas"], partition_name((entry["topic"], entry["partition"])), cluster, present
         )
         for entry in _entries(path, text, part)
     }
@@ -287,9 +289,9 @@ def _entries(path: Path, text: str, part: str) -> list[JsonObject]:
         topic = _topic(path, entry["topic"])
         partition = (topic, _number(path, entry["partition"], 0, f"a partition of {topic}"))
         if partition in seen:
-            _wrong(path, f"{name(partition)} is listed twice")
+            _wrong(path, f"{partition_name(partition)} is listed twice")
         seen.add(partition)
-        _must_be_disks(path, entry, name(partition))
+        _must_be_disks(path, entry, partition_name(partition))
     return entries
 
 

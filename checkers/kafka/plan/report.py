@@ -10,7 +10,7 @@ from rich.text import Text
 from reassure.checkers.kafka.audit.log_files import files_of
 from reassure.checkers.kafka.plan.cluster_file import ClusterFile
 from reassure.checkers.kafka.plan.evaluate import JudgedPlan
-from reassure.checkers.kafka.plan.kafka_json import Partition, name
+from reassure.checkers.kafka.plan.kafka_json import Partition, partition_name
 from reassure.checkers.kafka.plan.promises import Promise
 from reassure.checkers.kafka.plan.stages import UNLIMITED, PlanLimits, Stage
 from reassure.checkers.kafka.plan.timing import batch_seconds, exposures
@@ -79,7 +79,7 @@ def report_plan(
     many = len(judged.batches)
     console.print(f"{count:,} of {count + judged.unmoved:,} partitions move, by {protocol}{options}", style="bold")
     for partition, path in list(judged.paths.items())[:show]:
-        console.print(f"\n{name(partition)}")
+        console.print(f"\n{partition_name(partition)}")
         for i, stage in enumerate(path):
             console.print(f"  {_title(judged, partition, i):9} {_listed(stage.replicas)}{_about(stage, i)}")
         if partition in judged.blocked:
@@ -96,7 +96,7 @@ def report_plan(
         for b in promise.breaks[:EXAMPLES]:
             failure = f", {b.failure}" if b.failure else ""
             where = _title(judged, b.partition, b.stage)
-            console.print(f"      {name(b.partition)}, {where}{failure}: {b.text}", style="dim")
+            console.print(f"      {partition_name(b.partition)}, {where}{failure}: {b.text}", style="dim")
         if len(promise.breaks) > EXAMPLES:
             console.print(f"      ... and {len(promise.breaks) - EXAMPLES:,} more (--json has all)", style="dim")
         for about, why in list(promise.open.items())[:EXAMPLES]:
@@ -171,7 +171,7 @@ def _print_times(judged: JudgedPlan, cluster: ClusterFile, seconds: list[float],
     for one in few[:BATCHES]:
         where = _title(judged, one.partition, one.stage)
         long = "from then on" if one.seconds is None else f"for {lasting(one.seconds)}"
-        console.print(f"  {name(one.partition)}, {where}: {one.what}, {long}", style="yellow")
+        console.print(f"  {partition_name(one.partition)}, {where}: {one.what}, {long}", style="yellow")
     if len(few) > BATCHES:
         console.print(f"  ... and {len(few) - BATCHES:,} more times with few replicas in sync", style="dim")
     if not few:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.request.describe_model import field_texts, settings_of
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from tests.helpers.command import said
 
 
@@ -96,10 +96,10 @@ def test_a_narrow_terminal_has_meanings_below(
 
 def test_settings_of_every_kind() -> None:
     """A variant has the settings of what it varies, with their texts."""
-    found = {s.name: s for s in settings_of(load("kraft_ordered"))}
+    found = {s.name: s for s in settings_of(load_model("kraft_ordered"))}
     assert (found["unclean"].values, found["unclean"].default) == ("off, on, either", "either")
     assert found["unclean"].meaning == "unclean.leader.election.enable; `either` explores both."
-    balancing = {s.name: s for s in settings_of(load("kraft_kafka"))}["balancing"]
+    balancing = {s.name: s for s in settings_of(load_model("kraft_kafka"))}["balancing"]
     assert (balancing.values, balancing.default) == ("bool", "false")
 
 

@@ -111,7 +111,7 @@ def test_a_record_that_is_not_as_expected_is_no_answer(gate: str, capsys: pytest
 
 def test_a_damaged_record_is_no_answer(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "gate", gate, "-j", "1")
-    for path in run_gate.folder().glob("*.json"):
+    for path in run_gate.record_folder().glob("*.json"):
         path.write_text('{"record": 1')
     assert "unchanged" not in said(capsys, "gate", gate, "--changed", "-j", "1")[1]
 
@@ -256,12 +256,12 @@ def test_a_budget_that_is_long_enough_changes_nothing(gate: str, capsys: pytest.
 
 def test_records_that_others_can_write_answer_nothing(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "gate", gate, "-j", "1")
-    records = list(run_gate.folder().glob("*.json"))
+    records = list(run_gate.record_folder().glob("*.json"))
     for path in records:
         path.chmod(0o666)
     assert len(records) == 2 and "unchanged" not in said(capsys, "gate", gate, "--changed", "-j", "1")[1]
     assert said(capsys, "gate", gate, "--changed", "-j", "1")[1].count("unchanged since") == 2
-    run_gate.folder().chmod(0o777)
+    run_gate.record_folder().chmod(0o777)
     assert "unchanged" not in said(capsys, "gate", gate, "--changed", "-j", "1")[1]
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from reassure.checkers.gate.gate_file import VERDICT_NAMES, Check, judged_keys, read
-from reassure.checkers.gate.judge import judge, property_digest
+from reassure.checkers.gate.judge import judge_record, property_digest
 from reassure.checkers.gate.kinds import KINDS, kind_of
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
 from reassure.checkers.request.run_identity import RunRecord
@@ -48,42 +48,42 @@ WRONG: list[JsonObject] = [
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_is_wrong_is_never_green(verdict: str, wrong: JsonObject) -> None:
     whole = record(verdict)
-    assert judge(check(verdict), whole) == []
+    assert judge_record(check(verdict), whole) == []
     right = {"distinct": 7, "properties": property_digest(whole)}
-    assert judge(check(verdict, pin=right), whole) == []
-    assert judge(check(verdict, **wrong), whole) != []
+    assert judge_record(check(verdict, pin=right), whole) == []
+    assert judge_record(check(verdict, **wrong), whole) != []
 
 
 def test_an_expected_violation_hides_no_vacuous_property() -> None:
     vacuous = record("safety-violation")
     vacuous["properties"][1]["status"] = "vacuous"
-    (problem,) = judge(check("safety-violation"), vacuous)
+    (problem,) = judge_record(check("safety-violation"), vacuous)
     assert (problem.code, problem.text, problem.about) == (Exit.VACUOUS, "holds is vacuous", "holds")
-    assert judge(check("vacuous"), vacuous | {"verdict": "vacuous"}) == []  # type: ignore[arg-type]
+    assert judge_record(check("vacuous"), vacuous | {"verdict": "vacuous"}) == []  # type: ignore[arg-type]
 
 
 def test_actions_that_nobody_asks_about_are_not_judged() -> None:
-    assert judge(check("pass", never_taken=None), record("pass")) == []
-    (problem,) = judge(check("pass", never_taken=[]), record("pass"))
+    assert judge_record(check("pass", never_taken=None), record("pass")) == []
+    (problem,) = judge_record(check("pass", never_taken=[]), record("pass"))
     assert (problem.code, problem.text, problem.about) == (Exit.VACUOUS, "action rest is never taken", "rest")
 
 
 def test_after_a_part_of_a_search_nobody_knows_what_is_never_taken() -> None:
     partly: Any = record("pass") | {"complete": False}
-    texts = {p.text for p in judge(check("pass", unreached=[], never_taken=["rest"]), partly)}
+    texts = {p.text for p in judge_record(check("pass", unreached=[], never_taken=["rest"]), partly)}
     assert "rest is not an action that is never taken" in texts
-    texts = {p.text for p in judge(check("pass", unreached=[], never_taken=[]), partly)}
+    texts = {p.text for p in judge_record(check("pass", unreached=[], never_taken=[]), partly)}
     assert "action rest is not taken so far" in texts
 
 
 @pytest.mark.parametrize("verdict", ["vacuous", "pass", "safety-violation"])
 def test_a_cover_that_is_not_listed_is_a_problem(verdict: str) -> None:
-    (problem,) = judge(check(verdict, unreached=[]), record(verdict))
+    (problem,) = judge_record(check(verdict, unreached=[]), record(verdict))
     assert (problem.code, problem.text) == (Exit.VACUOUS, "cover idle is never reached")
 
 
 def test_a_vacuous_run_may_be_expected_without_saying_which_cover() -> None:
-    assert judge(check("vacuous", unreached=None), record("vacuous")) == []
+    assert judge_record(check("vacuous", unreached=None), record("vacuous")) == []
 
 
 @pytest.mark.parametrize("verdict", ["config-error", "model-error", "usage-error"])
@@ -95,8 +95,8 @@ def test_of_a_command_that_could_not_begin_nothing_is_known(verdict: str, keys: 
     nothing = record(verdict, "not_started")
     nothing["properties"], nothing["covers"], nothing["stats"], nothing["actions"] = [], [], cast(Any, {}), {}
     empty: JsonObject = {"violated": None, "unreached": None, "pin": {}, "never_taken": None}
-    assert judge(check(verdict, **empty), nothing) == []
-    assert judge(check(verdict, **{**empty, **keys}), nothing) != []
+    assert judge_record(check(verdict, **empty), nothing) == []
+    assert judge_record(check(verdict, **{**empty, **keys}), nothing) != []
 
 
 def sweep(*runs: RunRecord) -> RunRecord:
@@ -106,7 +106,7 @@ def sweep(*runs: RunRecord) -> RunRecord:
 
 
 def problems_of_sweep(verdict: str, whole: RunRecord, **keys: Any) -> list[tuple[Exit, str]]:
-    return [(p.code, p.text) for p in judge(Check("s", "sweep", {"model": "kraft"}, verdict, **keys), whole)]
+    return [(p.code, p.text) for p in judge_record(Check("s", "sweep", {"model": "kraft"}, verdict, **keys), whole)]
 
 
 NOTHING: JsonObject = {"violated": None, "unreached": None, "pin": {}}

@@ -12,7 +12,7 @@ import pytest
 from reassure.checkers.console.commands import command, subcommands
 from reassure.checkers.console.overview import COMMANDS
 from reassure.checkers.gate.gate_file import read
-from reassure.checkers.gate.judge import judge
+from reassure.checkers.gate.judge import judge_record
 from reassure.checkers.gate.kinds import KINDS, SCHEMAS, kind_of, options
 from tests.helpers.command import said
 from tests.helpers.counter_model import COUNTER
@@ -331,7 +331,7 @@ def test_an_expected_violation_hides_nothing_that_is_undecided(made: Path) -> No
         ],
         "covers": [{"name": "one", "reached": False, "depth": None}],
     }
-    assert [(p.code.value, p.text) for p in judge(check, record)] == [
+    assert [(p.code.value, p.text) for p in judge_record(check, record)] == [
         (5, "cover one is not decided: it is not reached so far"),
         (5, "gets_there is not decided"),
         (5, "bounds that the model does not declare are left by 2 steps"),
@@ -351,7 +351,7 @@ def test_an_analysis_that_ended_early_is_judged_by_its_reason(made: Path, capsys
         said(capsys, "guards", str(made / "mine.py"), *words, f"--json={made / 'record.json'}")
         record = json.loads((made / "record.json").read_text())
         assert (record["complete"], record["stop_reason"], record["stopped_because"])[: len(stop)] == stop
-        judged = [(p.code.value, p.text) for p in judge(check, record)]
+        judged = [(p.code.value, p.text) for p in judge_record(check, record)]
         assert [judged[n][: len(p)] for n, p in enumerate(problems)] == problems
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.gate.gate_file import Check, read
-from reassure.checkers.gate.judge import judge
+from reassure.checkers.gate.judge import judge_record
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.request.model_loader import names
 from reassure.checkers.request.prepare import plain
@@ -29,7 +29,7 @@ def test_an_expected_violation_hides_nothing_undecided(status: str) -> None:
         "verdict": "safety-violation", "complete": True, "stop_reason": "complete", "stopped_because": "",
         "properties": properties, "covers": [], "not_applicable": [], "stats": {},
     }  # fmt: skip
-    (problem,) = judge(check, record)
+    (problem,) = judge_record(check, record)
     assert (problem.code, problem.text) == (Exit.INCONCLUSIVE, "ends is not decided")
 
 

@@ -10,7 +10,7 @@ import pytest
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.ledger import pages as ledger_page
 from reassure.checkers.ledger import verdicts
-from reassure.checkers.ledger.html_page import html_page
+from reassure.checkers.ledger.html_page import claims_html
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.publish.model_pages import ACROSS, PROTOCOLS
 from reassure.checkers.request.model_loader import function
@@ -158,7 +158,7 @@ def test_the_pages_of_models_have_the_claims(found: list[verdicts.Entry]) -> Non
 
 
 def test_the_page_of_the_project(found: list[verdicts.Entry]) -> None:
-    reader = read_page(html_page(found))
+    reader = read_page(claims_html(found))
     for entry in found:
         assert entry.claim.id in reader.ids
         assert entry.claim.statement in reader.text
@@ -170,7 +170,7 @@ def test_the_page_of_the_project(found: list[verdicts.Entry]) -> None:
 def test_the_page_in_a_browser(found: list[verdicts.Entry], tmp_path: Path) -> None:
     """Of some claims, with every story open."""
     file = tmp_path / "claims.html"
-    file.write_text(html_page([e for e in found if e.claim.id in ("B2", "I4", "K9", "T1", "X1")]), encoding="utf-8")
+    file.write_text(claims_html([e for e in found if e.claim.id in ("B2", "I4", "K9", "T1", "X1")]), encoding="utf-8")
     stories = "document.querySelectorAll('details').forEach(story => { story.open = true })"
     with chromium() as browser:
         for width in WIDTHS:

@@ -16,7 +16,7 @@ from reassure.checkers.cli.main import main
 from reassure.checkers.pictures import svg as pictures
 from reassure.checkers.pictures.bands import bands_of
 from reassure.checkers.pictures.svg import MOST_BYTES, svg
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.models.examples.two_phase_commit import Manager
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep
@@ -111,7 +111,7 @@ def test_a_picture_shows_what_the_property_reads_and_folds_ghosts_and_counters()
 
 def test_a_value_of_a_map_is_a_band() -> None:
     """A set with the same ids in every state is named beside it."""
-    bound = BoundModel(load("two_phase_commit"))
+    bound = BoundModel(load_model("two_phase_commit"))
     ((first, params, state),) = bound.initial_states()
     after = bound.take(state, "prepare", {"manager": Manager(1)})
     steps = [TraceStep(first.name, params, ""), TraceStep("prepare", {"manager": Manager(1)}, "resource manager")]

@@ -14,7 +14,7 @@ import pytest
 import reassure
 from reassure.checkers.request import digest as text_digest
 from reassure.checkers.request.digest import SAME_MEANING, _ModuleDigests, digest, module_files, program_digest, source
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 
 MODEL = '''"""A counter."""
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ def taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-u
             for module in (name, imported):
                 patch.delitem(sys.modules, module, raising=False)
             patch.syspath_prepend(str(folder))
-            made = digest(load(str(folder / f"{name}.py")))
+            made = digest(load_model(str(folder / f"{name}.py")))
             for module in (name, imported):
                 patch.delitem(sys.modules, module, raising=False)
         return made
@@ -114,7 +114,7 @@ def test_what_is_imported_counts(taken) -> None:  # type: ignore[no-untyped-def]
 
 def test_shipped_models_differ() -> None:
     names = ("kraft", "kraft_kafka", "core", "die_hard", "epoch_unchecked", "retarget_unchecked")
-    assert len({digest(load(name)) for name in names}) == len(names)
+    assert len({digest(load_model(name)) for name in names}) == len(names)
 
 
 @pytest.mark.parametrize("name", ["kraft", "die_hard", "batching"])
@@ -136,7 +136,7 @@ def test_what_else_is_loaded_does_not_count(name: str) -> None:
 
 
 def test_the_files_of_a_model_are_its_own_and_those_it_imports() -> None:
-    assert [path.name for path in module_files(load("core_liveness"))] == ["core.py", "core_liveness.py"]
+    assert [path.name for path in module_files(load_model("core_liveness"))] == ["core.py", "core_liveness.py"]
 
 
 def test_an_import_inside_a_function_counts_whether_loaded_or_not(taken) -> None:  # type: ignore[no-untyped-def]
@@ -147,7 +147,7 @@ def test_an_import_inside_a_function_counts_whether_loaded_or_not(taken) -> None
 
 def test_a_loader_without_text_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """As that of pytest, for the modules of a package with a plugin."""
-    model = load("two_phase_commit")
+    model = load_model("two_phase_commit")
     before = digest(model)
     monkeypatch.setattr(sys.modules[model.module], "__loader__", object())
     assert source(model.module) is not None

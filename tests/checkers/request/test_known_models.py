@@ -20,8 +20,8 @@ ASK = """
 import sys
 from reassure.spec.language.vocabulary import LanguageError
 from reassure.checkers.request import known_models
-loaded, load = [], known_models.load
-known_models.load = lambda name: (loaded.append(name), load(name))[1]
+loaded, load = [], known_models.load_model
+known_models.load_model = lambda name: (loaded.append(name), load(name))[1]
 try:
     found = known_models.meaning(sys.argv[1:])
     print(found and (found.sha256, found.values), len(loaded))

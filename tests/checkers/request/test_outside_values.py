@@ -14,7 +14,7 @@ import pytest
 from reassure.checkers.cli.main import main
 from reassure.checkers.request.digest import digest
 from reassure.checkers.request.import_file import forget_files
-from reassure.checkers.request.model_loader import home, load, names
+from reassure.checkers.request.model_loader import home, load_model, names
 from reassure.checkers.request.outside_values import (
     IMPURE,
     PURE,
@@ -370,7 +370,7 @@ def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-
             path = folder / "outside.py"
             path.write_text(text)
         set_step(step, folder, monkeypatch)
-        return load(str(path))
+        return load_model(str(path))
 
     yield model_of
     forget_files()
@@ -401,10 +401,10 @@ def test_what_the_model_does_not_reach_does_not_count(loaded) -> None:  # type: 
 def test_another_module_of_the_same_name_changes_nothing(tmp_path: Path) -> None:
     """A file that is loaded again leaves the classes of before with another module under their module's name."""
     assert main(["new", "lease", f"--dir={tmp_path}"]) == 0
-    before = load(str(tmp_path / "lease.py"))
+    before = load_model(str(tmp_path / "lease.py"))
     values = values_of(before)
     forget_files()
-    again = load(str(tmp_path / "lease.py"))
+    again = load_model(str(tmp_path / "lease.py"))
     assert again is not before
     assert (values_of(again), values_of(before)) == (values, values)
 
@@ -479,7 +479,9 @@ def test_every_process_has_the_same_digest(tmp_path: Path) -> None:
     pinned, function, *models = out.split()
     assert pinned == PINNED
     assert values_of(lines_as_printed) == OutsideValues(function), "pytest rewrites its assertion, here"
-    assert models == [values_of(load(name)).sha256 for name in ("kraft", "batching", "throttle", "rolling_upgrade")]
+    assert models == [
+        values_of(load_model(name)).sha256 for name in ("kraft", "batching", "throttle", "rolling_upgrade")
+    ]
     assert len(set(models)) == 4
 
 
@@ -490,7 +492,7 @@ def test_a_function_that_is_no_model() -> None:
 
 def test_the_shipped_models_have_all_values_in_their_text() -> None:
     """Their modules import and call nothing that could read a file or the environment, also while they are imported."""
-    assert [name for name in names() if values_of(load(name)).read_when_called] == []
+    assert [name for name in names() if values_of(load_model(name)).read_when_called] == []
     nodes = [node for folder in (home(), home().parent / "spec" / "kafka") for path in folder.rglob("*.py")
              for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]  # fmt: skip
     imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}

@@ -13,7 +13,7 @@ from reassure.checkers.request.prepare import prepare
 from reassure.checkers.tla import term_types
 from reassure.checkers.tla.context import Definition
 from reassure.checkers.tla.module import TlaModule, export
-from reassure.checkers.tla.term_types import Inference, named, numbered, read_type
+from reassure.checkers.tla.term_types import Inference, name_nones, numbered, read_type
 from reassure.checkers.tla.terms import NONE, TRUE, Term, atom, call, conjunction, infix
 from tests.helpers.constructs import TABLES, bound_model
 from tests.helpers.model_text import PRELUDE
@@ -227,6 +227,6 @@ def test_a_none_has_the_type_of_its_place() -> None:
     definitions = numbered([Definition(f"of_{n}", (), infix("=", atom(n), term)) for n, term in places.items()])
     found = Inference(definitions, {n: read_type(t, {}) for n, t in kinds.items()}, [])
     assert [str(kind) for kind in found.nones.values()] == ["Int", "Set(Int)", "Bool", "Str", "Int"]
-    assert named(definitions, {}) == [
+    assert name_nones(definitions, {}) == [
         Definition(f"of_{n}", (), infix("=", atom(n), term)) for n, term in places.items()
     ]

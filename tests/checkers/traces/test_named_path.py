@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reassure.checkers.request.model_loader import names
 from reassure.checkers.request.prepare import plain
-from reassure.checkers.traces.named_path import NamedStep, follow, from_text, named, named_path, to_text
+from reassure.checkers.traces.named_path import NamedStep, follow_path, from_text, named_path, named_step, to_text
 from reassure.spec.semantics.interpreter import Clipped
 from reassure.spec.semantics.trace import TraceError
 
@@ -60,10 +60,10 @@ def first_steps(model: str, count: int) -> tuple[Any, list[NamedStep]]:
     """A path of a model: the last step that each state has."""
     bound, _ = plain(model, [])
     declared, params, state = list(bound.initial_states())[-1]
-    path = [named(declared.name, params, bound)]
+    path = [named_step(declared.name, params, bound)]
     for _ in range(count):
         step = [s for s in bound.steps(state) if not isinstance(s.after, Clipped)][-1]
-        path.append(named(step.action.name, step.params, bound))
+        path.append(named_step(step.action.name, step.params, bound))
         state = step.after
     return bound, path
 
@@ -72,7 +72,7 @@ def first_steps(model: str, count: int) -> tuple[Any, list[NamedStep]]:
 def test_every_model_has_the_paths_it_writes(model: str) -> None:
     """Whatever the types of its parameters."""
     bound, path = first_steps(model, 4)
-    followed = follow(from_text(to_text(path)), bound)
+    followed = follow_path(from_text(to_text(path)), bound)
     assert followed.problem is None
     assert followed.trace is not None
     assert named_path(followed.trace, bound) == path

@@ -13,7 +13,7 @@ from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.engines.native.state_graph import reachable_graph
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import Prepared
 from reassure.models.kip236_intermediate import cases as intermediate_claims
@@ -443,7 +443,7 @@ def test_ledger_names_what_is_there() -> None:
     data = tomllib.loads((ROOT / "spec" / "claims" / "I.toml").read_text())
     assert [c["id"] for c in data["claim"]] == [f"I{n}" for n in range(1, 10)]
     models: dict[str, Model] = {
-        **{name: load(name) for name in MUTANTS},
+        **{name: load_model(name) for name in MUTANTS},
         "intermediate_half_open": intermediate_half_open.MODEL,
         "intermediate_inclusive": intermediate_inclusive.MODEL,
         "reassignment_contexts": contexts.MODEL,

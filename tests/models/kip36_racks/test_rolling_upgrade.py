@@ -9,7 +9,7 @@ import pytest
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.checkers.request.options import SearchOptions
 from reassure.models.kip36_racks import rolling_upgrade, wire
 from reassure.models.kip36_racks.rolling_upgrade import Broker, Client, Cluster, Protocol, Release
@@ -59,7 +59,7 @@ def taken(bound: BoundModel, state: Any, *steps: tuple[str, Params]) -> Cluster:
 
 @pytest.fixture
 def bound() -> BoundModel:
-    model = load("rolling_upgrade")
+    model = load_model("rolling_upgrade")
     return BoundModel(model, make_config(model, {"brokers": 1, "clients": 1}))
 
 
@@ -96,7 +96,7 @@ def test_what_the_procedure_forbids(bound: BoundModel, steps: list[str], then: s
 def test_the_model_reads_as_the_formats_do() -> None:
     """Which release reads which registration is what `reassure.models.kip36_racks.wire` says."""
     broker = wire.Broker(0, (wire.EndPoint(wire.Security.PLAINTEXT, "h", 1),), "r")
-    model = load("rolling_upgrade")
+    model = load_model("rolling_upgrade")
     bound, _ = bind(model, {"brokers": 1, "clients": 1})
     start: Any = next(s for _, _, s in bound.initial_states())
     for protocol, version in ((Protocol.OLD, 2), (Protocol.NEW, 3)):

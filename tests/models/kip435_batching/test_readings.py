@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.model_loader import load_model, settings
 from reassure.spec.claims import FOLDER, Reading, read
 from reassure.spec.semantics.interpreter import BoundModel, make_config
 from tests.helpers.batching_spaces import CASES, LIMITS, SENTENCES, WHOLE
@@ -34,7 +34,7 @@ def test_reading(claim: str, reading: Reading) -> None:
         assert known is None or reading.expect == ("holds" if known[name][0] else "violated")
         return
     assert reading.model is not None
-    model = load(reading.model)
+    model = load_model(reading.model)
     config = make_config(model, settings(model, sorted(pairs(reading))))
     bound = BoundModel(model, config)
     assert set(reading.properties) <= {p.name for p in [*bound.properties, *bound.covers]} | {"deadlock"}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.model_loader import load_model, settings
 from reassure.checkers.request.options import SearchOptions
 from reassure.models.kip435_batching import batching, batching_literal
 from reassure.models.kip435_batching.zookeeper_cluster import Cluster, Config
@@ -35,7 +35,7 @@ def test_as_printed_neither_limits_leaders_nor_fills_batches() -> None:
 def two_partitions(name: str) -> tuple[BoundModel, Cluster]:
     """Partition 0 is to go to broker 3, which is offline, and partition 1 to broker 2."""
     config = Config(brokers=3, partitions=2, requests=2, deaths=1, replication_factor=1, min_isr=1)
-    bound = BoundModel(load(name), config)
+    bound = BoundModel(load_model(name), config)
     start = next(s for _, _, s in bound.initial_states())
     asked = ("reassign", {"part": P0, "target": seq(3)}), ("reassign", {"part": P1, "target": seq(2)})
     return bound, taken(bound, start, *asked, ("die", {"broker": Broker(3)}))

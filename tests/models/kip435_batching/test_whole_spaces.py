@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.model_loader import load_model, settings
 from reassure.models.kip435_batching import batching
 from reassure.models.kip435_batching import zookeeper_cluster as zookeeper
 from reassure.models.kip435_batching.zookeeper_cluster import Cluster, Config, Next
@@ -23,7 +23,7 @@ def test_whole(name: str, pairs: tuple[str, ...], counts: tuple[int, int, int], 
 
 
 def states(name: str, config: Config) -> set[Cluster]:
-    bound = BoundModel(load(name), config)
+    bound = BoundModel(load_model(name), config)
     frontier = [s for _, _, s in bound.initial_states()]
     seen = set(frontier)
     while frontier:
@@ -47,7 +47,7 @@ def test_without_limits_batching_is_the_existing_algorithm() -> None:
 def test_a_controller_may_die_between_any_two_steps() -> None:
     """B9: the covers say that others go on; this says where from."""
     config = Config(brokers=2, replication_factor=1, min_isr=1, deaths=0)
-    bound = BoundModel(load("reassignment_classic"), config)
+    bound = BoundModel(load_model("reassignment_classic"), config)
     left = {
         s.memory[P0].next
         for s in states("reassignment_classic", config)

@@ -12,7 +12,7 @@ import pytest
 from reassure import every, fill
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.checkers.request.options import SearchOptions
 from reassure.models.kip542_throttle import cases as throttle_claims
 from reassure.models.kip542_throttle import list_cases, throttle, throttle_listed, throttled_batch
@@ -393,7 +393,7 @@ def test_ledger_names_what_is_there(document: str, ids: list[str]) -> None:
                 module, name = reading["function"].split(":")
                 assert getattr(functions[module], name)().holds == (reading["expect"] == "holds")
             else:
-                assert set(reading["properties"]) <= {p.name for p in load(reading["model"]).properties}
+                assert set(reading["properties"]) <= {p.name for p in load_model(reading["model"]).properties}
 
 
 def test_links_are_what_is_replicated() -> None:

@@ -5,7 +5,13 @@ Several things are looked for at once. Each has a *best* so far: a word that say
 
 from __future__ import annotations
 
-from reassure.checkers.engines.native.kernels.model_code import ACTION_BITS, DEADLOCK, ERROR, ModelCode, follow
+from reassure.checkers.engines.native.kernels.model_code import (
+    ACTION_BITS,
+    DEADLOCK,
+    ERROR,
+    ModelCode,
+    append_successors,
+)
 from reassure.checkers.engines.native.kernels.state_table import find_slot, home_of, tag_of, words_at, write_state
 from reassure.checkers.engines.native.translator.language import Static, Words, kernel, words_from
 from reassure.spec.language.light_dataclasses import dataclass
@@ -53,7 +59,7 @@ def is_smaller(words: Static, level: Words, i: int, best: Words, number: int) ->
 
 
 @kernel
-def note(words: Static, level: Words, i: int, best: Words, number: int) -> None:
+def note_best(words: Static, level: Words, i: int, best: Words, number: int) -> None:
     """Takes a state as the best, if it is."""
     if is_smaller(words, level, i, best, number):
         at = number * (words + 1)
@@ -93,7 +99,7 @@ def look_back(words: Static, a: LookArguments) -> None:
             tally[ERROR] = 0
             n, hits = 0, 0
             if expands:
-                n, hits = follow(words, model, level, i, a.successors, 0, tally)
+                n, hits = append_successors(words, model, level, i, a.successors, 0, tally)
             else:
                 hits = model.check(words_from(level, i * words), tally, i)
             if a.target_count > 0:
@@ -101,7 +107,7 @@ def look_back(words: Static, a: LookArguments) -> None:
                     state = words_at(words, a.successors, k * row_words)
                     slot = find_slot(a.targets, a.slots, home_of(state, a.slots), state)
                     if a.targets[slot * words] != 0:
-                        note(words, level, i, best, tag_of(a.targets[slot * words]) - 1)
+                        note_best(words, level, i, best, tag_of(a.targets[slot * words]) - 1)
             for number in range(a.claim_count):
                 word, bit = a.claims[2 * number], a.claims[2 * number + 1]
                 hit = False
@@ -112,7 +118,7 @@ def look_back(words: Static, a: LookArguments) -> None:
                 else:
                     hit = is_in_steps(words, a.successors, row_words, n, word - 1, bit)
                 if hit:
-                    note(words, level, i, best, a.target_count + number)
+                    note_best(words, level, i, best, a.target_count + number)
 
 
 @dataclass
@@ -156,9 +162,9 @@ def path_back(words: Static, a: BackArguments) -> int:
         number = a.levels - 1 - found
         for i in range(a.ends[number], a.ends[number + 1]):
             if is_smaller(words, level, i, best, 0):
-                n, _ = follow(words, model, level, i, a.successors, 0, a.tally)
+                n, _ = append_successors(words, model, level, i, a.successors, 0, a.tally)
                 if is_among(words, a.successors, model.row_words, n, a.path, found * words):
-                    note(words, level, i, best, 0)
+                    note_best(words, level, i, best, 0)
         if best[0] == 0:
             break
         found += 1

@@ -68,7 +68,7 @@ def action_of(words: Static, rows: Words, at: int) -> int:
 
 
 @kernel
-def follow(
+def append_successors(
     words: Static, model: ModelCode, frontier: Words, i: int, rows: Words, n: int, tally: Words
 ) -> tuple[int, int]:
     """Appends the successors of state i; returns the new end and the claims over the state, `DEADLOCK` among them.

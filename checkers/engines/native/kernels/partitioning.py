@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from reassure.checkers.engines.native.kernels.kernel_shape import Kernel, Rows
-from reassure.checkers.engines.native.kernels.model_code import ModelCode, action_of, follow, note_steps
+from reassure.checkers.engines.native.kernels.model_code import ModelCode, action_of, append_successors, note_steps
 from reassure.checkers.engines.native.kernels.search_loop import keep_new
 from reassure.checkers.engines.native.kernels.state_table import (
     BATCH,
@@ -234,7 +234,7 @@ def gather_slice(words: Static, a: GatherArguments) -> None:
     limit = a.end + a.room
     n = 0
     while a.low < a.high:
-        end, claims = follow(words, a.model, a.frontier, a.low, a.successors, n, a.tally)
+        end, claims = append_successors(words, a.model, a.frontier, a.low, a.successors, n, a.tally)
         a.claims[0] |= claims
         for k in range(n, end):
             widen(words, a, k, a.low)

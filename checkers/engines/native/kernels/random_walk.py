@@ -9,7 +9,7 @@ from reassure.checkers.engines.native.kernels.model_code import (
     ERROR,
     ModelCode,
     action_of,
-    follow,
+    append_successors,
     note_steps,
 )
 from reassure.checkers.engines.native.kernels.state_table import hash_of, words_at, write_state
@@ -62,7 +62,7 @@ class WalkArguments:
     hits: Words
     """By word of claims and bit: walks with a hit."""
     expanded: Words
-    """Claims over steps that `follow` saw; not read."""
+    """Claims over steps that `append_successors` saw; not read."""
     seen: Words
     """By word of claims: those that the current walk hit."""
     sketch: Words
@@ -173,7 +173,7 @@ def take_walk(words: Static, a: WalkArguments, number: int) -> int:
         if steps < a.path_states:
             write_state(a.path, steps * words, state)
         sketch_state(state, a.sketch)
-        n, claims = follow(words, a.model, a.state, 0, a.successors, 0, a.tally)
+        n, claims = append_successors(words, a.model, a.state, 0, a.successors, 0, a.tally)
         note_steps(words, a.model, a.successors, n, a.expanded)
         note_hits(claims & ~a.seen[0], 0, steps, number, a.first_hits)
         a.seen[0] |= claims

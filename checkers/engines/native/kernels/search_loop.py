@@ -5,12 +5,18 @@ Successors are collected in batches, so that the table's lines are fetched while
 
 from __future__ import annotations
 
-from reassure.checkers.engines.native.kernels.model_code import ERROR, ModelCode, action_of, follow, note_steps
+from reassure.checkers.engines.native.kernels.model_code import (
+    ERROR,
+    ModelCode,
+    action_of,
+    append_successors,
+    note_steps,
+)
 from reassure.checkers.engines.native.kernels.state_table import (
     BATCH,
     holds,
     home_of,
-    insert,
+    insert_state,
     is_in_first_line,
     settle,
     skip_others,
@@ -18,7 +24,7 @@ from reassure.checkers.engines.native.kernels.state_table import (
     words_at,
     write_state,
 )
-from reassure.checkers.engines.native.translator.language import Static, Words, kernel, load, prefetch
+from reassure.checkers.engines.native.translator.language import Static, Words, kernel, load_acquire, prefetch
 from reassure.spec.language.light_dataclasses import dataclass
 
 
@@ -81,11 +87,11 @@ def keep_new(
         tag = action_of(words, rows, at) + 1
         if words > 1:
             slot = skip_others(table, slots, slot, state)
-            first = load(table, slot * words)
+            first = load_acquire(table, slot * words)
             # A slot that was free may hold another state by now. One that is locked has the largest tag.
             if first != 0 and tag_of(first) <= tag and holds(table, slot, first, state):
                 continue
-        if insert(table, slots, slot, state, tag):
+        if insert_state(table, slots, slot, state, tag):
             write_state(found, end * words, state)
             end += 1
     return end
@@ -153,7 +159,7 @@ def expand_rows(
     i = low
     state_claims = claims[0]
     while i < high:
-        n, hit = follow(words, model, frontier, i, successors, n, tally)
+        n, hit = append_successors(words, model, frontier, i, successors, n, tally)
         state_claims |= hit
         i += 1
         if n >= BATCH or i == high:

@@ -19,12 +19,12 @@ from reassure.checkers.engines.native.translator.language import (
     compare_and_swap,
     compare_line,
     kernel,
-    load,
+    load_acquire,
     lowest,
     prefetch,
     rare_kernel,
     scaled,
-    store,
+    store_release,
     wrap,
 )
 
@@ -134,10 +134,10 @@ def find_slot(table: Words, slots: int, slot: int, state: State) -> int:
     """The slot that holds a state, or the free slot where it would go; `slot` is its home. None is locked meanwhile."""
     if len(state) == 1:
         return find_in_lines(table, slots, slot, state[0])
-    first = load(table, slot * len(state))
+    first = load_acquire(table, slot * len(state))
     while first != 0 and not holds(table, slot, first, state):
         slot = next_slot(slot, slots)
-        first = load(table, slot * len(state))
+        first = load_acquire(table, slot * len(state))
     return slot
 
 
@@ -145,7 +145,7 @@ def find_slot(table: Words, slots: int, slot: int, state: State) -> int:
 def is_in_first_line(table: Words, slot: int, word: int, tag: int) -> bool:
     """Whether the line that begins at a slot holds a state of one word with this tag or a smaller one.
 
-    It may lie in a later line, which is rare: then the answer is False too, and `insert` looks on.
+    It may lie in a later line, which is rare: then the answer is False too, and `insert_state` looks on.
     """
     return compare_line(table, slot, word | TAKEN | tag << TAG_AT, NO_TAG) & SAME != 0
 
@@ -153,10 +153,10 @@ def is_in_first_line(table: Words, slot: int, word: int, tag: int) -> bool:
 @kernel
 def skip_others(table: Words, slots: int, slot: int, state: State) -> int:
     """As `find_slot`, of a state of several words, while other threads insert: also stops at a locked slot."""
-    first = load(table, slot * len(state))
+    first = load_acquire(table, slot * len(state))
     while first != 0 and first != LOCKED and not holds(table, slot, first, state):
         slot = next_slot(slot, slots)
-        first = load(table, slot * len(state))
+        first = load_acquire(table, slot * len(state))
     return slot
 
 
@@ -172,13 +172,13 @@ def lower_tag(table: Words, at: int, first: int, new: int, tag: int) -> None:
 
 @kernel
 def insert_in_lines(table: Words, slots: int, slot: int, word: int, tag: int) -> bool:
-    """As `insert`, of a state of one word."""
+    """As `insert_state`, of a state of one word."""
     new = word | TAKEN | tag << TAG_AT
     while True:
         line = in_line(table, slot, word)
         if line & SAME != 0:
             at = slot + lowest(line)
-            lower_tag(table, at, load(table, at), new, tag)
+            lower_tag(table, at, load_acquire(table, at), new, tag)
             return False
         free = line >> LANES
         while free != 0:  # what is before the first free slot are other states, for good
@@ -194,7 +194,7 @@ def insert_in_lines(table: Words, slots: int, slot: int, word: int, tag: int) ->
 
 
 @rare_kernel
-def insert(table: Words, slots: int, slot: int, state: State, tag: int) -> bool:
+def insert_state(table: Words, slots: int, slot: int, state: State, tag: int) -> bool:
     """Inserts a state, looked for from `slot` on, its home or what `skip_others` says; whether it is new.
 
     Of two tags of one level the smaller one stays.
@@ -205,16 +205,16 @@ def insert(table: Words, slots: int, slot: int, state: State, tag: int) -> bool:
     new = state[0] | TAKEN | tag << TAG_AT
     while True:
         at = slot * words
-        first = load(table, at)
+        first = load_acquire(table, at)
         if first == 0:
             first = compare_and_swap(table, at, 0, LOCKED)
             if first == 0:
                 for k in range(1, words):
                     table[at + k] = state[k]
-                store(table, at, new)
+                store_release(table, at, new)
                 return True
         while first == LOCKED:
-            first = load(table, at)
+            first = load_acquire(table, at)
         if holds(table, slot, first, state):
             lower_tag(table, at, first, new, tag)
             return False
@@ -373,8 +373,8 @@ def insert_all(words: Static, rows: Words, count: int, tag: int, table: Words, s
         for i in range(low, high):
             state = words_at(words, rows, i * words)
             if words > 1 or not is_in_first_line(table, batch[i - low], state[0], tag):
-                new += insert(table, slots, batch[i - low], state, tag)
+                new += insert_state(table, slots, batch[i - low], state, tag)
     return new
 
 
-EXPORTED = (insert, home_of, spread, spread_part, move_all, unseen, put_back, settle, insert_all)
+EXPORTED = (insert_state, home_of, spread, spread_part, move_all, unseen, put_back, settle, insert_all)

@@ -61,7 +61,7 @@ from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.engine_results import PremiseStates, PropertyFact, whole_run_fact
-from reassure.checkers.traces.fairness import in_words
+from reassure.checkers.traces.fairness import assumptions_in_words
 from reassure.checkers.traces.reconstruct import with_loop
 from reassure.spec.language.vocabulary import Property
 from reassure.spec.semantics.interpreter import BoundModel
@@ -459,7 +459,7 @@ def decide(
     """Each of these properties about whole runs, as soon as it is decided. clipped: steps that leave a bound."""
     assumptions = liveness.assumptions
     claims = {p.name: p for p in liveness.bound.properties}
-    note = f"assuming {in_words(assumptions)}"
+    note = f"assuming {assumptions_in_words(assumptions)}"
     for name in names:
         progress.proof(f"fair loops: {name}")
         region, concerned = liveness.region(claims[name])

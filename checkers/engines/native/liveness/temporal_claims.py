@@ -15,7 +15,7 @@ from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.kernels.model_code import ACTIONS_AT
 from reassure.checkers.engines.native.kernels.region_edges import JudgeArguments, judge_rows, keep_staying
 from reassure.checkers.engines.native.model.kernel_numbers import RAISES_AT, JudgeText
-from reassure.checkers.engines.native.probe import in_order
+from reassure.checkers.engines.native.probe import rows_in_order
 from reassure.checkers.engines.native.search import RaisedAt
 from reassure.checkers.engines.native.translator import llvm
 from reassure.checkers.engines.native.translator.native_function import ModelFunction, native
@@ -190,7 +190,7 @@ def candidates_of(
 
 def _smallest(rows: Rows) -> Rows:
     """The first of some rows in canonical order, as an array of one row."""
-    return in_order(rows)[:1].copy()
+    return rows_in_order(rows)[:1].copy()
 
 
 def _staying(rows: Rows, verdicts: Rows, claims: Sequence[TemporalClaim]) -> Rows:

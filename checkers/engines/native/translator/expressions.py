@@ -33,8 +33,8 @@ from reassure.checkers.engines.native.translator.types import (
 _INTRINSICS: dict[object, str] = {
     getattr(language, name): name
     for name in (
-        "wrap", "popcount", "lowest", "highest", "scaled", "load", "store", "compare_and_swap", "prefetch",
-        "words_from", "compare_line",
+        "wrap", "popcount", "lowest", "highest", "scaled", "load_acquire", "store_release", "compare_and_swap",
+        "prefetch", "words_from", "compare_line",
     )
 }  # fmt: skip
 _BINARY: dict[type, tuple[str, Callable[[int, int], int]]] = {
@@ -55,7 +55,7 @@ _COMPARISONS: dict[type, tuple[str, Callable[[int, int], bool]]] = {
     ast.Gt: ("sgt", operator.gt),
     ast.GtE: ("sge", operator.ge),
 }
-_ON_WORDS = ("load", "store", "compare_and_swap", "prefetch", "words_from", "compare_line")
+_ON_WORDS = ("load_acquire", "store_release", "compare_and_swap", "prefetch", "words_from", "compare_line")
 
 Specialise = Callable[[FunctionType, Sequence["KernelValue | None"], Sequence[Type], str], Signature]
 """(kernel, values of its static parameters, types of the others, place of the call) -> its translation."""
@@ -434,9 +434,9 @@ class Expressions:
             pointer = self.address(values[0], values[1])
             if name == "words_from":
                 return KernelValue(WORDS, (pointer,))
-            if name == "load":
+            if name == "load_acquire":
                 return self.result(INT, f"load atomic i64, ptr {pointer} acquire, align 8")
-            if name == "store":
+            if name == "store_release":
                 self.blocks.effect(f"store atomic i64 {parts[2]}, ptr {pointer} release, align 8")
                 return KernelValue(NONE, ())
             if name == "prefetch":

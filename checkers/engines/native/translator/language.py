@@ -80,12 +80,12 @@ def scaled(word: int, size: int) -> int:
     return ((word & ((1 << 64) - 1)) * size) >> 64
 
 
-def load(words: Words, index: int) -> int:
+def load_acquire(words: Words, index: int) -> int:
     """Reads an element atomically (acquire): writes that were released before it are visible."""
     return words[index]
 
 
-def store(words: Words, index: int, value: int) -> None:
+def store_release(words: Words, index: int, value: int) -> None:
     """Writes an element atomically (release)."""
     words[index] = value
 

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reassure.checkers.engines.native.translator.object_loader import CannotLoad, load
+from reassure.checkers.engines.native.translator.object_loader import CannotLoad, load_object
 from reassure.checkers.machine.own_files import KeptFiles, cache_folder
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def object_code(ir: str, level: int) -> bytes:
 def _load(code: bytes, names: Sequence[str]) -> tuple[Any, dict[str, int]]:
     """Links an object file into this process: what holds the machine code, and the addresses of functions."""
     with contextlib.suppress(CannotLoad):
-        return load(code, names)
+        return load_object(code, names)
     return load_by_llvm(code, names)
 
 

@@ -107,7 +107,7 @@ class LoadedObject:
             raise CannotLoad("the system allows no executable memory")
 
 
-def load(code: bytes, names: Sequence[str]) -> tuple[LoadedObject, dict[str, int]]:
+def load_object(code: bytes, names: Sequence[str]) -> tuple[LoadedObject, dict[str, int]]:
     """What holds an object file's machine code, and the addresses of functions. Raises `CannotLoad`."""
     loaded = LoadedObject(code)
     return loaded, {name: loaded.address_of(name) for name in names}

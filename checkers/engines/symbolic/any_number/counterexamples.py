@@ -19,7 +19,7 @@ from reassure.checkers.engines.symbolic.any_number.samples import Structure, ins
 from reassure.checkers.engines.symbolic.any_number.system import System, places
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.engines.symbolic.solver import Unanswered
-from reassure.spec.frontend.introspection import hints_of
+from reassure.spec.frontend.introspection import cached_hints
 from reassure.spec.frontend.ir import Node
 from reassure.spec.frontend.symbolic_values import scalar_leaves
 from reassure.spec.language.annotations import resolve
@@ -189,7 +189,7 @@ def declared(system: System) -> Iterator[tuple[str, IntType]]:
     """The free numbers with the ranges that the configuration declares."""
     config: Any = system.lowered.bound.config
     cls: Any = type(config)
-    hints = hints_of(cls)
+    hints = cached_hints(cls)
     for name, _ in system.config:
         kind = resolve(hints[name], config)
         assert isinstance(kind, IntType)

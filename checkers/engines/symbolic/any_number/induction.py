@@ -22,7 +22,7 @@ from typing import Any
 
 import z3
 
-from reassure.checkers.engines.symbolic.any_number.naming import Env, implies
+from reassure.checkers.engines.symbolic.any_number.naming import Env, implication
 from reassure.checkers.engines.symbolic.any_number.samples import Structure, structure_of
 from reassure.checkers.engines.symbolic.any_number.system import Move, System
 from reassure.checkers.engines.symbolic.any_number.terms import POSITIVE, AnyTerms
@@ -409,7 +409,7 @@ class Quantified(AnyTerms):
         members = [z3.Const(f"x!{len(self._bound) + i}", self.sort(kind)) for i in range(arity)]
         self._bound |= {self._id(member): member for member in members}
         stated = condition(*members)
-        self._fact(stated if given is None else implies(given, stated))
+        self._fact(stated if given is None else implication(given, stated))
 
     def script(self, node: Node) -> str:
         """A script that asserts a condition on a state: each definition for all members, then the condition."""
@@ -462,7 +462,7 @@ LOGIC = "QF_UFLIA"
 """The logic of the goals: no quantifiers, functions, and integers that are added and compared."""
 
 
-def one_file(scripts: Iterable[tuple[str, str]]) -> str:
+def joined_scripts(scripts: Iterable[tuple[str, str]]) -> str:
     """Scripts of goals, by name, as one: a solver answers unsat to each `check-sat`."""
     goals = (f"(reset)\n(set-logic {LOGIC})\n(set-info :status unsat)\n; {name}\n{text}" for name, text in scripts)
     return "".join(goals)

@@ -44,7 +44,7 @@ def neg(term: Any) -> z3.BoolRef:
     return z3.BoolRef(z3.Z3_mk_not(_REF, term.ast), _CONTEXT)
 
 
-def implies(a: Any, b: Any) -> z3.BoolRef:
+def implication(a: Any, b: Any) -> z3.BoolRef:
     """The second if the first."""
     return z3.BoolRef(z3.Z3_mk_implies(_REF, a.ast, b.ast), _CONTEXT)
 
@@ -276,7 +276,7 @@ class Naming:
         """States a condition on each tuple of members. given: where it is stated."""
 
         def stated(*members: Any) -> Any:
-            return condition(*members) if given is None else implies(given, condition(*members))
+            return condition(*members) if given is None else implication(given, condition(*members))
 
         if unbounded(kind):
             self.store.universals.append(Universal(kind, arity, stated, self._depth(env)))
@@ -331,7 +331,7 @@ class Naming:
         def make() -> Any:
             rank = z3.Function(f"rank!{kind}", self.sort(kind), z3.IntSort())
             self._for_all(kind, lambda x: rank(x) >= 0, ())
-            self._for_all(kind, lambda x, y: implies(rank(x) == rank(y), equal(x, y)), (), 2)
+            self._for_all(kind, lambda x, y: implication(rank(x) == rank(y), equal(x, y)), (), 2)
             self.store.facts += [rank(term) == index for index, term in self._named.get(kind, {}).items()]
             return rank
 

@@ -21,7 +21,7 @@ from reassure.checkers.engines.symbolic.any_number.naming import (
     conj,
     disj,
     equal,
-    implies,
+    implication,
     neg,
 )
 from reassure.spec.frontend.ir import Node
@@ -72,10 +72,10 @@ class Sizes(Naming):
         number = self.function(f"n!{node.number}", [t for _, t in env], IntType(0, ANY))
         first, second = (self._witness((place, node), kind, env) for place in ("first of", "second of"))
         self._fact(number >= 0)
-        self._fact(implies(number >= 1, self.member(node, first, env)))
-        self._fact(implies(number >= 2, conj(self.member(node, second, env), first != second)))
-        self._for_all(kind, lambda x: implies(self.member(node, x, env), number >= 1), env)
-        self._for_all(kind, lambda x: implies(self.member(node, x, env), equal(x, first)), env, given=number <= 1)
+        self._fact(implication(number >= 1, self.member(node, first, env)))
+        self._fact(implication(number >= 2, conj(self.member(node, second, env), first != second)))
+        self._for_all(kind, lambda x: implication(self.member(node, x, env), number >= 1), env)
+        self._for_all(kind, lambda x: implication(self.member(node, x, env), equal(x, first)), env, given=number <= 1)
         if isinstance(kind, IdType) and isinstance(kind.sort.size, str):
             self._fact(number <= self._leaf(f"c.{kind.sort.size}", IntType(1, ANY), []))
         self.store.counted.setdefault(kind, []).append(Counted(node, env, number))
@@ -102,7 +102,7 @@ class Sizes(Naming):
         # a has a member that b lacks, and lacks none of b: it has more members
         lacks = missing(lacking, b.node, a.node)
         more = disj(lacks, a.number > b.number)
-        self._for_all(kind, lambda x: implies(missing(x, a.node, b.node), more), ())
+        self._for_all(kind, lambda x: implication(missing(x, a.node, b.node), more), ())
         if b.node.op == "minus" and b.node.args[0] is a.node and b.node.args[1].op == "single":
             leaves = self.member(a.node, self.value(b.node.args[1].args[0]), ())
             self._fact(b.number == choice(leaves, a.number - 1, a.number))
@@ -157,14 +157,14 @@ class Sizes(Naming):
         def in_its_place(x: Any) -> Any:
             place = self.function(f"place!{name}", [x], IntType(0, ANY))
             there = self.function(f"at!{name}", [place], kind)
-            return implies(inside(x), conj(place >= 0, place < size, equal(there, x)))
+            return implication(inside(x), conj(place >= 0, place < size, equal(there, x)))
 
         self._fact(size >= 0)
         named = sum(one.op == "single" for one in arguments_first(s for s, _ in signs))
         others: list[Any] = []
         for number in range(1, 2 + min(named, MOST_NAMED)):  # a region of named members alone has no more than these
             witness = self._witness(("region", name, number), kind, ())
-            self._fact(implies(size >= number, conj(inside(witness), *(neg(equal(witness, w)) for w in others))))
+            self._fact(implication(size >= number, conj(inside(witness), *(neg(equal(witness, w)) for w in others))))
             others.append(witness)
         self._for_all(kind, in_its_place, ())
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from reassure.spec.frontend.introspection import hints_of
+from reassure.spec.frontend.introspection import cached_hints
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Formula, LoweredAction, LoweredModel, substitute
 from reassure.spec.frontend.symbolic_values import bags, scalar_leaves
@@ -129,7 +129,7 @@ class System:
 def _least(any_number: AnyNumber) -> dict[str, int]:
     """The least value of each free number."""
     cls: Any = type(any_number.config)
-    hints = hints_of(cls)
+    hints = cached_hints(cls)
     kinds = {name: resolve(hints[name], any_number.config) for name in sorted(any_number.free)}
     return {name: kind.low for name, kind in kinds.items() if isinstance(kind, IntType)}
 

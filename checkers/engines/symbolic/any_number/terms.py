@@ -13,7 +13,7 @@ from typing import Any
 import z3
 
 from reassure.checkers.engines.symbolic.any_number.instance import is_slot
-from reassure.checkers.engines.symbolic.any_number.naming import Env, choice, conj, disj, equal, implies, neg
+from reassure.checkers.engines.symbolic.any_number.naming import Env, choice, conj, disj, equal, implication, neg
 from reassure.checkers.engines.symbolic.any_number.sizes import ARITHMETIC, Sizes
 from reassure.checkers.engines.symbolic.any_number.system import place_of
 from reassure.spec.frontend.ir import Node
@@ -220,7 +220,7 @@ class AnyTerms(Sizes):
 
         def at_least(x: Any) -> Any:
             order = rank(term) <= rank(x) if node.op == "lowest" else rank(x) <= rank(term)
-            return implies(self.member(node.args[0], x, env), conj(self.member(node.args[0], term, env), order))
+            return implication(self.member(node.args[0], x, env), conj(self.member(node.args[0], term, env), order))
 
         self._for_all(kind, at_least, env)
         return term
@@ -308,12 +308,12 @@ class AnyTerms(Sizes):
 
         def ordered(x: Any, y: Any) -> Any:
             both = conj(self._listed(a, x, env), self._listed(a, y, env), x != y)
-            return implies(both, equal(self._before(a, x, y, env), self._before(b, x, y, env)))
+            return implication(both, equal(self._before(a, x, y, env), self._before(b, x, y, env)))
 
         def make() -> Any:
             first, second = (self._witness((place, key), kind, env) for place in ("first", "second"))
             self.store.pairs.append((first, second))
-            self._fact(implies(alike, conj(members, distinct[0] == distinct[1])))
+            self._fact(implication(alike, conj(members, distinct[0] == distinct[1])))
             self._for_all(kind, ordered, env, 2, conj(alike, distinct[0]))
             self._fact(disj(alike, neg(conj(members, *distinct)), neg(ordered(first, second))))
             return alike
@@ -341,7 +341,7 @@ class AnyTerms(Sizes):
 
         def no_earlier(x: Any) -> Any:
             earlier = conj(self._distinct(sequence, env), x != term, neg(self._before(sequence, term, x, env)))
-            return implies(fits(x), conj(fits(term), neg(earlier)))
+            return implication(fits(x), conj(fits(term), neg(earlier)))
 
         self._for_all(kind, no_earlier, env)
         return term
@@ -352,7 +352,7 @@ class AnyTerms(Sizes):
         term = self._witness(("item", node), node.type, env)
         place = self.value(index, env)
         there = conj(place >= 0, place < self._length(sequence, env))
-        self._fact(implies(there, self._listed(sequence, term, env)))
+        self._fact(implication(there, self._listed(sequence, term, env)))
         return term
 
     # -- sets of records ----------------------------------------------------------------------------------------
@@ -375,6 +375,6 @@ class AnyTerms(Sizes):
             return self.function(f"{name}!empty", arguments, BoolType())
         empty = [self._same_slots(self.graph.num(0), s, env) for s in (a, b)]
         alike = self.function(f"slots!{a.number}!{b.number}", [t for _, t in env], BoolType())
-        self._fact(implies(alike, empty[0] == empty[1]))
-        self._fact(implies(conj(*empty), alike))
+        self._fact(implication(alike, empty[0] == empty[1]))
+        self._fact(implication(conj(*empty), alike))
         return alike

@@ -16,7 +16,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import BY_USER, Stop, budget_ended
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.digest import digest
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_the_record_of_one_model(paths: MutantPaths) -> None:
     assert code is Exit.OK
     assert out.startswith("two_phase_commit: 12 mutants, a sample of 37: ")
     record = read_records(paths.record)["two_phase_commit"]
-    assert (record.sha256, record.set, record.seed) == (digest(load("two_phase_commit")), [], 2)
+    assert (record.sha256, record.set, record.seed) == (digest(load_model("two_phase_commit")), [], 2)
     assert (record.mutants, record.judged, sum(record.counts.values())) == (37, 12, 12)
     assert [*record.kills] == ["consistent", "deadlock", "everybody_commits", "everybody_aborts"]
     assert (record.violated, record.unexercised) == ([], [])

@@ -21,13 +21,13 @@ from reassure.checkers.analyses.mutants.record import (
     write_records,
 )
 from reassure.checkers.ledger import ledger, pages, verdicts
-from reassure.checkers.ledger.html_page import html_page
+from reassure.checkers.ledger.html_page import claims_html
 from reassure.checkers.ledger.mutant_page import index, page, unexercised_remarks
 from reassure.checkers.ledger.subjects import RunSpec
 from reassure.checkers.ledger.verdicts import Entry, ReadingVerdict
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.digest import digest
-from reassure.checkers.request.model_loader import load, names
+from reassure.checkers.request.model_loader import load_model, names
 from reassure.spec import claims
 
 PLAN = """
@@ -173,7 +173,7 @@ def test_a_file_that_is_no_record(text: str, tmp_path: Path) -> None:
 )
 def test_a_record_is_of_one_text_and_one_plan(changed: dict[str, object], is_stale: bool, plans: Plans) -> None:
     core = Plans({"core": plans.plans["core"]}, plans.reasons)
-    made = record(**{"sha256": digest(load("core")), **changed})
+    made = record(**{"sha256": digest(load_model("core")), **changed})
     assert stale(core, {"core": made}) == ["core"] * is_stale
 
 
@@ -244,7 +244,7 @@ def test_the_ledger_says_so_beside_a_verdict_that_holds(plans: Plans, monkeypatc
     assert pages.cautions(answer) == [text]
     entry = Entry(claim, [replace(answer, traces={})])
     assert text in pages.markdown_page([entry])
-    assert text in html_page([entry])
+    assert text in claims_html([entry])
     assert pages.data([entry])["claims"][0]["readings"][0]["unexercised"] == [text]
     records.clear()
     assert pages.cautions(answer) == []

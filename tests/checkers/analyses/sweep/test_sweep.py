@@ -184,9 +184,9 @@ def test_the_command_again_has_every_option(model: str, tmp_path: Path, capsys: 
 
 def test_configurations_with_equal_code_share_it(model: str) -> None:
     """What a kernel is stored under is its text, which holds no setting that no function reads."""
-    from reassure.checkers.request.model_loader import load
+    from reassure.checkers.request.model_loader import load_model
 
-    loaded = load(model)
+    loaded = load_model(model)
 
     def text(**settings: Any) -> str:
         bound = BoundModel(loaded, loaded.config(**settings))

@@ -20,13 +20,13 @@ from reassure.checkers.engines.native.exploration import Exploration, Limits, St
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.level_look import LevelLook
 from reassure.checkers.engines.native.levels import as_arrays
-from reassure.checkers.engines.native.probe import Probe, in_order
+from reassure.checkers.engines.native.probe import Probe, rows_in_order
 from reassure.checkers.engines.native.search import Clock, Search
 from reassure.checkers.engines.native.symmetry.reduced_search import ExactClasses
 from reassure.checkers.engines.native.symmetry.renamings import Renamings
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.stop import Interrupted, budget_ended
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.checkers.request.options import SearchOptions
 from tests.helpers.alike_models import alike
 from tests.helpers.command import said
@@ -36,7 +36,7 @@ from tests.helpers.runs import bind, checked, everything, result_of
 
 def found_in(level: list[Rows], wanted: Wanted, probe: Probe) -> Row | None:
     """The smallest row that is wanted."""
-    for row in in_order(np.concatenate(level)):
+    for row in rows_in_order(np.concatenate(level)):
         if _is(row.reshape(1, -1), wanted, probe):
             return tuple(row.tolist())
     return None
@@ -53,7 +53,7 @@ def _is(row: Rows, wanted: Wanted, probe: Probe) -> bool:
 def explored(name: str, nodes: int, symmetry: str, threads: int, tmp_path: Path) -> tuple[Exploration, Any]:
     """A finished search, and the states of a class."""
     if name == "raising":
-        bound, lowered = bind(load(model_file(tmp_path, ACTION, "")), {"nodes": nodes})
+        bound, lowered = bind(load_model(model_file(tmp_path, ACTION, "")), {"nodes": nodes})
     else:
         bound, lowered = alike(name, tmp_path, nodes=nodes)
     layout = state_layout(bound)
@@ -262,7 +262,7 @@ def test_time_for_traces_is_reserved(tmp_path: Path, monkeypatch: pytest.MonkeyP
             reserved.append(self.reserved)
 
     monkeypatch.setattr(exploration, "Clock", Noting)
-    bound, lowered = bind(load(model_file(tmp_path)), {})
+    bound, lowered = bind(load_model(model_file(tmp_path)), {})
     for budget, most in ((60.0, 30.0), (1000.0, 500.0)):
         reserved.clear()
         assert result_of(engine.check, bound, SearchOptions(budget=budget), lowered).exit() is Exit.SAFETY

@@ -16,7 +16,7 @@ from reassure.checkers.engines.native.exploration import compiled
 from reassure.checkers.engines.native.simulation import Walked, Walker, shortened
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.checkers.request.options import SearchOptions, SimulationOptions
 from reassure.checkers.request.result import CheckResult
 from reassure.checkers.traces.reconstruct import shows
@@ -39,7 +39,7 @@ def facts(verdict: CheckResult) -> dict[str, object]:
 
 
 def walker(name: str, values: PlainConfig, walks: SimulationOptions, idle: bool = True) -> Walker:
-    model = load(name)
+    model = load_model(name)
     bound, lowered = bind(model, values)
     layout = state_layout(bound)
     kernel = compiled(lowered, layout)
@@ -247,7 +247,7 @@ MODEL = Model.of(__name__, state=State, config=Config, deadlock=True)
 
 def test_shortening_leaves_out_what_it_can() -> None:
     """Steps that undo each other go; the order of the rest stays."""
-    model = load("core")
+    model = load_model("core")
     bound, _ = bind(model, {"brokers": 5})
     claim = next(p for p in bound.covers if p.name == "reassignment_pending")
     states, steps = [next(s for _, _, s in bound.initial_states())], []

@@ -15,7 +15,7 @@ from reassure.checkers.engines.native.kernels.growing_table import TableSizes
 from reassure.checkers.engines.native.levels import SIZES, SearchSizes
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.machine.stop import StopReason, budget_ended
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.checkers.request.options import SearchOptions
 from reassure.checkers.request.prepare import settings
 from reassure.spec.language.vocabulary import Model
@@ -84,7 +84,7 @@ MODEL = Model.of(__name__, state=State, config=Config)
 def counter(tmp_path_factory: pytest.TempPathFactory) -> Model:
     path = tmp_path_factory.mktemp("counter") / "counter.py"
     path.write_text(COUNTER, encoding="utf-8")
-    return load(str(path))
+    return load_model(str(path))
 
 
 def found(model: Model, pairs: list[str], sizes: SearchSizes, workers: int = 1, **options: Any) -> Any:
@@ -110,7 +110,7 @@ def explored(
     "name", ["die_hard", "core", "two_phase_commit", "batching_example", "throttle", "intermediate_inclusive"]
 )
 def test_models(name: str) -> None:
-    model, pairs = load(name), list[str]()
+    model, pairs = load_model(name), list[str]()
     expected = found(model, pairs, APART)
     for sizes in (SIZES, FEW, SOON, NARROW, TINY):
         assert found(model, pairs, sizes) == expected
@@ -130,7 +130,7 @@ def test_a_counter(counter: Model, two: str, pairs: list[str], limits: Any) -> N
 
 
 def test_what_raises_ends_it_at_its_level(tmp_path: Path) -> None:
-    model = load(model_file(tmp_path, ACTION, ""))
+    model = load_model(model_file(tmp_path, ACTION, ""))
     expected = found(model, ["nodes=3"], APART)
     assert expected["verdict"] == "model-error"
     assert all(found(model, ["nodes=3"], sizes) == expected for sizes in (SIZES, FEW, NARROW, TINY))

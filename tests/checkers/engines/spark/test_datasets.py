@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.model_loader import load_model, settings
 from reassure.checkers.request.options import SparkOptions
 from reassure.spec.semantics.trace import JsonObject
 from tests.helpers.command import said
@@ -111,18 +111,18 @@ def test_states_and_edges(model: str, pairs: list[str], options: dict[str, int],
     import pyarrow.dataset
 
     from reassure.checkers.encoding.state_layout import state_layout
-    from reassure.checkers.engines.spark.datasets import ids
+    from reassure.checkers.engines.spark.datasets import state_ids
 
     place = tmp_path / "run"
     end = options.pop("depth", 100)
     verdict = checked(model, pairs, SparkOptions(MASTER, out=str(place), **options), depth=end)
-    made = load(model)
+    made = load_model(model)
     bound, _ = bind(made, settings(made, pairs))
     layout = state_layout(bound)
 
     @functools.cache
     def id_of(state: Any) -> str:
-        return str(ids(np.array([layout.encode(state)], np.uint64).view(np.int64))[0])
+        return str(state_ids(np.array([layout.encode(state)], np.uint64).view(np.int64))[0])
 
     def params_of(step: Any) -> dict[str, dict[str, object]]:
         return {step.action.name: {name: value_of(v) for name, v in step.params.items()}} if step.params else {}
@@ -212,7 +212,7 @@ def test_a_record_without_fields_is_true(tmp_path: Path) -> None:
     def rows(text: str, name: str) -> dict[str, list[object]]:
         path = tmp_path / f"{name}.py"
         path.write_text(text, encoding="utf-8")
-        bound, _ = bind(load(str(path)), {})
+        bound, _ = bind(load_model(str(path)), {})
         layout, (_, _, first) = state_layout(bound), next(iter(bound.initial_states()))
         packed = [layout.encode(state) for state in (first, *(step.after for step in bound.steps(first)))]
         columns = Tables(Columns.of(layout), (), ()).fields(np.array(packed, np.uint64).view(np.int64))

@@ -21,7 +21,7 @@ from reassure.checkers.engines.spark.launch import WORKER_DAEMON
 from reassure.checkers.engines.spark.owner_table import shared_folder
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.stop import ALL_VISITED
-from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.model_loader import load_model, settings
 from reassure.checkers.request.options import SparkOptions
 from tests.helpers.runs import bind, everything
 from tests.helpers.spark_runs import MASTER, checked, far, needs_spark
@@ -148,7 +148,7 @@ def owned(tmp_path: Path) -> Iterator[tuple[Any, Any, np.ndarray[Any, Any]]]:
     from reassure.checkers.engines.spark.distributed_search import DistributedRun
     from reassure.checkers.engines.spark.run_directory import RunDirectory
 
-    model = load("core")
+    model = load_model("core")
     bound, lowered = bind(model, settings(model, []))
     kernel = compiled(lowered, state_layout(bound))
     made = DistributedRun(kernel, RunDirectory.at(str(tmp_path / "run")), 1, lambda: None)

@@ -15,7 +15,7 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import budget_ended
 from reassure.checkers.machine.terminal import Console
-from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.model_loader import load_model, settings
 from reassure.checkers.request.options import SparkOptions
 from reassure.checkers.request.result import CheckResult, PropertyStatus
 from tests.helpers.alike_models import CHANGED, HEAD
@@ -221,7 +221,7 @@ def test_fingerprints(context: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert everything(verdict) == everything(checked("core", []))
     assert verdict.search.cluster["fingerprints"] == {"bits": 120, "collision_bound": 1_668 * 1_667 / 2**121}
     assert verdict.stats.bytes_per_state == 16
-    model = load("core")
+    model = load_model("core")
     report(verdict, bind(model, settings(model, []))[0], Console())
     out = capsys.readouterr().out
     assert "fingerprints of 120 bits" in out and "a probability of at most 1.0e-30" in out

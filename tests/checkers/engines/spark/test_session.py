@@ -16,7 +16,7 @@ from reassure.checkers.engines.spark.distributed_search import DistributedRun
 from reassure.checkers.engines.spark.session import ClusterSession
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import BY_USER
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.checkers.request.options import SearchOptions, SparkOptions
 from reassure.checkers.request.prepare import Prepared
 from tests.helpers.runs import bind
@@ -78,7 +78,7 @@ def test_a_user_who_ends_it_while_spark_starts_is_told_what_is_done(monkeypatch:
     monkeypatch.setattr(engine, "start_spark", lambda name, cluster: started)
     monkeypatch.setattr(engine, "why_not", lambda: "")
     monkeypatch.setattr(DistributedRun, "connect", waits)
-    bound, lowered = bind(load("core"), {})
+    bound, lowered = bind(load_model("core"), {})
     found = engine.check(
         Prepared(bound, restricted=lowered), SearchOptions(), Progress(quiet=True), SparkOptions(small=100)
     )

@@ -22,7 +22,7 @@ from reassure.checkers.engines.symbolic.solver import cvc5_settles
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import LOGIC, Invariant
 from reassure.checkers.machine.exit_codes import UsageFailure
-from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.model_loader import load_model, settings
 from reassure.checkers.request.prepare import prepare
 from reassure.spec.frontend.lowered_model import LoweredModel
 from reassure.spec.semantics.trace import JsonObject
@@ -65,7 +65,7 @@ def test_certificate(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_second_solver_is_asked_of_what_z3_has_settled(written: Path) -> None:
     """It reads a script of each obligation; what it does not settle is not met."""
-    _, lowered = bind(load("core"), settings(load("core"), []))
+    _, lowered = bind(load_model("core"), settings(load_model("core"), []))
     found, asked = certificate.read(written), list[str]()
 
     def unsure(script: str, seconds: float | None) -> bool:
@@ -81,7 +81,7 @@ def test_a_second_solver_is_asked_of_what_z3_has_settled(written: Path) -> None:
 def test_a_second_solver_notices_what_z3_settles_wrongly(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault: Z3 finds a model for nothing."""
     monkeypatch.setattr(verification, "satisfiable", lambda *_, **__: False)
-    _, lowered = bind(load("core"), settings(load("core"), []))
+    _, lowered = bind(load_model("core"), settings(load_model("core"), []))
     found = certificate.read(written)
     found.lemmas = found.lemmas[:1]
     assert certificate.verify(found, lowered) == []
@@ -372,7 +372,7 @@ def test_another_configuration(written: Path, tmp_path: Path, capsys: pytest.Cap
 
 
 def test_lemmas_are_true_of_every_reachable_state(written: Path) -> None:
-    model = load("core")
+    model = load_model("core")
     _, lowered = bind(model, settings(model, []))
     found = certificate.read(written)
     assert certificate.verify(found, lowered) == []

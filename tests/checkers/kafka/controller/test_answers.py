@@ -94,7 +94,7 @@ def test_the_same_answers_are_the_same_bytes(
     assert "answers in" in capsys.readouterr().out
 
 
-KEPT = sorted(path.name.removesuffix(".answers") for path in module.folder().iterdir())
+KEPT = sorted(path.name.removesuffix(".answers") for path in module.answers_folder().iterdir())
 
 
 def test_answers_are_kept_for_all_rules() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.cli.main import main
-from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller
+from reassure.checkers.kafka.controller.controller_itf import commands_from_itf, run_of_controller
 from reassure.checkers.kafka.controller.releases import release
 from reassure.checkers.kafka.controller.replay import replayed
 from reassure.checkers.machine.exit_codes import Exit
@@ -49,7 +49,7 @@ def accepted(versions: list[str]) -> dict[str, list[str]]:
         path = FOLDER / f"{name}.itf.json"
         data = run_of_controller(path)
         assert data is not None
-        traces[name] = from_itf(data, name)
+        traces[name] = commands_from_itf(data, name)
         assert traces[name].steps == steps, name
     assert set(traces) == set(REASONS) == {path.name.split(".")[0] for path in FOLDER.iterdir()}
     releases: dict[str, list[str]] = {name: [] for name in traces}

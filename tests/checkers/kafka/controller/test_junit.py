@@ -12,7 +12,7 @@ import pytest
 
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.controller import findings_command, junit
-from reassure.checkers.kafka.controller.controller_itf import executed, from_itf, run_of_controller, to_itf
+from reassure.checkers.kafka.controller.controller_itf import commands_from_itf, executed, run_of_controller, run_to_itf
 from reassure.checkers.kafka.controller.explore import LATE, Scope
 from reassure.checkers.kafka.controller.explore_logs import LogStep
 from reassure.checkers.kafka.controller.junit import fails_without_it, junit_method, method_name
@@ -46,10 +46,10 @@ def runs_of(version: str, folder: Path) -> dict[str, ControllerTrace]:
     for name in REASONS:
         if name in shown:
             file = folder / f"{name}.itf.json"
-            file.write_text(to_itf(shown[name].run, {"property": name}))
+            file.write_text(run_to_itf(shown[name].run, {"property": name}))
             data = run_of_controller(file)
             assert data is not None
-            traces[name] = from_itf(data, name)
+            traces[name] = commands_from_itf(data, name)
     return traces
 
 
@@ -236,7 +236,7 @@ def test_a_restart_that_the_test_context_cannot_make_is_refused(capsys: pytest.C
 
 def test_a_registration_with_several_directories_is_made_once() -> None:
     defects = Path(junit.__file__).parent / "defects"
-    trace = from_itf(run_of_controller(defects / "new-directory-empties-the-elr.itf.json") or {}, "run")
+    trace = commands_from_itf(run_of_controller(defects / "new-directory-empties-the-elr.itf.json") or {}, "run")
     restart = Command(Kind.RESTART_UNCLEANLY, 2)
     again = replace(trace, commands=(replace(trace.commands[0], command=restart, text=str(restart)),))
     with pytest.raises(Failure, match=r"^restart_uncleanly\(2\) has no counterpart .* with several log directories$"):
@@ -376,7 +376,7 @@ def test_late_proposals_are_sent_with_old_epochs() -> None:
     ]
     run, _ = executed(scope.initial_states()[0], steps, shared_driver(version), scope.setup)
     assert run.answers[3:] == ["INVALID_UPDATE_VERSION", "FENCED_LEADER_EPOCH", "INELIGIBLE_REPLICA", "INVALID_REQUEST"]
-    trace = from_itf(json.loads(to_itf(run, {})), "late")
+    trace = commands_from_itf(json.loads(run_to_itf(run, {})), "late")
     program = reproduction(trace, release(version), "late")
     assert run_program(program, class_path(version)).passed
     assert program.text.count(" - 1)") == 3

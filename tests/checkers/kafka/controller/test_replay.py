@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.cli.main import main
-from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller
+from reassure.checkers.kafka.controller.controller_itf import commands_from_itf, run_of_controller
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.replay import controller_trace, replayed, trace_of_controller
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -138,7 +138,7 @@ def test_an_exception_of_kafka_refuses_the_trace() -> None:
     """A run of 4.2 to 4.4, in whose last step the controller throws: as it is, and as if nothing were thrown."""
     run = run_of_controller(DEFECTS / "controller-resigns.itf.json")
     assert run is not None
-    trace = from_itf(run, "controller-resigns")
+    trace = commands_from_itf(run, "controller-resigns")
     last = trace.commands[-1]
     assert (last.text, last.error, last.resigns) == ("restart_uncleanly(1)", "UNKNOWN_SERVER_ERROR", True)
     expected_otherwise = replace(last, error="NONE", resigns=False)

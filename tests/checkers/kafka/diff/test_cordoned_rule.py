@@ -9,7 +9,7 @@ import pytest
 
 from reassure.checkers.kafka.builds.patched_build import make_build
 from reassure.checkers.kafka.controller.class_path import ClassPath, fetch
-from reassure.checkers.kafka.controller.controller_itf import from_itf, run_of_controller
+from reassure.checkers.kafka.controller.controller_itf import commands_from_itf, run_of_controller
 from reassure.checkers.kafka.controller.driver import Driver
 from reassure.checkers.kafka.controller.explore import ExploreLimits, Scope, explore_with
 from reassure.checkers.kafka.controller.explore_scope import with_late_proposals
@@ -60,7 +60,7 @@ def test_the_repair_accepts_what_the_rule_refuses_but_for_new_replicas_on_cordon
     finally:
         for driver in drivers:
             driver.close()
-    trace = from_itf(run_of_controller(RUN) or {}, RUN.name)
+    trace = commands_from_itf(run_of_controller(RUN) or {}, RUN.name)
     outcomes = [
         run_program(reproduction(trace, path.release, PROMISE, PROMISE), path)
         for path in (rule, class_path("4.4.0"), repaired, class_path("4.3.1"))

@@ -12,7 +12,7 @@ import pytest
 
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.builds.patched_build import make_build
-from reassure.checkers.kafka.controller.controller_itf import executed, from_itf, run_of_controller, to_itf
+from reassure.checkers.kafka.controller.controller_itf import commands_from_itf, executed, run_of_controller, run_to_itf
 from reassure.checkers.kafka.controller.explained import ReleaseRules
 from reassure.checkers.kafka.controller.explore import ControllerExploration, ExploreLimits, Scope, explore_with
 from reassure.checkers.kafka.controller.explore_logs import LogStep
@@ -199,10 +199,10 @@ def test_a_run_of_a_topic_is_a_file_that_is_replayed(tmp_path: Path) -> None:
     steps = [LogStep(command, 0, 0) for command in (*commands, Command(Kind.CREATE_TOPIC, 0, (2,)))]
     run, _ = executed(SCOPE.initial_states()[0], steps, shared_driver("4.3.1"), SCOPE.setup)
     path = tmp_path / "run.itf.json"
-    path.write_text(to_itf(run, {}))
+    path.write_text(run_to_itf(run, {}))
     data = run_of_controller(path)
     assert data is not None
-    trace = from_itf(data, "run")
+    trace = commands_from_itf(data, "run")
     assert [step.command for step in trace.commands] == [step.command for step in steps]
     assert [step.after for step in trace.commands] == run.states[1:] and trace.setup == SCOPE.setup
     assert replayed(trace, shared_driver("4.3.1")) is None
@@ -231,7 +231,7 @@ def test_a_comparison_begins_in_a_state_of_a_run_of_a_topic(tmp_path: Path, caps
     """After a deletion in mid-move: the topic is created, on each of four assignments, or a broker is fenced."""
     steps = [LogStep(command, 0, 0) for command in (reassign(1), reassign(2), Command(Kind.DELETE_TOPIC))]
     run, _ = executed(SCOPE.initial_states()[0], steps, shared_driver("4.3.1"), SCOPE.setup)
-    (tmp_path / "run.itf.json").write_text(to_itf(run, {}))
+    (tmp_path / "run.itf.json").write_text(run_to_itf(run, {}))
     words = ["kafka", "diff", "4.3.1", "4.3.1", "--from", str(tmp_path / "run.itf.json"), "--depth", "1"]
     assert main([*words, "--configuration", "fixed"]) == Exit.OK.value
     out = " ".join(capsys.readouterr().out.split())

@@ -58,7 +58,7 @@ def page(
     tests: dict[str, FindingTest] | None = None,
     headline: Headline = ROLLBACK,
 ) -> str:
-    return findings.markdown(entries, Path("docs"), FindingsRecord(notes, tests or {}), (headline,))
+    return findings.findings_markdown(entries, Path("docs"), FindingsRecord(notes, tests or {}), (headline,))
 
 
 TITLE = "[1. Going back never ends](#1-going-back-never-ends)"
@@ -217,10 +217,10 @@ def test_the_page_tells_the_run_on_both_builds(entries: list[verdicts.Entry], ru
     (case,) = [c for c in findings.cases(entries, (ROLLBACK,)) if c.violated]
     digest = findings.run_digest(case)
     record = FindingsRecord({}, {}, {digest: run})
-    text = findings.markdown(entries, Path("docs"), record, (ROLLBACK,))
+    text = findings.findings_markdown(entries, Path("docs"), record, (ROLLBACK,))
     assert f"**With the fixes.** The run of 4.3: {line}" in text
     other = FindingsRecord({}, {}, {digest: replace(run, release_step=1)})
-    text = findings.markdown(entries, Path("docs"), other, (ROLLBACK,))
+    text = findings.findings_markdown(entries, Path("docs"), other, (ROLLBACK,))
     assert "**With the fixes.** The run of 4.3 does not occur in Kafka 4.3.1: its step 1 has another result.\n" in text
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reassure.checkers.kafka.plan.cluster_file import ClusterFile
-from reassure.checkers.kafka.plan.evaluate import judge
+from reassure.checkers.kafka.plan.evaluate import judge_plan
 from reassure.checkers.kafka.plan.older_courses import course, missing_rule
 from reassure.checkers.kafka.plan.present import Present, PresentState, brokers, in_sync
 from reassure.checkers.kafka.plan.stages import PROTOCOLS, UNLIMITED, PlanLimits, PlanRules
@@ -136,7 +136,7 @@ def test_batching_without_a_known_min_isr_is_open() -> None:
     cluster = ClusterFile(dict.fromkeys(range(1, 5)), min_isr=None)
     present = Present({("t", 0): state((1, 2), {1}, 1)})
     answers = {
-        protocol: judge(cluster, {("t", 0): (1, 2)}, {("t", 0): (1, 3)}, protocol, PlanLimits(), present=present)
+        protocol: judge_plan(cluster, {("t", 0): (1, 2)}, {("t", 0): (1, 3)}, protocol, PlanLimits(), present=present)
         for protocol in ("classic", "batching")
     }
     why = "its MinISR is in no file (--min-isr N), which the steps of batching go by"

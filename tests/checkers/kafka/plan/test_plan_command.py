@@ -12,7 +12,7 @@ import pytest
 
 from reassure.checkers.cli.main import main
 from reassure.checkers.kafka.plan.cluster_file import ClusterFile
-from reassure.checkers.kafka.plan.evaluate import judge
+from reassure.checkers.kafka.plan.evaluate import judge_plan
 from reassure.checkers.kafka.plan.kafka_json import Assignment, read_assignment, read_cluster, write_assignment
 from reassure.checkers.kafka.plan.propose import propose
 from reassure.checkers.kafka.plan.report import lasting
@@ -257,7 +257,7 @@ def test_ten_thousand_partitions_take_seconds() -> None:
     current: Assignment = {(f"t{i // 50}", i % 50): (i % 100, (i + 7) % 100, (i + 31) % 100) for i in range(10_000)}
     target = {p: tuple((b + 50) % 100 for b in r) for p, r in current.items()}
     began = time.monotonic()
-    judged = judge(
+    judged = judge_plan(
         ClusterFile({b: f"r{b % 5}" for b in range(100)}), current, target, "batching", PlanLimits(1, 50, 10)
     )
     assert time.monotonic() - began < 30
@@ -281,7 +281,7 @@ def test_progress_is_told_by_partitions() -> None:
         terminal = _Terminal()
         progress = Progress(terminal, quiet)
         progress.next = progress.wait = 0
-        judge(cluster, current, wanted, "kraft", PlanLimits(), progress=progress)
+        judge_plan(cluster, current, wanted, "kraft", PlanLimits(), progress=progress)
         told[quiet] = [line.rpartition(" | ")[0] for line in terminal.getvalue().split("\r\x1b[2K")[1:]]
     of = "the moves: {} of 2 partitions"
     assert told == {

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reassure.checkers.kafka.plan.courses import MoveRules
-from reassure.checkers.kafka.plan.evaluate import judge
+from reassure.checkers.kafka.plan.evaluate import judge_plan
 from reassure.checkers.kafka.plan.kafka_json import read_cluster
 from reassure.checkers.kafka.plan.present import Present, PresentState, in_sync
 from reassure.checkers.kafka.plan.stages import PlanLimits, PlanRules, kraft
@@ -379,6 +379,6 @@ def test_states_of_a_log_are_taken_where_the_assignment_is_in_a_file(tmp_path: P
 
 
 def test_a_plan_below_its_end_is_no_pass() -> None:
-    judged = judge(SIX, {ONE: (1, 2)}, {ONE: (1, 4)}, "kraft", PlanLimits())
+    judged = judge_plan(SIX, {ONE: (1, 2)}, {ONE: (1, 4)}, "kraft", PlanLimits())
     assert (judged.blocked, judged.assumed_in_sync, judged.exit().value) == ({}, 1, 12)
     assert {p.name for p in judged.promises.values() if p.breaks} == {"partitions_survive_a_rack"}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reassure.checkers.kafka.plan import evaluate as plan
 from reassure.checkers.kafka.plan import stages
 from reassure.checkers.kafka.plan.cluster_file import ClusterFile
-from reassure.checkers.kafka.plan.evaluate import JudgedPlan, judge
+from reassure.checkers.kafka.plan.evaluate import JudgedPlan, judge_plan
 from reassure.checkers.kafka.plan.kafka_json import Assignment
 from reassure.checkers.kafka.plan.propose import propose
 from reassure.checkers.kafka.plan.stages import PlanLimits, PlanRules, Stage, batches, kraft
@@ -29,7 +29,7 @@ def found(
     replicas: int = 1,
 ) -> JudgedPlan:
     limits = PlanLimits(replicas=replicas) if protocol.startswith("batching") else PlanLimits()
-    return judge(cluster, {ONE: tuple(current)}, {ONE: tuple(target)}, protocol, limits)
+    return judge_plan(cluster, {ONE: tuple(current)}, {ONE: tuple(target)}, protocol, limits)
 
 
 def broken(judged: JudgedPlan) -> dict[str, list[tuple[int, str]]]:
@@ -110,7 +110,9 @@ def test_dropping_by_rack_keeps_the_spread_there_was(data: st.DataObject) -> Non
     if current == target:
         return
     cluster = ClusterFile(dict(racks.items()))
-    judged = judge(cluster, {ONE: current}, {ONE: target}, "batching-by-rack", PlanLimits(data.draw(st.integers(1, 4))))
+    judged = judge_plan(
+        cluster, {ONE: current}, {ONE: target}, "batching-by-rack", PlanLimits(data.draw(st.integers(1, 4)))
+    )
     assert judged.promises["stays_spread"].breaks == []
 
 
@@ -193,7 +195,7 @@ def test_batches_beyond_the_limits_are_noticed(wrong: Any, text: str, monkeypatc
     monkeypatch.setattr(plan, "batches", lambda paths, limits: wrong(batches(paths, limits)))
     limits = PlanLimits(1, 1, 1)
     both: Assignment = {("t", 0): (1, 2, 3), ("t", 1): (1, 2, 3)}
-    judged = judge(SIX, both, dict.fromkeys(both, (4, 5, 6)), "batching", limits)
+    judged = judge_plan(SIX, both, dict.fromkeys(both, (4, 5, 6)), "batching", limits)
     assert text in [b.text for b in judged.promises["limits_are_kept"].breaks]
 
 
@@ -207,9 +209,9 @@ def test_time_and_load() -> None:
     """Two partitions led by broker 1 go to 4 and 5: in step it sends four copies, one by one a copy at a time."""
     both: Assignment = {("t", 0): (1, 2), ("t", 1): (1, 3)}
     target: Assignment = {("t", 0): (4, 5), ("t", 1): (5, 4)}
-    at_once = judge(SIX, both, target, "kraft", PlanLimits())
+    at_once = judge_plan(SIX, both, target, "kraft", PlanLimits())
     assert (at_once.moved, at_once.busiest, at_once.seconds(100, 10)) == (4, [4], 40.0)
-    singly = judge(SIX, both, target, "batching", PlanLimits(1, 1, 1))
+    singly = judge_plan(SIX, both, target, "batching", PlanLimits(1, 1, 1))
     assert (singly.moved, singly.busiest, singly.seconds(100, 10)) == (
         4,
         [1, 1, 0, 1, 0, 1],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reassure.checkers.kafka.plan import stages
 from reassure.checkers.kafka.plan.cluster_file import ClusterFile
-from reassure.checkers.kafka.plan.evaluate import judge
+from reassure.checkers.kafka.plan.evaluate import judge_plan
 from reassure.checkers.kafka.plan.stages import (
     Batch,
     PlanLimits,
@@ -244,7 +244,7 @@ def test_limits_are_kept_and_nothing_is_left_out(moves: list[Any], data: st.Data
     proposed = {("t", i): after for i, (_, after) in enumerate(moves)}
     if current == proposed:
         return
-    found = judge(ClusterFile(dict.fromkeys(range(10))), current, proposed, "batching", limits)
+    found = judge_plan(ClusterFile(dict.fromkeys(range(10))), current, proposed, "batching", limits)
     assert found.promises["limits_are_kept"].status == "holds"
     assert sum(len(b) for b in found.batches) == sum(len(copies(p)) for p in found.paths.values())
     for batch in found.batches:

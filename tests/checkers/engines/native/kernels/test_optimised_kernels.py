@@ -15,7 +15,7 @@ from reassure.checkers.engines.native.exploration import CompiledKernel, compile
 from reassure.checkers.engines.native.kernels import kernel_shape
 from reassure.checkers.engines.native.kernels.partitioning import edge_list
 from reassure.checkers.engines.native.translator import llvm
-from reassure.checkers.request.model_loader import load
+from reassure.checkers.request.model_loader import load_model
 from reassure.checkers.request.options import SearchOptions
 from tests.helpers.runs import bind, everything, result_of
 
@@ -35,7 +35,7 @@ def optimise_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 def kernel() -> CompiledKernel:
-    bound, lowered = bind(load("core"), {"brokers": 3})
+    bound, lowered = bind(load_model("core"), {"brokers": 3})
     return compiled(lowered, state_layout(bound))
 
 
@@ -44,7 +44,7 @@ def objects(cache: Path) -> int:
 
 
 def steps(of: CompiledKernel) -> list[list[int]]:
-    bound, _ = bind(load("core"), {"brokers": 3})
+    bound, _ = bind(load_model("core"), {"brokers": 3})
     rows = np.array([state_layout(bound).encode(s) for _, _, s in bound.initial_states()], np.uint64).view(np.int64)
     found: list[list[int]] = edge_list(of, rows)[0].tolist()
     return found
@@ -109,7 +109,7 @@ def test_a_search_goes_on(
     workers: int, cache: Path, optimise_after: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the whole result of the search that is optimised from the start."""
-    bound, lowered = bind(load("core"), {"brokers": 4})
+    bound, lowered = bind(load_model("core"), {"brokers": 4})
     options = SearchOptions(workers=workers)
     optimise_after(1e6)
     whole = result_of(engine.check, bound, options, lowered)

@@ -26,8 +26,8 @@ from reassure.checkers.engines.native.kernels.state_table import (
     TAG_AT,
     TAKEN,
     home_of,
-    insert,
     insert_all,
+    insert_state,
     put_back,
     settle,
     spread,
@@ -41,7 +41,7 @@ from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.engines.native.translator.word_rows import address_of
 from reassure.checkers.machine.memory import MemoryLimit, OutOfMemory
 from reassure.checkers.request.engine_results import EngineResult
-from reassure.checkers.request.model_loader import load, settings
+from reassure.checkers.request.model_loader import load_model, settings
 from reassure.checkers.request.options import SearchOptions
 from tests.helpers.runs import bind, everything, result_of
 
@@ -135,7 +135,7 @@ def test_growth_that_does_not_fit_is_reported(words: int) -> None:
 @pytest.mark.parametrize("words", WIDTHS)
 @pytest.mark.parametrize("compiled", [True, False], ids=["machine code", "plain Python"])
 def test_the_least_tag_stays(words: int, compiled: bool) -> None:
-    put, place = (native(insert), native(home_of)) if compiled else (insert, home_of)
+    put, place = (native(insert_state), native(home_of)) if compiled else (insert_state, home_of)
     table, state = np.zeros(64 * words, np.int64), (5,) * words
     slot = place(state, 64)
     answers = [put(table, 64, slot, state, tag) for tag in (9, 4, 7, 4)]
@@ -249,7 +249,7 @@ def search_of(name: str, sizes: SearchSizes = SIZES, memory: int | None = None) 
     from reassure.checkers.encoding.state_layout import state_layout
     from reassure.checkers.engines.native.exploration import compiled
 
-    bound, lowered = bind(load(name), {})
+    bound, lowered = bind(load_model(name), {})
     return Search(compiled(lowered, state_layout(bound)), 1, memory, sizes)
 
 
@@ -319,7 +319,7 @@ TINY = SearchSizes(TableSizes(1 << 9, growth=((1 << 62, 1.5),), spare=1 << 11), 
 def test_small_tables_and_chunks(name: str, pairs: list[str]) -> None:
     """A search that grows and changes chunks all the time gives what one with much room gives."""
 
-    model = load(name)
+    model = load_model(name)
     bound, lowered = bind(model, settings(model, pairs))
 
     def found(workers: int, sizes: SearchSizes) -> dict[str, object]:

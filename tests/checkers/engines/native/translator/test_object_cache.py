@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reassure.checkers.engines.native.translator import llvm, object_loader
-from reassure.checkers.engines.native.translator.object_loader import CannotLoad, LoadedObject, load
+from reassure.checkers.engines.native.translator.object_loader import CannotLoad, LoadedObject, load_object
 from reassure.checkers.machine.own_files import KeptFiles
 
 
@@ -253,7 +253,7 @@ define i64 @g(i64 %a) {
 def test_the_own_loader_and_llvm_load_the_same(level: int) -> None:
     code, names = llvm.object_code(MUCH, level), ["f", "g"]
     assert b"memset" in code
-    for loaded in (load(code, names), llvm.load_by_llvm(code, names)):
+    for loaded in (load_object(code, names), llvm.load_by_llvm(code, names)):
         _, addresses = loaded
         assert [call(addresses["f"], a) for a in range(6)] == [5, 70, 1, 33, -4, 7]
         assert [call(addresses["g"], a) for a in range(6)] == [1005, 1070, 1001, 1033, 996, 1007]
@@ -262,7 +262,7 @@ def test_the_own_loader_and_llvm_load_the_same(level: int) -> None:
 @needs_own_loader
 def test_what_is_loaded_is_given_back() -> None:
     """The memory of the code is unmapped with what holds it, and cannot be written."""
-    holder, addresses = load(llvm.object_code(adder(2), 1), ["f"])
+    holder, addresses = load_object(llvm.object_code(adder(2), 1), ["f"])
 
     def mapped() -> str | None:
         found = None
@@ -305,7 +305,7 @@ def test_what_the_own_loader_does_not_read_llvm_loads(
     code = llvm.object_code(MUCH, 0)
     monkeypatch.setattr(object_loader, name, value)
     with pytest.raises(CannotLoad, match=why):
-        load(code, ["f"])
+        load_object(code, ["f"])
     engine, addresses = llvm._load(code, ["f"])
     assert engine is not None and call(addresses["f"], 1) == 70
 
@@ -313,7 +313,7 @@ def test_what_the_own_loader_does_not_read_llvm_loads(
 @needs_own_loader
 def test_a_function_that_is_not_there() -> None:
     with pytest.raises(CannotLoad, match="no function h"):
-        load(llvm.object_code(adder(2), 1), ["h"])
+        load_object(llvm.object_code(adder(2), 1), ["h"])
 
 
 @functools.cache

@@ -29,12 +29,12 @@ from reassure.checkers.engines.native.translator.language import (
     compare_line,
     highest,
     kernel,
-    load,
+    load_acquire,
     lowest,
     popcount,
     rare_kernel,
     scaled,
-    store,
+    store_release,
     words_from,
     wrap,
 )
@@ -144,7 +144,7 @@ def unrolled(words: Static, array: Words) -> int:
 def atomics(words: Words, at: int, old: int, new: int) -> int:
     before = compare_and_swap(words, at, old, new)
     rest = words_from(words, at)
-    store(rest, 1, load(words, at))
+    store_release(rest, 1, load_acquire(words, at))
     return before
 
 
@@ -386,7 +386,8 @@ def test_the_key_of_machine_code_covers_what_it_is_made_from() -> None:
 
     text = "\n".join(native_function._made_from(search_loop))
     tag_at = "('reassure.checkers.engines.native.kernels.state_table', 'TAG_AT', 56)"  # a constant of another module
-    for mark in ("def keep_new(", "def insert(", "def follow(", tag_at, "class Translator", "def wrap("):
+    functions = ("def keep_new(", "def insert_state(", "def append_successors(", "def wrap(")
+    for mark in (*functions, tag_at, "class Translator"):
         assert mark in text, mark
 
 

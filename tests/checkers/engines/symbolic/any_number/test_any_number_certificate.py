@@ -20,7 +20,7 @@ from reassure.checkers.engines.symbolic.any_number.certificate import (
     verify,
     written,
 )
-from reassure.checkers.engines.symbolic.any_number.induction import LOGIC, one_file, z3_settles
+from reassure.checkers.engines.symbolic.any_number.induction import LOGIC, joined_scripts, z3_settles
 from reassure.checkers.engines.symbolic.solver import cvc5_settles
 from reassure.checkers.machine.exit_codes import Exit, Failure, UsageFailure
 from reassure.spec.language.annotations import AnyNumber
@@ -170,7 +170,7 @@ def test_any_solver_reads_the_lemmas_and_the_goals(core: Path) -> None:
         solver = z3.Solver()
         solver.from_string(lemma["smt"])
         assert solver.check() == z3.sat
-    text = one_file(scripts.items())
+    text = joined_scripts(scripts.items())
     assert text.count("(check-sat)") == text.count("(set-info :status unsat)") == len(scripts)
     other = cvc5_settles(LOGIC)
     assert other is None or all(other(script, None) for script in scripts.values())

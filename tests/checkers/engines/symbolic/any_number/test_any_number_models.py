@@ -20,7 +20,7 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import StopReason
 from reassure.checkers.request.engine_results import EngineResult
-from reassure.checkers.request.model_loader import find_model, load
+from reassure.checkers.request.model_loader import find_model, load_model
 from reassure.checkers.request.options import ProofOptions, SearchOptions
 from reassure.checkers.request.prepare import Prepared
 from reassure.models.kraft.state import Config
@@ -65,14 +65,14 @@ def test_a_record_is_lost_by_kafkas_own_rules() -> None:
 
 def of_kraft() -> list[str]:
     """The mutants that have kraft's states."""
-    return [name for name in mutants() if load(name).config is Config]
+    return [name for name in mutants() if load_model(name).config is Config]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", of_kraft())
 def test_nothing_that_a_mutant_violates_is_proved(mutant: str) -> None:
     """Each falls, with the fewest brokers with which it was found to fall."""
-    left_out = {p.name for p in load(mutant).properties if p.temporal} | {"deadlock"}
+    left_out = {p.name for p in load_model(mutant).properties if p.temporal} | {"deadlock"}
     violated = [name for name in breaks(mutant) if name not in left_out]
     settings = [pair for pair in settings_of(mutant) if not pair.startswith("brokers=")]
     result = proof(mutant, *settings, properties=violated)
