@@ -26,7 +26,7 @@ from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.engine_results import CoverResult
 from reassure.checkers.request.options import DEFAULT_ENGINE, SYMMETRIES, SearchOptions
 from reassure.checkers.request.outside_values import values_digest
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.traces.named_path import NamedStep, follow_path, named_path
 from reassure.checkers.traces.plain_json import to_plain
@@ -181,7 +181,7 @@ def load(model: str | Path, **settings: Any) -> LoadedModel:
     Raises `Failure`, with an exit code and one line, if there is none or a setting is wrong.
     """
     pairs = [f"{key}={_setting(value)}" for key, value in settings.items()]
-    bound, digest = plain(str(model), pairs)
+    bound, digest = prepare_plain(str(model), pairs)
     return LoadedModel(str(model), settings, bound, digest)
 
 

@@ -31,9 +31,7 @@ main(["check", sys.argv[1], "--quiet"])
 print(sum(name.startswith("reassure.") for name in sys.modules))
 """
 SAME_NAMES = """
-flat members moved numbers packed page parsed place places plain prepare properties_of query read record region_of
-replaced resolved set_comprehension set_display set_of settings shipped source stale story table tell tidy_dead
-unanswered unpacked whole written
+members
 """
 """Public functions that several rooms call alike; the list may only shrink."""
 
@@ -57,7 +55,7 @@ def same_names() -> set[str]:
     for path in modules("spec", "checkers"):
         parts = path.relative_to(ROOT).parts
         for name in counted(path)[1]:
-            rooms[name].add("/".join(parts[: 3 if parts[1] in SHARED else 2]))
+            rooms[name].add("/".join(parts[: 3 if parts[0] == "checkers" and parts[1] in SHARED else 2]))
     return {name for name, where in rooms.items() if len(where) > 1} - PROTOCOLS
 
 

@@ -190,7 +190,7 @@ def read_traces(path: Path, model: str | None, prepared: PreparedModels | None =
     for about in metas:
         pairs = [f"{k}={v}" for k, v in about.get("config", {}).items()]
         if (name, *pairs) not in models:
-            models[name, *pairs] = prepare.plain(name, pairs)
+            models[name, *pairs] = prepare.prepare_plain(name, pairs)
         bound, sha = models[name, *pairs]
         try:
             trace = from_itf({**data, "#meta": about}, bound)

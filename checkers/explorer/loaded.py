@@ -13,7 +13,7 @@ from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.request.digest import module_files, source
 from reassure.checkers.request.model_loader import config_values, own_file
 from reassure.checkers.request.outside_values import values_digest
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.checkers.traces.refusals import ExplainingModel
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import JsonObject, PlainConfig
@@ -57,7 +57,7 @@ class ModelSource:
         self._forget()
         before = set(sys.modules)
         try:
-            bound, digest = plain(self.model, self.settings)
+            bound, digest = prepare_plain(self.model, self.settings)
         except Failure:
             for name in set(sys.modules) - before:  # what the file has imported may be edited before the file is
                 if not name.startswith("reassure.checkers") and source(name) is not None:

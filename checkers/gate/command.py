@@ -68,5 +68,5 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         if path is not None:
             write_atomically(path, written(report))
     console.print(report.counts, style="bold")  # which no output that cannot be written follows
-    locations.tell(report, console)
+    locations.annotate_job(report, console)
     return report.exit

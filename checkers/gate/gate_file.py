@@ -130,9 +130,13 @@ class GateFile:
 
 def judged_keys(kind: str) -> dict[str, Schema]:
     """The keys of a check that say what is expected."""
-    pins = {name: values.whole(0) for name in kind_of(kind).pins}
-    pinned = values.table({**pins, PROPERTIES: values.TEXT}, f"a table of {', '.join([*pins, PROPERTIES])}")
-    lengths = {"type": "object", "additionalProperties": values.whole(1), "description": "a table property = states"}
+    pins = {name: values.whole_number(0) for name in kind_of(kind).pins}
+    pinned = values.table_schema({**pins, PROPERTIES: values.TEXT}, f"a table of {', '.join([*pins, PROPERTIES])}")
+    lengths = {
+        "type": "object",
+        "additionalProperties": values.whole_number(1),
+        "description": "a table property = states",
+    }
     judged = {
         "name": values.TEXT,
         "kind": values.one_of(list(KINDS)),
@@ -177,7 +181,7 @@ def schema() -> Schema:
     }
 
 
-def read(path: Path, engine: str | None = None) -> GateFile:
+def read_gate_file(path: Path, engine: str | None = None) -> GateFile:
     """Reads a file; `Failure` names what is wrong with it. engine: of every search, whatever the file says."""
     try:
         text = read_bytes(path, LONGEST).decode("utf-8")

@@ -8,7 +8,7 @@ from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.gate.run_check import CheckOutcome
 from reassure.checkers.gate.run_gate import GateReport
 from reassure.checkers.machine.exit_codes import VERDICTS
-from reassure.checkers.pictures.html_page import breakable, command_markup, page, table
+from reassure.checkers.pictures.html_page import breakable, command_markup, html_table, page
 from reassure.checkers.request.result import after, status_in_words
 
 STYLE = """
@@ -55,4 +55,4 @@ def _properties(outcome: CheckOutcome) -> str:
     for c in outcome.record["covers"]:
         reached = ("not reached", "") if c["depth"] is None else ("reached", after(c["depth"], "cover"))
         rows.append((breakable(c["name"]), "cover", *reached))
-    return table((), rows) if rows else ""
+    return html_table((), rows) if rows else ""

@@ -29,15 +29,15 @@ DEFAULT_KIND = "check"
 
 SCHEMAS: dict[Any, Schema] = {
     int: {"type": "integer"},
-    argument_types.positive: values.whole(1),
-    argument_types.whole: values.whole(0),
-    argument_types.seed: values.whole(0),
+    argument_types.positive: values.whole_number(1),
+    argument_types.whole: values.whole_number(0),
+    argument_types.seed: values.whole_number(0),
     argument_types.duration: values.TIME,
-    argument_types.size: {"anyOf": [values.TEXT, values.whole(1)], "description": 'a size, such as "2G"'},
-    argument_types.ids: {"type": "array", "items": values.whole(0)},
+    argument_types.size: {"anyOf": [values.TEXT, values.whole_number(1)], "description": 'a size, such as "2G"'},
+    argument_types.ids: {"type": "array", "items": values.whole_number(0)},
     argument_types.weight: {
         "type": "object",
-        "additionalProperties": values.whole(0),
+        "additionalProperties": values.whole_number(0),
         "description": "a table action = weight",
     },
     Path: values.TEXT,

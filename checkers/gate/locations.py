@@ -123,7 +123,7 @@ def _cell(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
 
 
-def tell(report: GateReport, console: Console) -> None:
+def annotate_job(report: GateReport, console: Console) -> None:
     """Annotations on standard output, and the summary where the job asks for it."""
     if in_actions():
         for line in workflow_commands(report):

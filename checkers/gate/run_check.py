@@ -42,7 +42,7 @@ from reassure.checkers.request.import_file import forget_files
 from reassure.checkers.request.known_models import Meaning, meaning
 from reassure.checkers.request.model_loader import UnknownModel
 from reassure.checkers.request.options import SimulationOptions, seconds
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.checkers.request.result import RAISES
 from reassure.checkers.request.run_identity import RunRecord, error_record
 from reassure.checkers.request.shared_options import pairs
@@ -267,7 +267,7 @@ def _explain(check: Check, outcome: CheckOutcome) -> None:
     """Adds where things are declared, and the shortest counterexample to what should hold."""
     if check.model is None:
         return
-    bound, _ = plain(check.model, pairs(check.given.get("set", {})))
+    bound, _ = prepare_plain(check.model, pairs(check.given.get("set", {})))
     outcome.places = _places(bound)
     files = {p["name"]: p["trace"] for p in outcome.record["properties"] if p["trace"]}
     violated = next((name for name in [*unexpected(check, outcome.record), RAISES] if name in files), None)

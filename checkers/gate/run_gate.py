@@ -25,7 +25,7 @@ from rich.text import Text
 
 from reassure.checkers.console.processes import in_processes
 from reassure.checkers.gate import update
-from reassure.checkers.gate.gate_file import Check, GateFile, read
+from reassure.checkers.gate.gate_file import Check, GateFile, read_gate_file
 from reassure.checkers.gate.judge import judge_record
 from reassure.checkers.gate.kinds import DEFAULT_KIND
 from reassure.checkers.gate.run_check import KILLED, CheckOutcome, Known, answer_key, run_check, unanswered
@@ -180,7 +180,7 @@ def _selected_checks(file: GateFile, only: list[str]) -> list[Check]:
 
 def run_gate(path: Path, options: GateOptions, console: Console) -> GateReport:
     """Runs the checks of a file, several at once, and reports each; the summary is left to the caller."""
-    file = read(path, options.engine)
+    file = read_gate_file(path, options.engine)
     if not file.checks:
         raise Failure(Exit.NOTHING, f"{path} has no [[check]]")
     checks = _selected_checks(file, options.only)
@@ -274,14 +274,14 @@ def _update(report: GateReport, console: Console) -> bool:
             f"--update: nothing to change: the file has the pins and trace lengths of this run{kept}", style="dim"
         )
         return False
-    if read(file.path).text != file.text:
+    if read_gate_file(file.path).text != file.text:
         raise Failure(Exit.SYSTEM, f"{file.path} was changed while its checks ran, and is left as it is: run it again")
     write_atomically(file.path, text)
     name = str(file.path)
     for line in difflib.unified_diff(file.text.splitlines(), text.splitlines(), name, name, lineterm="", n=2):
         style = {"+": "green", "-": "red"}.get(line[:1], "dim")
         console.print(line, style=style)
-    anew = read(file.path)
+    anew = read_gate_file(file.path)
     for check, outcome in report.answered:
         if outcome.ran and not outcome.interrupted:
             outcome.problems = judge_record(anew.checks[numbers[id(check)]], outcome.record)

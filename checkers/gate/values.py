@@ -31,7 +31,7 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def whole(least: int) -> Schema:
+def whole_number(least: int) -> Schema:
     """A whole number of at least `least`."""
     return {"type": "integer", "minimum": least}
 
@@ -41,7 +41,7 @@ def one_of(values: list[str]) -> Schema:
     return {"enum": values}
 
 
-def table(keys: dict[str, Schema], about: str) -> Schema:
+def table_schema(keys: dict[str, Schema], about: str) -> Schema:
     """A table that has some of these keys, and no other."""
     return {"type": "object", "properties": keys, "additionalProperties": False, "description": about}
 

@@ -86,7 +86,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         _ledger_must_be_writable()
         with Progress() as progress:
             refresh(chosen, note, progress)
-    recorded = ledger.read()
+    recorded = ledger.read_ledger()
     entries = verdicts.entries(chosen, recorded)
     pinned = _integrity(args, recorded, entries, every if not chosen_ids else None)
     code = args.found = worst([verdicts.exit_code(entries), pinned.code])
@@ -140,7 +140,7 @@ def _print(
         tell_exit(code, found, console)
         return
     if not table_only:
-        pages.tell(found, console)
+        pages.tell_claims(found, console)
     pages.tell_table(found, console)
     pages.tell_counts(found, console)
     tell_integrity(pinned, console)

@@ -7,20 +7,20 @@ from html import escape
 
 from reassure.checkers.ledger.pages import (
     STYLES,
+    answer_source,
     cautions,
     cell,
     counts,
     matters,
     reading_name,
     remarks,
-    source,
     standing,
     title,
 )
-from reassure.checkers.ledger.verdicts import ESTABLISHED, PROMISES, Entry, ReadingAnswer, table, trace_of
+from reassure.checkers.ledger.verdicts import ESTABLISHED, PROMISES, Entry, ReadingAnswer, promise_table, trace_of
 from reassure.checkers.machine.terminal import quantity
 from reassure.checkers.pictures.html_page import Markup, introduction, page, story, tag
-from reassure.checkers.pictures.html_page import table as html_table
+from reassure.checkers.pictures.html_page import html_table as html_table
 from reassure.checkers.pictures.lifelines import picture
 from reassure.checkers.traces.render import ending
 
@@ -64,7 +64,7 @@ def _claim(entry: Entry) -> Iterator[str]:
         yield f"<p><strong>{escape(reading_name(answer))}</strong> {verdict} {escape(answer.strength())}</p>"
         yield from (f"<p>{escape(text)}</p>" for text in (answer.reading.note, *cautions(answer)) if text)
         yield from (f'<p class="bad">{escape(text)}</p>' for text in remarks(answer))
-        run = [f"{answer.run.method}: {source(answer)}", *answer.reading.properties]
+        run = [f"{answer.run.method}: {answer_source(answer)}", *answer.reading.properties]
         yield f'<p class="quiet"><code>{escape(", ".join(run))}</code></p>'
         for name in answer.traces:
             yield from _story(answer, name)
@@ -88,7 +88,7 @@ def _promises(entries: list[Entry]) -> list[str]:
                 for r in results
             ),
         ]
-        for answer, results in table(entries)
+        for answer, results in promise_table(entries)
     ]
     notes = (f"<li><code>{escape(p.name)}</code>: {escape(matters(p.doc))}</li>" for p in PROMISES)
     heading = "<h2>Shared promises of all protocols</h2>"

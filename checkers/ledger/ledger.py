@@ -102,7 +102,7 @@ class Ledger:
     paths: LedgerPaths = field(default_factory=lambda: PATHS)
 
 
-def read(paths: LedgerPaths | None = None) -> Ledger:
+def read_ledger(paths: LedgerPaths | None = None) -> Ledger:
     """The ledger as it was committed; an empty one if there is none."""
     paths = paths or PATHS
     try:

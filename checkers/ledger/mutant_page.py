@@ -32,7 +32,7 @@ def mutant_pages(
     pages = {folder / "mutants.md": index(records, protocol_of)}
     for protocol in sorted({protocol_of(name) for name in records}):
         own = [name for name in records if protocol_of(name) == protocol]
-        pages[folder / _page_of(protocol)] = page(plans, records, protocol, own)
+        pages[folder / _page_of(protocol)] = mutants_page(plans, records, protocol, own)
     return pages
 
 
@@ -67,7 +67,7 @@ def hidden(record: ModelRecord) -> int:
     return sum(s.verdict not in ("equivalent", "undecided") for s in record.equivalent)
 
 
-def page(plans: Plans, records: Mapping[str, ModelRecord], protocol: str, models: Iterable[str]) -> str:
+def mutants_page(plans: Plans, records: Mapping[str, ModelRecord], protocol: str, models: Iterable[str]) -> str:
     """The unexercised properties and the survivors of a protocol's models."""
     parts = [f"# {protocol}: mutants", "", f"{BY}. [All models](mutants.md).", ""]
     for name in models:

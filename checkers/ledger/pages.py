@@ -19,7 +19,7 @@ from reassure.checkers.ledger.verdicts import (
     ReadingAnswer,
     ReadingVerdict,
     Standing,
-    table,
+    promise_table,
 )
 from reassure.checkers.machine.terminal import Console, quantity
 from reassure.checkers.request.result import after
@@ -76,7 +76,7 @@ def cautions(answer: ReadingAnswer) -> list[str]:
     return unexercised_remarks(*of_the_project(), answer.run.subject, answer.record.sha256, answer.results)
 
 
-def source(answer: ReadingAnswer, whole: bool = True) -> str:
+def answer_source(answer: ReadingAnswer, whole: bool = True) -> str:
     """The function, or the model with its configuration: the whole of it, or what is not as it comes."""
     pairs = [f"{k}={v}" for k, v in answer.record.config.items()] if whole and answer.record else answer.run.settings
     return f"{answer.run.subject} ({', '.join(pairs)})" if pairs else answer.run.subject
@@ -125,7 +125,7 @@ def counts(found: list[Entry]) -> list[tuple[Standing, int]]:
 # -- text -------------------------------------------------------------------------------------------------
 
 
-def tell(found: list[Entry], console: Console) -> None:
+def tell_claims(found: list[Entry], console: Console) -> None:
     """Every claim with its readings."""
     for entry in found:
         claim = entry.claim
@@ -137,7 +137,7 @@ def tell(found: list[Entry], console: Console) -> None:
         for answer in entry.answers:
             row = Text(f"    {reading_name(answer)}: ", style="bold")
             row.append(answer.verdict.words, style=STYLES[answer.verdict])
-            row.append(f"  {source(answer)}", style="dim")
+            row.append(f"  {answer_source(answer)}", style="dim")
             console.print(row)
             lines = [", ".join(answer.reading.properties), answer.strength(), *cautions(answer), answer.reading.note]
             lines += [f"trace: {relative(path)}" for path in answer.traces.values()]
@@ -150,7 +150,7 @@ def tell(found: list[Entry], console: Console) -> None:
 
 def tell_table(found: list[Entry], console: Console) -> None:
     """The shared promises, protocol by protocol."""
-    rows = table(found)
+    rows = promise_table(found)
     if not rows:
         return
     width = max(len(a.reading.name) for a, _ in rows)
@@ -195,7 +195,8 @@ def markdown_page(found: list[Entry], to: Path | None = None) -> str:
 def reading_rows(entry: Entry, to: Path | None = None) -> list[tuple[str, str, str]]:
     """The readings of a claim as cells of Markdown: name, verdict, run. Links are relative to the folder `to`."""
     return [
-        (reading_name(answer), _verdict_of(answer, to), f"`{source(answer, whole=False)}`") for answer in entry.answers
+        (reading_name(answer), _verdict_of(answer, to), f"`{answer_source(answer, whole=False)}`")
+        for answer in entry.answers
     ]
 
 
@@ -214,7 +215,7 @@ def _verdict_of(answer: ReadingAnswer, to: Path | None) -> str:
 
 def markdown_table(found: list[Entry]) -> str:
     """The table of shared promises."""
-    rows = table(found)
+    rows = promise_table(found)
     if not rows:
         return ""
     head = ["protocol", *(f"`{p.name}`" for p in PROMISES)]
@@ -226,7 +227,7 @@ def markdown_table(found: list[Entry]) -> str:
 
 def data(found: list[Entry]) -> dict[str, object]:
     """Everything as JSON values."""
-    rows = table(found)
+    rows = promise_table(found)
     return {
         "claims": [
             {

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from reassure.checkers.ledger.ledger import Ledger, Record, engines_version, read, write
+from reassure.checkers.ledger.ledger import Ledger, Record, engines_version, read_ledger, write
 from reassure.checkers.ledger.recorded_run import record_run
 from reassure.checkers.ledger.subjects import RunSpec, Subjects, properties_by_run
 from reassure.checkers.ledger.trace_store import TraceKey, TraceStore, trace_uses
@@ -115,7 +115,7 @@ def refresh(chosen: list[Claim], say: Say, progress: Progress, engine: str = DEF
     one differs.
     """
     everything = claims.read()
-    ledger = read()
+    ledger = read_ledger()
     needed = properties_by_run(everything)
     _run_all(_due(chosen, ledger), needed, ledger, say, progress, engine)
     keys = {spec.key for spec in needed}

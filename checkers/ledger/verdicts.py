@@ -8,11 +8,11 @@ from enum import Enum, StrEnum
 from functools import cache
 from pathlib import Path
 
-from reassure.checkers.ledger.ledger import NOT_REACHED, REACHED, Ledger, Record, RecordedResult, read
+from reassure.checkers.ledger.ledger import NOT_REACHED, REACHED, Ledger, Record, RecordedResult, read_ledger
 from reassure.checkers.ledger.subjects import RunSpec, Subjects
 from reassure.checkers.ledger.trace_store import TraceKey, is_sealed, paths, trace_files
 from reassure.checkers.machine.exit_codes import Exit, Failure, worst
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.checkers.request.result import PropertyStatus, after
 from reassure.checkers.request.run_identity import ENGINE_VERSION
 from reassure.spec import claims
@@ -242,7 +242,7 @@ def of_project() -> list[Entry]:
 
     All models are loaded for it, which takes seconds.
     """
-    return entries(claims.read(), read())
+    return entries(claims.read(), read_ledger())
 
 
 @dataclass
@@ -330,10 +330,10 @@ def trace_of(answer: ReadingAnswer, name: str) -> tuple[Trace, BoundModel]:
 
 @cache
 def _bound(run: RunSpec) -> BoundModel:
-    return plain(run.subject, list(run.settings))[0]
+    return prepare_plain(run.subject, list(run.settings))[0]
 
 
-def table(found: list[Entry]) -> list[tuple[ReadingAnswer, list[RecordedResult | None]]]:
+def promise_table(found: list[Entry]) -> list[tuple[ReadingAnswer, list[RecordedResult | None]]]:
     """Protocols by promises: a row for each reading of the claim `TABLE`, a column for each shared promise."""
     rows = [a for e in found if e.claim.id == TABLE for a in e.answers]
     return [(a, [a.results.get(p.name) for p in PROMISES]) for a in rows]

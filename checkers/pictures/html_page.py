@@ -104,7 +104,7 @@ def tag(tone: str, text: str) -> Markup:
     return Markup(f'<span class="tag {tone}">{escape(text)}</span>')
 
 
-def table(
+def html_table(
     headers: Sequence[str], rows: Iterable[Sequence[str]], numbers: Collection[str] = (), attributes: str = ""
 ) -> str:
     """A table that scrolls by itself; without headers it has no head.

@@ -74,7 +74,7 @@ def pages(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
         ROOT / "docs" / "reference" / commands_page.NAME: commands_page.schema_text(),
         **{COMPLETION / f"{shell}.txt": completion.completion_script(shell) for shell in SHELLS},
         FINDINGS: findings.findings_markdown(ledger_entries, FINDINGS.parent),
-        BY_RELEASE: release_matrix.page(ledger_entries),
+        BY_RELEASE: release_matrix.matrix_page(ledger_entries),
         STATEMENTS: findings_index.statement_page(
             statements.read(), {letter: f"../models/{name}/claims/README.md" for name, (_, letter) in PROTOCOLS.items()}
         ),
@@ -114,7 +114,7 @@ def pictures(ledger_entries: list[verdicts.Entry]) -> dict[Path, str]:
 
 def session_pages() -> dict[Path, str]:
     """The pages that show what a command prints, with what it prints now."""
-    formats = tool_formats.table()
+    formats = tool_formats.formats_table()
     texts = {page: page.read_text(encoding="utf-8") for page in pages_with_sessions()}
     return {
         page: sessions.renewed(front_page.with_part(text, "formats", formats), ROOT) for page, text in texts.items()
@@ -156,14 +156,14 @@ def traces(ran: list[GateRun]) -> TraceStore:
 
 def sealed_traces() -> TraceStore:
     """The project's traces, but for files that are not as the ledger seals them."""
-    recorded = ledger.read()
+    recorded = ledger.read_ledger()
     return TraceStore.read(COUNTEREXAMPLES, recorded.traces, trace_uses(claims.read(), recorded.records))
 
 
 def write_traces(store: TraceStore) -> list[Path]:
     """Writes and seals the project's traces, and removes every other file; the paths of what has changed."""
     changed = store.write(COUNTEREXAMPLES)
-    recorded = ledger.read()
+    recorded = ledger.read_ledger()
     recorded.traces = store.seals()
     ledger.write(recorded)
     return changed
@@ -181,7 +181,7 @@ def traces_of_checks(ran: list[GateRun]) -> TraceStore:
 
 def project_entries() -> list[verdicts.Entry]:
     """Every claim with what the ledger says; `Failure` for a ledger that does not say what is so now."""
-    found = verdicts.entries(claims.read(), ledger.read())
+    found = verdicts.entries(claims.read(), ledger.read_ledger())
     if (code := verdicts.exit_code(found)) is not Exit.OK:
         raise Failure(code, "the ledger is stale or has other verdicts than expected: `reassure claims` says where")
     return found
@@ -192,7 +192,7 @@ def differing(made: dict[Path, str]) -> list[Path]:
     return [p for p, text in made.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
 
 
-def stale(made: dict[Path, str]) -> list[Path]:
+def stale_files(made: dict[Path, str]) -> list[Path]:
     """Files that are not what would be generated, and those in the generated folders that nothing generates."""
     folder = COUNTEREXAMPLES
     present = [*trace_files(folder), *folder.rglob("*.md"), *(ROOT / "models").rglob("*.md")]

@@ -17,7 +17,7 @@ from reassure.checkers.publish import (
     project_entries,
     session_pages,
     sessions_of_tests,
-    stale,
+    stale_files,
     trace_pictures,
     traces,
     write_traces,
@@ -65,7 +65,7 @@ def _write_or_check(args: argparse.Namespace, console: Console) -> int:
             for path in write_traces(traces(ran)):
                 console.print(f"written: {path.relative_to(ROOT)}")
         texts = generated_files(ran)
-        wrong = stale(texts)
+        wrong = stale_files(texts)
     for path in wrong:
         console.print(f"{'stale' if args.check else 'written'}: {path.relative_to(ROOT)}")
         if args.check:

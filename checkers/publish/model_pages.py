@@ -43,7 +43,7 @@ def gate_runs(path: Path, first_of: Collection[str] | None = None) -> list[GateR
     Raises Ctrl-C of a search again: no page is of half a search.
     """
     runs: list[GateRun] = []
-    for check in gate_file.read(path).checks:
+    for check in gate_file.read_gate_file(path).checks:
         if check.kind != "check":
             continue
         if first_of is not None and (check.model not in first_of or check.model in {r.request.model for r in runs}):

@@ -94,7 +94,7 @@ def _lowered_if_small(prepared: Prepared) -> None:
             raise  # whether other actions change what they watch is read off the translation
 
 
-def plain(model: str, pairs: list[str]) -> tuple[BoundModel, str]:
+def prepare_plain(model: str, pairs: list[str]) -> tuple[BoundModel, str]:
     """A model ready to be run by plain Python alone, inside the language or not, and its digest."""
     prepared = _prepared(model, pairs, lambda prepared: None)
     return prepared.bound, prepared.sha256

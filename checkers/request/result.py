@@ -161,7 +161,7 @@ class CheckResult:
         (`vacuous_claims`), with the reason.
         """
         engine.stats.clipped_at = dict(sorted(engine.stats.clipped_at.items()))  # engines meet bounds in other orders
-        properties = properties_of(bound, options, engine, vacuous)
+        properties = property_results(bound, options, engine, vacuous)
         if engine.raised is not None:
             trace, text = engine.raised
             depth = len(trace) if trace is not None else None
@@ -333,7 +333,7 @@ def _kinds(bound: BoundModel) -> dict[str, str]:
     return {p.name: p.kind for p in bound.properties} | ({"deadlock": "deadlock"} if bound.model.deadlock else {})
 
 
-def properties_of(
+def property_results(
     bound: BoundModel, options: SearchOptions, engine: EngineResult, vacuous: Mapping[str, str]
 ) -> list[PropertyResult]:
     """Every property that is asked for, with its status; also the claims that apply to no configuration."""

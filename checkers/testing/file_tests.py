@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from reassure.checkers.check import CheckRequest, run
-from reassure.checkers.gate.gate_file import Check, read
+from reassure.checkers.gate.gate_file import Check, read_gate_file
 from reassure.checkers.gate.run_check import CheckOutcome, run_check
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import DEFAULT_ENGINE, SearchOptions
 from reassure.checkers.request.outside_values import values_digest
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.checkers.request.result import CheckResult, PropertyStatus
 from reassure.checkers.request.vacuity import never_applies
 from reassure.checkers.testing import REQUESTS, NamedTest
@@ -45,7 +45,7 @@ class TestsOfModel:
     @cached_property
     def bound(self) -> BoundModel:
         """The model of the file, as it is when its tests are named. Raises `Failure`."""
-        bound, sha256 = plain(self.path, [])
+        bound, sha256 = prepare_plain(self.path, [])
         self.digest = f"{sha256} {values_digest(bound)}"
         return bound
 
@@ -99,7 +99,7 @@ class TestsOfGate:
     @cached_property
     def checks(self) -> list[Check]:
         """The checks. Raises `Failure`, also if there are none."""
-        checks = read(Path(self.path), self.engine).checks
+        checks = read_gate_file(Path(self.path), self.engine).checks
         if not checks:
             raise Failure(Exit.NOTHING, f"{self.path} has no [[check]]")
         digest = hashlib.sha256(repr(checks).encode()).hexdigest()

@@ -10,7 +10,7 @@ from typing import Any
 
 from reassure.checkers.tla.context import Context, Definition, ModuleScope, Value, signature, splits
 from reassure.checkers.tla.iteration import domain_of
-from reassure.checkers.tla.kinds import Kind, Static, family, is_a, plain
+from reassure.checkers.tla.kinds import Kind, Static, family, is_a, kind_of_annotation
 from reassure.checkers.tla.terms import (
     FALSE,
     TRUE,
@@ -415,7 +415,7 @@ def define(
         if parameter not in arguments:
             local = probe.fresh(parameter)
             parameters.append((parameter, local))
-            arguments[parameter] = Value(atom(local), plain(hints.get(parameter, kinds.get(parameter))))
+            arguments[parameter] = Value(atom(local), kind_of_annotation(hints.get(parameter, kinds.get(parameter))))
     scope.running.append(function)
     try:
         context, tree = context_of(scope, function, arguments)
@@ -423,7 +423,7 @@ def define(
         scope.running.pop()
     guard, value = guard_of_tree(tree), value_of_tree(context, tree)
     names, doc = tuple(local for _, local in parameters), function.__doc__ or ""
-    kind = plain(hints.get("return"))
+    kind = kind_of_annotation(hints.get("return"))
     inferred = kind_of_tree(tree)
     kind = (
         inferred

@@ -17,8 +17,8 @@ from reassure.checkers.tla.iteration import (
     is_range,
     range_of,
     selected,
-    set_comprehension,
-    set_of,
+    set_constructor,
+    set_value,
     total,
     truths,
     unpacked,
@@ -33,7 +33,7 @@ from reassure.checkers.tla.kinds import (
     item_of,
     items_of_tuple,
     maps_of,
-    record,
+    record_term,
     sequences_of,
     sets_of,
 )
@@ -155,7 +155,7 @@ def _construct(context: Context, node: ast.Call, cls: Any) -> Value:
         if name not in given:
             assert f.default is not MISSING
             given[name] = context.whole(context.lift(f.default), node)
-    return Value(record(tuple(declared), tuple(given[n] for n in declared)), cls)
+    return Value(record_term(tuple(declared), tuple(given[n] for n in declared)), cls)
 
 
 def _every(context: Context, node: ast.Call) -> Value:
@@ -182,7 +182,7 @@ def _map(context: Context, node: ast.Call) -> Value:
         variables = [n.id for g in argument.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
         if sorted(variables) != sorted(map(ast.unparse, argument.key.elts)):
             raise context.refuse(argument.key, "a key that is not of the loop variables, each once")
-        members = set_comprehension(context, ast.SetComp(argument.key, argument.generators))
+        members = set_constructor(context, ast.SetComp(argument.key, argument.generators))
         domain, kind = members.term, item_of(members.kind)
     else:
         (generator,) = argument.generators
@@ -264,7 +264,7 @@ def _extreme(context: Context, node: ast.Call, name: str) -> Value:
         return Value(call(helper, Term("set", tuple(dict.fromkeys(v.term for v in values_)))), values_[0].kind)
     argument = node.args[0]
     sequence = None if isinstance(argument, ast.GeneratorExp) else whole_sequence(context, argument)
-    members = set_of(context, argument) if sequence is None else range_of(context, sequence)
+    members = set_value(context, argument) if sequence is None else range_of(context, sequence)
     extreme = call(helper, members.term)
     if default is None:
         return Value(extreme, item_of(members.kind))
@@ -278,7 +278,7 @@ def _has_parts(context: Context, node: ast.Call) -> bool:
         if len(node.args) > 1:
             return has_parts(context.translate(argument).kind)
         sequence = whole_sequence(context, argument)
-        members = set_of(context, argument) if sequence is None else sequence
+        members = set_value(context, argument) if sequence is None else sequence
         return has_parts(item_of(members.kind))
     finally:
         context.guards[:] = guards
@@ -320,7 +320,7 @@ def _tuple(context: Context, node: ast.Call) -> Value:
         return Value(EMPTY_SEQUENCE, tuple)
     (argument,) = node.args
     if isinstance(argument, ast.Call) and context.translate(argument.func).static is builtins.sorted:
-        members = set_of(context, argument.args[0])
+        members = set_value(context, argument.args[0])
         kind: Any = item_of(members.kind)
         return Value(call(context.scope.helper("Sorted"), members.term), sequences_of(kind))
     if isinstance(argument, ast.GeneratorExp):
@@ -336,9 +336,9 @@ def _frozenset(context: Context, node: ast.Call) -> Value:
         return Value(EMPTY_SET, frozenset)
     (argument,) = node.args
     if isinstance(argument, ast.GeneratorExp):
-        return set_comprehension(context, argument)
+        return set_constructor(context, argument)
     if isinstance(argument, ast.Tuple | ast.List | ast.Set):
-        return set_display(context, argument)
+        return set_enumeration(context, argument)
     value = context.translate(argument)
     if family(value.kind) is tuple:
         if value.term == EMPTY_SEQUENCE:
@@ -348,7 +348,7 @@ def _frozenset(context: Context, node: ast.Call) -> Value:
     return value
 
 
-def set_display(context: Context, node: ast.Tuple | ast.List | ast.Set) -> Value:
+def set_enumeration(context: Context, node: ast.Tuple | ast.List | ast.Set) -> Value:
     """`{a, b}`."""
     items = [context.translate(e) for e in node.elts]
     if not items:

@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.tla.kinds import Kind, Sets, Static, Untranslatable, constant_of_kind, plain
+from reassure.checkers.tla.kinds import Kind, Sets, Static, Untranslatable, constant_of_kind, kind_of_annotation
 from reassure.checkers.tla.terms import TRUE, Term, atom, conjunction, implies, infix, prime
 from reassure.spec.frontend.introspection import cached_hints
 from reassure.spec.language.types import Size
@@ -286,7 +286,7 @@ class ModuleScope:
 
 def hinted(cls: type, name: str) -> Kind:
     """The kind of a field of a class."""
-    return plain(cached_hints(cls)[name])
+    return kind_of_annotation(cached_hints(cls)[name])
 
 
 def signature(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:

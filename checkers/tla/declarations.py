@@ -10,7 +10,7 @@ from typing import Any
 from reassure.checkers.tla.bodies import Assigns, context_of, value_of_tree
 from reassure.checkers.tla.calls import apply
 from reassure.checkers.tla.context import Context, Definition, ModuleScope, Value, known, signature
-from reassure.checkers.tla.kinds import has_bounds, plain
+from reassure.checkers.tla.kinds import has_bounds, kind_of_annotation
 from reassure.checkers.tla.terms import (
     FALSE,
     TRUE,
@@ -115,7 +115,7 @@ class Declarations:
                     types[parameter] = domain
                     domain = self._of_state(probe, drawn[parameter]).term
                 domains.append((parameter, local, domain))
-                variables[parameter] = Value(atom(local), plain(hints[parameter]))
+                variables[parameter] = Value(atom(local), kind_of_annotation(hints[parameter]))
         context, tree = context_of(scope, function, variables)
         assigns = Assigns(context, primed=not initial)
         body = assigns.formula(tree)
@@ -148,7 +148,7 @@ class Declarations:
         if view is None or annotation is self.model.state:
             return state
         seen = self._applied(context, view, [Value(state.term, state.kind, "before")])
-        return Value(prime(seen.term) if state.moment == "after" else seen.term, plain(annotation))
+        return Value(prime(seen.term) if state.moment == "after" else seen.term, kind_of_annotation(annotation))
 
     def condition(self, function: Any, given: dict[str, Value], in_use: frozenset[str] = frozenset()) -> Term:
         """The term of a declared function. given: arguments by the names of its parameters, "" the first one; others
@@ -194,7 +194,10 @@ class Declarations:
         groups: dict[Term, list[Term]] = {}
         for action in concerned:
             formula = self.actions[action.name]
-            values = {p: Value(atom(local), plain(cached_hints(action.function)[p])) for p, local, _ in formula.domains}
+            values = {
+                p: Value(atom(local), kind_of_annotation(cached_hints(action.function)[p]))
+                for p, local, _ in formula.domains
+            }
             more = {n: values[n] for n in free} | ({wants_action: known(action)} if wants_action else {})
             locals_ = frozenset(local for _, local, _ in formula.domains) if free else frozenset()
             body = self.condition(function, {**given, **more}, locals_)

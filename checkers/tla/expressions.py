@@ -9,9 +9,9 @@ from dataclasses import is_dataclass
 from types import ModuleType
 from typing import Any
 
-from reassure.checkers.tla.calls import apply, declared_property, set_display, translate_call
+from reassure.checkers.tla.calls import apply, declared_property, set_enumeration, translate_call
 from reassure.checkers.tla.context import Context, Value, known, signature
-from reassure.checkers.tla.iteration import set_comprehension
+from reassure.checkers.tla.iteration import set_constructor
 from reassure.checkers.tla.kinds import (
     INTEGER,
     Kind,
@@ -21,10 +21,10 @@ from reassure.checkers.tla.kinds import (
     is_record,
     item_of,
     items_of_tuple,
+    kind_of_values,
     place_name,
     sequences_of,
     tuple_term,
-    value_of,
 )
 from reassure.checkers.tla.order import has_parts, precedes
 from reassure.checkers.tla.terms import (
@@ -216,7 +216,7 @@ def _is_number(node: ast.expr) -> bool:
 def _subscript(context: Context, node: ast.Subscript) -> Value:
     base = context.translate(node.value)
     if family(base.kind) is Map:
-        return Value(Term("index", (base.term, context.term(node.slice))), value_of(base.kind))
+        return Value(Term("index", (base.term, context.term(node.slice))), kind_of_values(base.kind))
     if family(base.kind) is not tuple:
         raise context.refuse(node, f"`{ast.unparse(node)}`")
     kinds = items_of_tuple(base.kind)
@@ -266,7 +266,7 @@ CONSTRUCTS: dict[type[ast.expr], Callable[[Context, Any], Value]] = {
     ast.Tuple: _tuple,
     ast.Subscript: _subscript,
     ast.Call: translate_call,
-    ast.Set: set_display,
-    ast.SetComp: set_comprehension,
+    ast.Set: set_enumeration,
+    ast.SetComp: set_constructor,
 }
 """The expressions of the language, and where each is translated; `spec/frontend/lowering.py` has the same."""

@@ -56,7 +56,7 @@ def domain_of(context: Context, node: ast.expr) -> IterationDomain:
     if isinstance(node, ast.Call):
         callee = context.translate(node.func).static
         if callee is builtins.sorted:
-            members = set_of(context, node.args[0])
+            members = set_value(context, node.args[0])
             return IterationDomain(members.term, item_of(members.kind), call(scope.helper("Sorted"), members.term))
         if callee is builtins.enumerate:
             return _enumerated(context, node)
@@ -74,7 +74,7 @@ def domain_of(context: Context, node: ast.expr) -> IterationDomain:
         values = [context.translate(e) for e in node.elts]
         terms = tuple(context.whole(v, node) for v in values)
         return IterationDomain(Term("set", terms), values[0].kind if values else None, Term("tuple", terms))
-    value = set_of(context, node)
+    value = set_value(context, node)
     if family(value.kind) is tuple and items_of_tuple(value.kind) is None:
         return IterationDomain(call(scope.helper("Range"), value.term), item_of(value.kind), value.term)
     if family(value.kind) is frozenset:
@@ -187,12 +187,12 @@ def is_range(context: Context, node: ast.expr) -> bool:
     return context.translate(node.func).static is builtins.range
 
 
-def set_of(context: Context, node: ast.expr) -> Value:
+def set_value(context: Context, node: ast.expr) -> Value:
     """A value, or the set that a comprehension or a range gives."""
     if is_range(context, node):
         return Value(domain_of(context, node).members, sets_of(int))
     if isinstance(node, ast.GeneratorExp | ast.SetComp):
-        return set_comprehension(context, node)
+        return set_constructor(context, node)
     return context.translate(node)
 
 
@@ -236,7 +236,7 @@ def truths(context: Context, node: ast.GeneratorExp, conjunctive: bool) -> Term:
     return quantify(node.generators)
 
 
-def set_comprehension(context: Context, node: ast.GeneratorExp | ast.SetComp) -> Value:
+def set_constructor(context: Context, node: ast.GeneratorExp | ast.SetComp) -> Value:
     """The set that a comprehension makes."""
     kinds: list[Kind] = []
 

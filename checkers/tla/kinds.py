@@ -35,13 +35,13 @@ class Static:
     value: Any
 
 
-def plain(annotation: Any) -> Kind:
+def kind_of_annotation(annotation: Any) -> Kind:
     """The kind of values of an annotation; that of an optional is the kind of what may be there."""
     if typing.get_origin(annotation) is Annotated:
-        return plain(typing.get_args(annotation)[0])
+        return kind_of_annotation(typing.get_args(annotation)[0])
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         inner = [a for a in typing.get_args(annotation) if a is not type(None)]
-        return plain(inner[0]) if len(inner) == 1 else None
+        return kind_of_annotation(inner[0]) if len(inner) == 1 else None
     return annotation
 
 
@@ -60,7 +60,7 @@ def family(kind: Kind) -> Any:
 def item_of(kind: Kind) -> Kind:
     """The kind of a set's or a sequence's items; None of an empty one."""
     arguments = typing.get_args(kind)
-    return plain(arguments[0]) if arguments else None
+    return kind_of_annotation(arguments[0]) if arguments else None
 
 
 def sets_of(item: Kind) -> Kind:
@@ -75,7 +75,7 @@ def sequences_of(item: Kind) -> Kind:
 
 def items_of_tuple(kind: Kind) -> tuple[Kind, ...] | None:
     """The kinds of the items of a tuple that is not a sequence of values of one kind; None of another kind."""
-    kinds = tuple(plain(a) for a in typing.get_args(kind)) if family(kind) is tuple else ()
+    kinds = tuple(kind_of_annotation(a) for a in typing.get_args(kind)) if family(kind) is tuple else ()
     if not kinds or Ellipsis in kinds or (len(set(kinds)) == 1 and is_item(kinds[0])):
         return None
     return kinds
@@ -121,14 +121,14 @@ def maps_of(key: Kind, value: Kind) -> Kind:
     return typing.cast(Any, Map)[key, value]
 
 
-def value_of(kind: Kind) -> Kind:
+def kind_of_values(kind: Kind) -> Kind:
     """The kind of a map's values."""
-    return plain(typing.get_args(kind)[1])
+    return kind_of_annotation(typing.get_args(kind)[1])
 
 
 def field_of(kind: Kind, name: str) -> Kind:
     """The kind of a record's field."""
-    return plain(cached_hints(kind)[name])
+    return kind_of_annotation(cached_hints(kind)[name])
 
 
 def is_a(kind: Kind, *classes: type) -> bool:
@@ -212,7 +212,7 @@ class Sets:
     def typed(self, value: Term, annotation: Any) -> Term:
         """That a value is of an annotation, bounds included, without listing large sets."""
         notes = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
-        kind, bare = plain(annotation), annotation
+        kind, bare = kind_of_annotation(annotation), annotation
         if typing.get_origin(annotation) is Annotated:
             bare = typing.get_args(annotation)[0]
         if not is_optional(bare) and family(kind) is frozenset and is_record(item_of(kind)):
@@ -242,8 +242,8 @@ def has_bounds(annotation: Any) -> bool:
     """Whether a value may leave a bound."""
     if typing.get_origin(annotation) is Annotated:
         return True
-    if is_record(plain(annotation)):
-        return any(has_bounds(hint) for hint in cached_hints(plain(annotation)).values())
+    if is_record(kind_of_annotation(annotation)):
+        return any(has_bounds(hint) for hint in cached_hints(kind_of_annotation(annotation)).values())
     return any(has_bounds(a) for a in typing.get_args(annotation) if a is not Ellipsis)
 
 
@@ -294,9 +294,9 @@ def _record(value: Any) -> tuple[Term, Kind] | None:
     parts = {f.name: constant_of_kind(getattr(value, f.name)) for f in fields(value)}
     if any(part is None for part in parts.values()):
         return None
-    return record(tuple(parts), tuple(p[0] for p in parts.values() if p)), type(value)
+    return record_term(tuple(parts), tuple(p[0] for p in parts.values() if p)), type(value)
 
 
-def record(names: tuple[str, ...], values: tuple[Term, ...]) -> Term:
+def record_term(names: tuple[str, ...], values: tuple[Term, ...]) -> Term:
     """A record; one without fields is the empty sequence, since TLA+ has no other."""
     return Term("record", values, names) if names else EMPTY_SEQUENCE

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import fields
 
 from reassure.checkers.tla.context import Context, Value
-from reassure.checkers.tla.iteration import set_comprehension, whole_sequence
+from reassure.checkers.tla.iteration import set_constructor, whole_sequence
 from reassure.checkers.tla.kinds import Kind, family, field_of, is_a, is_record, item_of, items_of_tuple, place_name
 from reassure.checkers.tla.terms import (
     EMPTY_SEQUENCE,
@@ -106,7 +106,7 @@ def best(context: Context, node: ast.Call, name: str, key: KeyOf, default: ast.e
     if sequence is not None:
         return _first(context, node, name, sequence.term, item_of(sequence.kind), key, default)
     generator = argument if isinstance(argument, ast.GeneratorExp) else None
-    members = context.translate(argument) if generator is None else set_comprehension(context, generator)
+    members = context.translate(argument) if generator is None else set_constructor(context, generator)
     return _only(context, node, name, members, key, default)
 
 

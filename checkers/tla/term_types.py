@@ -17,7 +17,7 @@ from enum import Enum
 from typing import Any
 
 from reassure.checkers.tla.context import Definition
-from reassure.checkers.tla.kinds import family, is_a, items_of_tuple, place_name, plain
+from reassure.checkers.tla.kinds import family, is_a, items_of_tuple, kind_of_annotation, place_name
 from reassure.checkers.tla.terms import Term, atom
 from reassure.spec.frontend.introspection import cached_hints
 from reassure.spec.language.values import Map
@@ -404,7 +404,7 @@ class ApalacheTypes:
 
     def of(self, annotation: Any) -> str:
         """The type of an annotation's values."""
-        kind = plain(annotation)
+        kind = kind_of_annotation(annotation)
         parts = typing.get_args(kind)
         if kind is bool:
             return "Bool"

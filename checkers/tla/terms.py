@@ -18,7 +18,7 @@ class Term:
     names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return flat(self)
+        return on_one_line(self)
 
 
 def atom(text: str) -> Term:
@@ -247,7 +247,7 @@ def _wrapped(term: Term, outer: int, same: str = "") -> bool:
 
 
 def _operand(term: Term, outer: int, same: str = "") -> str:
-    return f"({flat(term)})" if _wrapped(term, outer, same) else flat(term)
+    return f"({on_one_line(term)})" if _wrapped(term, outer, same) else on_one_line(term)
 
 
 def _in_brackets(term: Term) -> str:
@@ -255,7 +255,7 @@ def _in_brackets(term: Term) -> str:
     return _operand(term, 5 if term.op == "infix" and term.names[0] == r"\in" else -1)
 
 
-def flat(term: Term) -> str:
+def on_one_line(term: Term) -> str:
     """The expression on one line."""
     names, parts = term.names, term.parts
     match term.op:
@@ -281,26 +281,26 @@ def flat(term: Term) -> str:
                 level = 11  # its precedence overlaps with that of `-`: SANY refuses `a - b % c`
             return f"{_operand(parts[0], level, same)}{space}{symbol}{space}{_operand(parts[1], level)}"
         case "call":
-            return f"{names[0]}({', '.join(map(flat, parts))})"
+            return f"{names[0]}({', '.join(map(on_one_line, parts))})"
         case "index":
             return f"{_operand(parts[0], 14)}[{_in_brackets(parts[1])}]"
         case "field":
             return f"{_operand(parts[0], 14)}.{names[0]}"
         case "if":
-            return f"IF {flat(parts[0])} THEN {flat(parts[1])} ELSE {flat(parts[2])}"
+            return f"IF {on_one_line(parts[0])} THEN {on_one_line(parts[1])} ELSE {on_one_line(parts[2])}"
         case "let":
-            bound = " ".join(f"{n} == {flat(v)}" for n, v in zip(names, parts[:-1], strict=True))
-            return f"LET {bound} IN {flat(parts[-1])}"
+            bound = " ".join(f"{n} == {on_one_line(v)}" for n, v in zip(names, parts[:-1], strict=True))
+            return f"LET {bound} IN {on_one_line(parts[-1])}"
         case "exists" | "forall":
-            return f"{_bound(term)} : {flat(parts[-1])}"
+            return f"{_bound(term)} : {on_one_line(parts[-1])}"
         case "lambda":
-            return f"LAMBDA {', '.join(names)} : {flat(parts[0])}"
+            return f"LAMBDA {', '.join(names)} : {on_one_line(parts[0])}"
         case "prime":
             return _operand(parts[0], 15) + "'"
         case "unchanged":
-            return "UNCHANGED " + (names[0] if len(names) == 1 else flat(_names(names)))
+            return "UNCHANGED " + (names[0] if len(names) == 1 else on_one_line(_names(names)))
     opening, items, closing = _bracketed(term)
-    return opening + ", ".join(f"{label}{flat(part)}" for label, part in items) + closing
+    return opening + ", ".join(f"{label}{on_one_line(part)}" for label, part in items) + closing
 
 
 def _names(names: Sequence[str]) -> Term:
@@ -317,7 +317,7 @@ def _bound(term: Term) -> str:
             groups[-1][0].append(name)
         else:
             groups.append(([name], domain))
-    return f"{sign} " + ", ".join(f"{', '.join(ns)} \\in {flat(d)}" for ns, d in groups)
+    return f"{sign} " + ", ".join(f"{', '.join(ns)} \\in {on_one_line(d)}" for ns, d in groups)
 
 
 def _bracketed(term: Term) -> tuple[str, list[tuple[str, Term]], str]:
@@ -333,15 +333,15 @@ def _bracketed(term: Term) -> tuple[str, list[tuple[str, Term]], str]:
         case "recordset":
             return "[", [(f"{n}: ", p) for n, p in zip(names, parts, strict=True)], "]"
         case "functionset":
-            return "[", [("", atom(f"{flat(parts[0])} -> {flat(parts[1])}"))], "]"
+            return "[", [("", atom(f"{on_one_line(parts[0])} -> {on_one_line(parts[1])}"))], "]"
         case "function":
-            return f"[{names[0]} \\in {flat(parts[0])} |-> ", [("", parts[1])], "]"
+            return f"[{names[0]} \\in {on_one_line(parts[0])} |-> ", [("", parts[1])], "]"
         case "filter":
             return f"{{{names[0]} \\in {_operand(parts[0], 5)} : ", [("", parts[1])], "}"
         case "image":
-            return "{", [("", atom(f"{_in_brackets(parts[1])} : {names[0]} \\in {flat(parts[0])}"))], "}"
+            return "{", [("", atom(f"{_in_brackets(parts[1])} : {names[0]} \\in {on_one_line(parts[0])}"))], "}"
         case "except" | "put":
-            return f"[{flat(parts[0])} EXCEPT ", [(f"!{path} = ", p) for path, p in _changes(term)], "]"
+            return f"[{on_one_line(parts[0])} EXCEPT ", [(f"!{path} = ", p) for path, p in _changes(term)], "]"
     raise ValueError(term.op)
 
 
@@ -370,7 +370,7 @@ def _at(term: Term, old: Term) -> Term:
 
 def block(term: Term, width: int = WIDTH) -> list[str]:
     """The expression in lines of a width, if it can be broken so."""
-    text = flat(term)
+    text = on_one_line(term)
     if len(text) <= width and not _always_broken(term):
         return [text]
     names, parts = term.names, term.parts
@@ -404,7 +404,7 @@ def block(term: Term, width: int = WIDTH) -> list[str]:
         case "record" | "recordset" | "except" | "set" | "put" | "function" | "filter" | "tuple":
             return _list_of_items(*_bracketed(term), width)
         case "functionset":
-            opening = f"[{flat(parts[0])} -> "
+            opening = f"[{on_one_line(parts[0])} -> "
             return hanging(opening, block(parts[1], width - len(opening) - 1), "]")
         case "prefix":
             return hanging(names[0] + " (", block(parts[0], width - len(names[0]) - 2), ")")
@@ -415,9 +415,9 @@ def _always_broken(term: Term) -> bool:
     """Whether an expression is never put on one line: it has a `LET`, or more conjuncts than are read at once."""
     if term.op == "let":
         return True
-    if term.op in ("and", "or") and (len(term.parts) > 3 or len(flat(term)) > 70):
+    if term.op in ("and", "or") and (len(term.parts) > 3 or len(on_one_line(term)) > 70):
         return True
-    if term.op == "if" and len(flat(term)) > 70:
+    if term.op == "if" and len(on_one_line(term)) > 70:
         return True
     return any(_always_broken(p) for p in term.parts)
 

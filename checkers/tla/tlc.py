@@ -325,7 +325,7 @@ class _Reader:
         return ("function", pairs)
 
 
-def parsed(text: str) -> Any:
+def parsed_output(text: str) -> Any:
     """What TLC printed, as numbers, texts and pairs of a tag and parts."""
     reader = _Reader(text)
     data = reader.value()
@@ -344,7 +344,7 @@ def value_of(data: Any, kind: Type) -> Any:
 
 def read_value(text: str, kind: Type) -> Any:
     """The value of a type that TLC printed; `Unreadable` if it is none."""
-    return value_of(parsed(text), kind)
+    return value_of(parsed_output(text), kind)
 
 
 def _of(data: Any, kind: Type) -> Any:

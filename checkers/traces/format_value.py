@@ -120,7 +120,7 @@ def names_for_expressions(model: Model) -> dict[str, object]:
     return names
 
 
-def parsed(expression: str, option: str = "") -> ast.Expression:
+def parsed_expression(expression: str, option: str = "") -> ast.Expression:
     """An expression that was given as text, with or without a comment; Python can compile it.
 
     option: the option that it was given to, for messages. Raises `Failure` for text that is no expression, and for one
@@ -154,7 +154,7 @@ def values_along(trace: Trace, bound: BoundModel, expression: str) -> list[str]:
     expression: Python, of a state `s` and the configuration `c`, evaluated by CPython. Raises `Failure` for text that
     is not an expression, or that names what there is not.
     """
-    code, names = compile(parsed(expression), "<expression>", "eval"), names_for_expressions(bound.model)
+    code, names = compile(parsed_expression(expression), "<expression>", "eval"), names_for_expressions(bound.model)
     texts = []
     for state in trace.states:
         try:
@@ -243,7 +243,7 @@ def always(invariants: Sequence[str], steps: Sequence[str]) -> Iterator[Expressi
 
 def _claim(model: Model, name: str, expression: str, negated: bool, folder: Path) -> Property:
     """A claim that returns an expression, or its negation, as a function of a file in a folder."""
-    tree = parsed(expression)
+    tree = parsed_expression(expression)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     over_steps = bool(names & set(STEP))
     if over_steps and "s" in names:

@@ -21,7 +21,7 @@ from reassure.checkers.gate.gate_file import Check
 from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import DEFAULT_ENGINE, SearchOptions
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.checkers.tla.second_opinion import ask_tlc
 from reassure.checkers.tla.tlc import TlcInstallation
 from reassure.spec.semantics.trace import JsonObject
@@ -123,7 +123,7 @@ KINDS = {"leads_to": "leads to", "recurrence": "infinitely often", "persistence"
 
 def checks() -> list[Check]:
     """The checks that search every reachable state, those with few states first."""
-    found = [c for c in gate_file.read(ROOT / "gate.toml").checks if c.kind == "check"]
+    found = [c for c in gate_file.read_gate_file(ROOT / "gate.toml").checks if c.kind == "check"]
     return sorted(found, key=lambda c: pinned(c) or 0)
 
 
@@ -141,7 +141,7 @@ def of_whole_runs() -> list[CheckRequest]:
     """The checks of properties of whole runs in small configurations."""
     requests = []
     for model, settings in WHOLE_RUNS.items():
-        names = [p.name for p in plain(model, list(settings))[0].properties if p.temporal]
+        names = [p.name for p in prepare_plain(model, list(settings))[0].properties if p.temporal]
         requests.append(CheckRequest(model, list(settings), DEFAULT_ENGINE, SearchOptions(properties=names)))
     return requests
 
@@ -185,7 +185,7 @@ def answer_of(request: CheckRequest, tlc: TlcInstallation, seconds: float) -> An
 
 def digest_of(request: CheckRequest) -> str:
     """The digest of a model's meaning."""
-    return plain(request.model, request.set)[1]
+    return prepare_plain(request.model, request.set)[1]
 
 
 def final(answer: Answer, request: CheckRequest, seconds: float) -> bool:
@@ -258,7 +258,7 @@ def of_each(data: Answers) -> dict[tuple[str, str], tuple[str, str, int]]:
     asked += [(data["whole_runs"], request) for request in of_whole_runs()]
     for answers, request in asked:
         answer = answers.get(key_of(request), {})
-        for claim in plain(request.model, request.set)[0].properties:
+        for claim in prepare_plain(request.model, request.set)[0].properties:
             if claim.temporal and request.options.wants(claim.name):
                 before = found.setdefault((request.model, claim.name), (claim.kind, "", 0))
                 verdict = answer.get("runs", {}).get(claim.name, "")

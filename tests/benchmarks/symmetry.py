@@ -22,7 +22,7 @@ from pathlib import Path
 from reassure.checkers.check import CheckRequest, run
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.checkers.request.result import CheckResult
 from tests.benchmarks.whole_runs import Measured, timed
 
@@ -62,7 +62,7 @@ seconds compare.
 
 
 def searched(model: str, pairs: list[str], symmetry: str) -> CheckResult:
-    bound, _ = plain(model, pairs)
+    bound, _ = prepare_plain(model, pairs)
     # Properties of whole runs take all states in any case, and are not part of this comparison.
     names = [p.name for p in (*bound.properties, *bound.covers) if not p.temporal]
     names += ["deadlock"] if bound.model.deadlock else []

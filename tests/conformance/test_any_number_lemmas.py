@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from reassure.checkers.encoding.state_layout import state_layout
-from reassure.checkers.engines.symbolic.any_number.certificate import named_by, written
+from reassure.checkers.engines.symbolic.any_number.certificate import named_by, written_node
 from reassure.checkers.engines.symbolic.any_number.induction import AnyInduction, Quantified, own_lemmas
 from reassure.checkers.engines.symbolic.any_number.instantiation import Instantiation, search_near
 from reassure.checkers.engines.symbolic.any_number.samples import instance_of
@@ -182,7 +182,7 @@ def test_a_certificate_has_every_candidate(name: str, tmp_path: Path) -> None:
         nodes, others = named(lemma.text), named_other(lemma.text)
         assert len(nodes) == len(others)
         node = others[nodes.index(lemma.node)]
-        assert sorted(map(row, written(node))) == sorted(map(row, written(lemma.node)))
+        assert sorted(map(row, written_node(node))) == sorted(map(row, written_node(lemma.node)))
         assert "(assert" in Quantified(other.graph).script(node)
 
 

@@ -206,7 +206,7 @@ def other_code(right: Any) -> Any:
 
 FAULTS: dict[str, tuple[Any, str, Callable[[Any], Any], str]] = {
     # what is wrong: where, the function, the wrong one given the right one, the uses or the names of models
-    **{name: (ir_text, name, other_bit, "use seq_.*") for name in ("length_of", "get", "cat", "drop", "take")},
+    **{name: (ir_text, name, other_bit, "use seq_.*") for name in ("sequence_length", "get", "cat", "drop", "take")},
     **{f"{kind} left out": (LoopEmitter, "_block", without(kind), f"use {kind}") for kind in STATEMENTS},
     **{f"{kind} ends early": (LoopEmitter, "_counted", early(kind), f"use {kind}") for kind in LOOPS},
     **{
@@ -216,7 +216,7 @@ FAULTS: dict[str, tuple[Any, str, Callable[[Any], Any], str]] = {
     "an absent value enumerated": (LoopEmitter, "_counted", always, "model .*by_optional.*"),
     "another code for absent": (
         emit_loops,
-        "nothing",
+        "_nothing",
         other_code,
         re.escape("model nested by_optional_set | nodes: frozenset[Node] | None"),
     ),

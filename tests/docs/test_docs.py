@@ -63,7 +63,7 @@ def ran() -> list[GateRun]:
 
 
 def test_the_gate_is_met(ran: list[GateRun]) -> None:
-    models = {check.model for check in gate_file.read(ROOT / "gate.toml").checks if check.kind == "check"}
+    models = {check.model for check in gate_file.read_gate_file(ROOT / "gate.toml").checks if check.kind == "check"}
     assert {protocol_of(m) for m in models} == {protocol_of(r.result.model) for r in ran}
     for result in ran:
         assert judge_record(result.check, result.result.record({})) == [], result.check.name
@@ -107,7 +107,7 @@ def test_the_commands_are_those_of_the_parser() -> None:
 
 def test_every_trace_is_of_the_models_as_they_are(ran: list[GateRun]) -> None:
     """By the digest of the model's text in the ledger; the search of another model is run here."""
-    digests = {key.split()[1]: record.sha256 for key, record in ledger.read().records.items()}
+    digests = {key.split()[1]: record.sha256 for key, record in ledger.read_ledger().records.items()}
     digests |= {r.result.model: r.result.identity.model_sha256 for r in ran}
     for model in {json.loads(path.read_text())["#meta"]["model"] for path in TRACES}:
         assert digests[model] == digest(load_model(model)), model
@@ -119,13 +119,13 @@ def test_nothing_that_is_generated_is_stale() -> None:
     everything = gate_runs(ROOT / "gate.toml")
     for result in everything:
         assert judge_record(result.check, result.result.record({})) == [], result.check.name
-    stale = [str(p.relative_to(ROOT)) for p in evidence.stale(evidence.generated_files(everything))]
+    stale = [str(p.relative_to(ROOT)) for p in evidence.stale_files(evidence.generated_files(everything))]
     assert stale == [], PUBLISH
 
 
 def test_the_ledger_says_what_the_gate_finds(ran: list[GateRun]) -> None:
     """Where a claim needs the same run: a verdict that changed without its record."""
-    records = ledger.read().records
+    records = ledger.read_ledger().records
     compared = 0
     for result in ran:
         record = records.get(" ".join(["check", result.result.model, *sorted(result.request.set)]))
@@ -147,10 +147,10 @@ def test_there_are_counterexamples() -> None:
 @pytest.fixture(scope="module")
 def loaded_once() -> Iterator[None]:
     """Traces of one model and configuration are replayed on the same one."""
-    plain = prepare.plain
+    plain = prepare.prepare_plain
     kept = functools.cache(lambda model, pairs: plain(model, list(pairs)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepare, "plain", lambda model, pairs: kept(model, tuple(pairs)))
+        patch.setattr(prepare, "prepare_plain", lambda model, pairs: kept(model, tuple(pairs)))
         yield
 
 

@@ -135,7 +135,7 @@ def test_the_speed_is_the_one_that_was_measured() -> None:
 
 def test_the_matrix_has_a_row_for_each_reading_of_kafka(entries: list[Entry]) -> None:
     """With the steps of the shortest run of a release, and no cell without a verdict."""
-    text = release_matrix.page(entries)
+    text = release_matrix.matrix_page(entries)
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
     at = rows.index(["column", "releases"])
     assert rows[at + 4] == ["4.2", "4.1.1, 4.1.2, 4.2.0 to 4.2.2"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.engines.native.translator.llvm import object_code
-from reassure.checkers.request.prepare import plain, prepare
+from reassure.checkers.request.prepare import prepare, prepare_plain
 from reassure.checkers.tla.module import export
 from reassure.checkers.tla.tlc import TlcInstallation
 from tests.benchmarks import deep, optimisation
@@ -72,7 +72,7 @@ def test_every_property_of_whole_runs_is_compared() -> None:
     asked, answered = set(), set()
     for check in checks():
         request, outcome = check.request(), data["answers"].get(key_of(check), {"outcome": ""})["outcome"]
-        for claim in plain(request.model, request.set)[0].properties:
+        for claim in prepare_plain(request.model, request.set)[0].properties:
             if claim.temporal and request.options.wants(claim.name):
                 asked.add((request.model, claim.name))
                 if outcome.startswith("same") and claim.name not in outcome.partition(":")[2].replace(",", "").split():

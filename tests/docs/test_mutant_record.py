@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reassure.checkers.analyses.mutants.record import of_the_project, stale, unexercised
+from reassure.checkers.analyses.mutants.record import of_the_project, stale_records, unexercised
 from reassure.checkers.ledger.mutant_page import mutant_pages
 from reassure.checkers.publish import differing
 from reassure.checkers.publish.model_pages import protocol_of
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_model_has_a_record_of_its_text() -> None:
-    assert stale(*of_the_project()) == [], "run `python -m reassure mutants --all --record`"
+    assert stale_records(*of_the_project()) == [], "run `python -m reassure mutants --all --record`"
 
 
 def test_no_property_is_unexercised_without_a_stated_reason() -> None:

@@ -22,13 +22,13 @@ from reassure.checkers.request.engine_results import (
     SearchStatistics,
     SimulationResult,
 )
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.checkers.request.result import CheckResult, PropertyResult, PropertyStatus
 from reassure.checkers.request.run_identity import RunIdentity, RunRecord
 from reassure.spec.semantics.trace import JsonObject
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "what-passes.md").read_text(encoding="utf-8")
-BOUND, _ = plain("die_hard", [])
+BOUND, _ = prepare_plain("die_hard", [])
 RESULT, GATE = PAGE.split("## A check of a gate")
 
 

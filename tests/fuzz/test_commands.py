@@ -99,7 +99,7 @@ FAULTS: dict[str, tuple[Fault, int]] = {
         2,
     ),
     "fairness: what is weakened is dropped": (
-        _instead(fairness, "replaced", lambda right: lambda known, action, instead: right(known, action, None)),
+        _instead(fairness, "with_assumption", lambda right: lambda known, action, instead: right(known, action, None)),
         32,
     ),
     "simulate: what no walk violates holds": (_instead(result, "_status", _passes), 2),

@@ -71,7 +71,7 @@ def replaced(path: Path, old: str, new: str) -> None:
 
 
 def ledger_entries() -> list[verdicts.Entry]:
-    """As `publish.entries` gives them; not to be changed."""
+    """As `publish.project_entries` gives them; not to be changed."""
     found = verdicts.of_project()
     assert verdicts.exit_code(found) is Exit.OK
     return found

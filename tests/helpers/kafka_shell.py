@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.kafka.controller.class_path import resolved, tool
+from reassure.checkers.kafka.controller.class_path import resolved_jars, tool
 from reassure.checkers.machine.exit_codes import Failure
 
 CLASSES = {
@@ -31,7 +31,7 @@ def write_tools(folder: Path) -> None:
     """Writes the tools into `folder/bin`; skips the test where their classes cannot be fetched."""
     coordinates = [f"org.apache.kafka:{name}:{VERSION}" for name in ("kafka_2.13", "kafka-tools")]
     try:
-        jars = resolved(tool("mvn"), [*coordinates, "org.slf4j:slf4j-simple:1.7.36"], SECONDS)
+        jars = resolved_jars(tool("mvn"), [*coordinates, "org.slf4j:slf4j-simple:1.7.36"], SECONDS)
         java = tool("java")
     except Failure as failure:
         pytest.skip(f"Kafka's tools are not run: {failure}")

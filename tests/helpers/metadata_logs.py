@@ -17,7 +17,7 @@ from reassure.checkers.kafka.controller import driver as drivers
 from reassure.checkers.kafka.controller.class_path import ClassPath, compiled_java, fetch, java_source, tool
 from reassure.checkers.kafka.controller.driver import OPTIONS, Driver
 from reassure.checkers.kafka.controller.releases import release
-from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, packed
+from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, packed_state
 from reassure.spec.kafka.partition import NOBODY, Broker, Partition
 
 HERE = Path(__file__).parent
@@ -73,7 +73,7 @@ def write_log(version: str, path: Path, seed: int, steps: int, brokers: int = 4,
         ):
             jvm.begin(brokers, min_isr)
             for number in range(steps):
-                jvm.describe((*packed(state), *random_command(rng, brokers).words(number == 0)))
+                jvm.describe((*packed_state(state), *random_command(rng, brokers).words(number == 0)))
 
 
 def dumped(path: Path, class_path: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.tla.kinds import constant_of_kind
 from reassure.checkers.tla.module import cfg_head, export
-from reassure.checkers.tla.tlc import TlcInstallation, parsed, run_tlc, value_of
+from reassure.checkers.tla.tlc import TlcInstallation, parsed_output, run_tlc, value_of
 from reassure.spec.language.keys import TupleType
 from reassure.spec.language.types import (
     BagType,
@@ -79,7 +79,7 @@ def steps_by_tlc(bound: BoundModel, states: list[Any], folder: Path, tlc: TlcIns
     run = run_tlc(tlc, folder, "Steps", 120, None, "-deadlock")
     assert run.complete, run.error + exported.text
     printed = re.findall(r'^<<\s*"step".*?(?=^<<|^@!@)', run.text, re.MULTILINE | re.DOTALL)
-    pairs = [parsed(text)[1][1:] for text in printed]
+    pairs = [parsed_output(text)[1][1:] for text in printed]
     return [(value_of(before, bound.type), value_of(after, bound.type)) for before, after in pairs]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from reassure.checkers.kafka.cluster.distribution import distribution
 from reassure.checkers.kafka.cluster.processes import CONTROLLER, Cluster
-from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, QUICK, resolved, tool
+from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, QUICK, resolved_jars, tool
 from reassure.checkers.kafka.controller.releases import release
 
 KEPT = Path(__file__).parent / "kept_outputs"
@@ -34,7 +34,7 @@ class Tools:
 
     def __init__(self, version: str, cluster: Cluster) -> None:
         coordinates = [f"org.apache.kafka:{name}:{version}" for name in ("kafka_2.13", "kafka-tools")]
-        jars = resolved(tool("mvn"), [*coordinates, "org.slf4j:slf4j-nop:1.7.36"], MAVEN_SECONDS)
+        jars = resolved_jars(tool("mvn"), [*coordinates, "org.slf4j:slf4j-nop:1.7.36"], MAVEN_SECONDS)
         self.begin = [tool("java"), *QUICK, "-cp", os.pathsep.join(map(str, jars))]
         self.cluster = cluster
         self.kept: dict[str, str] = {}

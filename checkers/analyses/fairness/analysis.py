@@ -136,7 +136,7 @@ def weakenings(assumptions: Assumptions) -> Iterator[Weakening]:
             yield Weakening(a, Assumption(a.action, a.strength, tuple(n for n in a.each if n != name)))
 
 
-def replaced(assumptions: Assumptions, action: str, instead: Assumption | None) -> dict[str, Assumption]:
+def with_assumption(assumptions: Assumptions, action: str, instead: Assumption | None) -> dict[str, Assumption]:
     """The assumptions with that of one action replaced."""
     others = {name: a for name, a in assumptions.items() if name != action}
     return others if instead is None else {**others, action: instead}
@@ -170,7 +170,7 @@ def suggested(liveness: Liveness, prop: Property, region: Region, stats: SearchS
                 continue
             for name in names:
                 for instead in (None, Assumption(name, "weak")):
-                    less = replaced(enough, name, instead)
+                    less = with_assumption(enough, name, instead)
                     if enough[name] != instead and _suffices(liveness, prop, region, less, stats):
                         enough = less
                         break
@@ -286,7 +286,7 @@ def _decided(
         return
     solid = premise is None or not premise.rests_on_a_bound
     for number, weakening in enumerate(rows):
-        others = replaced(assumptions, weakening.assumption.action, weakening.instead)
+        others = with_assumption(assumptions, weakening.assumption.action, weakening.instead)
         trace = liveness.violating_run(prop, region, others, paths)
         rests = not trace and solid and not _suffices(liveness, prop, region, others, stats)
         need = Need.NEEDED if trace or rests else Need.NOT_NEEDED
@@ -297,7 +297,7 @@ def _decided(
         return
     enough = dict(assumptions)
     for name in assumptions:
-        fewer = replaced(enough, name, None)
+        fewer = with_assumption(enough, name, None)
         if _suffices(liveness, prop, region, fewer, stats):
             enough = fewer
     yield replace(needs, enough=tuple(enough.values()))

@@ -15,7 +15,7 @@ from reassure.checkers.analyses.graph.layered_layout import Box, LayeredLayout, 
 from reassure.checkers.analyses.graph.state_picture import BEYOND, Edge, PictureNode, StatePicture
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.terminal import quantity
-from reassure.checkers.pictures.html_page import asset, page, script_json, table
+from reassure.checkers.pictures.html_page import asset, html_table, page, script_json
 
 INITIAL, TERMINAL, VIOLATED = "penwidth=2.5", "peripheries=2", 'color="#b42318", fontcolor="#b42318"'
 
@@ -428,7 +428,7 @@ def graph_page(picture: StatePicture) -> str:
         f'<div class="frame" tabindex="0">{drawing}</div>',
         '<section id="chosen" aria-live="polite"><p class="quiet">Choose a node to see its steps.</p></section>',
         f"<details><summary>{quantity(len(picture.nodes), 'node')} as a table</summary>",
-        table([picture.by or "state", *COLUMNS], map(_cells, picture.nodes), COLUMNS[:3]),
+        html_table([picture.by or "state", *COLUMNS], map(_cells, picture.nodes), COLUMNS[:3]),
         "</details>",
         f'<script type="application/json" id="graph">{script_json(picture.as_json())}</script>',
         f"<script>{asset('graph.js')}{DRAW}</script>",

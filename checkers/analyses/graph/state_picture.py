@@ -22,7 +22,7 @@ from reassure.checkers.engines.native.state_graph import StateGraph
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import quantity
-from reassure.checkers.traces.format_value import names_for_expressions, parsed, plain
+from reassure.checkers.traces.format_value import names_for_expressions, parsed_expression, plain
 from reassure.checkers.traces.render import flat
 from reassure.spec.semantics.interpreter import BoundModel
 
@@ -40,7 +40,7 @@ class Grouping:
 
 def grouping(bound: BoundModel, expression: str) -> Grouping:
     """The groups by an expression; `Failure` if it is none, or has no value in an initial state."""
-    tree = parsed(expression, "--by").body
+    tree = parsed_expression(expression, "--by").body
     parts = tree.elts if isinstance(tree, ast.Tuple) else [tree]
     codes = [compile(ast.Expression(part), "--by", "eval") for part in parts]
     if not parts:

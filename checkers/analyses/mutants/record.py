@@ -153,7 +153,7 @@ class ModelRecord:
         return enough and made_of == (sha256, plan.set, plan.seed, plan.wider)
 
 
-def shipped() -> list[str]:
+def shipped_models() -> list[str]:
     """The models whose mutants are judged, by name."""
     return [name for name, path in names().items() if path.parent.name != FLAWED]
 
@@ -165,7 +165,7 @@ def read_plans(path: Path = PATHS.plan) -> Plans:
         entries = {entry.pop("model"): entry for entry in data.pop("run", [])}
         reasons = tuple(_reason(entry) for entry in data.pop("reason", []))
         base = {**DEFAULTS, **data}
-        models = shipped()
+        models = shipped_models()
         named = {*entries, *(m for r in reasons for m in r.models)}
         named |= {entry["shares"] for entry in entries.values() if "shares" in entry}
         if unknown := sorted(named - set(models)) or sorted(base.keys() - DEFAULTS.keys()):
@@ -258,7 +258,7 @@ def is_stale(plans: Plans, model: str, records: Mapping[str, ModelRecord]) -> bo
     return bool(missing) and record.judged < min(plan.most + plan.further, record.mutants)
 
 
-def stale(plans: Plans, records: Mapping[str, ModelRecord]) -> list[str]:
+def stale_records(plans: Plans, records: Mapping[str, ModelRecord]) -> list[str]:
     """Models whose record is stale, and records of what is not a model."""
     changed = [name for name in plans.plans if is_stale(plans, name, records)]
     return changed + sorted(records.keys() - plans.plans.keys())

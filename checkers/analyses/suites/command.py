@@ -14,7 +14,7 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.terminal import Console
 from reassure.checkers.request.options import SearchOptions, positive
-from reassure.checkers.request.prepare import Prepared, plain, prepare
+from reassure.checkers.request.prepare import Prepared, prepare, prepare_plain
 from reassure.checkers.request.run_identity import RunIdentity
 from reassure.checkers.request.shared_options import BUDGET, MEMORY_OF_GRAPH, MODEL, QUIET, SEED, SET, WORKERS, Option
 from reassure.spec.language.vocabulary import LanguageError
@@ -128,7 +128,7 @@ def _random_walks(args: argparse.Namespace, console: Console) -> Exit:
     for option in ("cover", "by", "keep", "budget", "memory"):
         if getattr(args, option) is not None:
             raise Failure(Exit.USAGE, f"--{option} is not for random walks")
-    bound, sha = plain(args.model, args.set)
+    bound, sha = prepare_plain(args.model, args.set)
     length = args.max_length or WALK_LENGTH
     meta = RunIdentity.of(Prepared(bound, sha, args.model, tuple(args.set)), "traces", args.repro).origin()
     name = SuiteName(bound.model.name, tuple(args.set), f"walks-{args.seed}")

@@ -12,7 +12,7 @@ from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import BY_USER, Interrupted
 from reassure.checkers.request.options import SearchOptions
-from reassure.checkers.traces.format_value import names_for_expressions, parsed
+from reassure.checkers.traces.format_value import names_for_expressions, parsed_expression
 from reassure.checkers.traces.outcomes import Outcome, StateOutcomes, Watched, has_conditions
 from reassure.spec.language.vocabulary import LanguageError
 
@@ -137,7 +137,7 @@ class Classes(StepGoals):
 
 def _compiled(graph: StateGraph, expression: str) -> Callable[[int], str]:
     """The class of an edge: the value of the expression, as text."""
-    code = compile(parsed(expression, "--by"), "--by", "eval")
+    code = compile(parsed_expression(expression, "--by"), "--by", "eval")
     names = names_for_expressions(graph.bound.model)
 
     def value(edge: int) -> str:

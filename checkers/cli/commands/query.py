@@ -26,11 +26,11 @@ OPTIONS = (
 
 def run(args: argparse.Namespace, console: Console) -> Exit:
     """Asks, and prints the rows."""
-    from reassure.checkers.engines.spark.sql import query, show
+    from reassure.checkers.engines.spark.sql import run_sql, show
 
     if args.limit < 0:
         raise Failure(Exit.USAGE, f"--limit {args.limit} is negative; 0 prints all rows")
-    answer = query(args.dir, args.sql, spark_settings(args), args.limit)
+    answer = run_sql(args.dir, args.sql, spark_settings(args), args.limit)
     show(answer.names, answer.rows, args.format, console)
     note(f"note: only the first {args.limit:,} rows; --limit 0 gives all" if answer.more else "")
     note(f"note: the run did not visit every state: {answer.open_end}" if answer.open_end else "")

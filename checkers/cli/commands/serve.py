@@ -37,7 +37,7 @@ from reassure.checkers.cli.own_process import NEW_OBJECTS, Leave, command_line, 
 from reassure.checkers.console.processes import fork_processes
 from reassure.checkers.engines.native.kernels import search_loop, state_table
 from reassure.checkers.engines.native.model.translation import MADE_BY
-from reassure.checkers.engines.native.translator.native_function import prepare
+from reassure.checkers.engines.native.translator.native_function import prepare_kernels
 from reassure.checkers.machine.exit_codes import Exit, Failure, SystemFailure
 from reassure.checkers.machine.own_files import locked, stamp
 from reassure.checkers.machine.terminal import Console
@@ -203,7 +203,7 @@ def _make_ready() -> None:
     program_digest(MADE_BY)
     for words in (None, *STATE_WORDS):
         for module in (search_loop, state_table):
-            prepare(module, words)
+            prepare_kernels(module, words)
     for place in set(sys.path_importer_cache) - set(sys.path):  # a model's folder is compared with each
         del sys.path_importer_cache[place]
 

@@ -94,8 +94,8 @@ def _checked(args: argparse.Namespace, console: Console, limits: _Limits) -> Exi
     from reassure.checkers.engines.symbolic.verification import LOGIC
 
     data = certificate.contents(args.certificate)
-    of_any_number = any_number.read(args.certificate, data) if data.get("kind") == any_number.KIND else None
-    proof = of_any_number or certificate.read(args.certificate, data)
+    of_any_number = any_number.read_any_number(args.certificate, data) if data.get("kind") == any_number.KIND else None
+    proof = of_any_number or certificate.read_certificate(args.certificate, data)
     if of_any_number is None and (args.memory is not None or args.smt2 is not None):
         raise UsageFailure("--memory and --smt2 are for certificates of proofs for any number")
     pairs = [f"{k}={v}" for k, v in proof.config.items()]

@@ -27,7 +27,7 @@ from reassure.checkers.engines.native.levels import (
     slices,
 )
 from reassure.checkers.engines.native.translator.language import Words, wrap
-from reassure.checkers.engines.native.translator.native_function import native, prepare
+from reassure.checkers.engines.native.translator.native_function import native, prepare_kernels
 from reassure.checkers.engines.native.translator.word_rows import MAPPED, WordRows, zeros
 from reassure.checkers.machine import polled_interrupts
 from reassure.checkers.machine.memory import MemoryLimit, OutOfMemory, process_memory
@@ -258,8 +258,8 @@ class Search:
 
     def warm_up(self) -> None:
         """Has everything the search needs compiled, or loaded from the cache, before its time is taken."""
-        prepare(search_loop, words=self.words)
-        prepare(state_table, words=self.words)
+        prepare_kernels(search_loop, words=self.words)
+        prepare_kernels(state_table, words=self.words)
 
     def seed(self, rows: list[tuple[int, ...]]) -> None:
         """The initial states: the first level."""

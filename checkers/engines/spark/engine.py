@@ -41,7 +41,7 @@ from reassure.checkers.engines.spark.distributed_search import (
     whole_runs_in_driver,
 )
 from reassure.checkers.engines.spark.launch import is_local, why_not
-from reassure.checkers.engines.spark.owner_table import tidy_dead, tidy_host
+from reassure.checkers.engines.spark.owner_table import tidy_dead_runs, tidy_host
 from reassure.checkers.engines.spark.partitioning import Work
 from reassure.checkers.engines.spark.run_directory import Identity, RunDirectory, RunDirectoryError
 from reassure.checkers.engines.spark.session import (
@@ -61,7 +61,7 @@ from reassure.checkers.machine.stop import Ending, Stop, StopReason
 from reassure.checkers.request.engine_results import EngineResult, Evidence, PropertyFact, SearchResult
 from reassure.checkers.request.options import SearchOptions, SparkOptions
 from reassure.checkers.request.prepare import Prepared
-from reassure.checkers.request.result import properties_of
+from reassure.checkers.request.result import property_results
 from reassure.checkers.request.run_identity import ENGINE_VERSION, SparkRecord
 from reassure.checkers.request.vacuity import vacuous_claims
 
@@ -96,7 +96,7 @@ def check(prepared: Prepared, options: SearchOptions, progress: Progress, cluste
                 else:
                     directory.begin(identity)
                 checking = _Check(prepared, options, progress, cluster, session, kernel)
-                tidy_dead()
+                tidy_dead_runs()
                 last.callback(checking.tidy)  # a task that still ran may have begun a table again
                 try:
                     result = checking.run(directory, partitions, key)
@@ -308,7 +308,7 @@ class _Check:
             rdd = run.context.parallelize(pieces, min(4 * run.cores, len(pieces))).mapPartitions(write)
             run.job(rdd.count, _saying(self.progress, f"writing the states of level {level}"))
         bound, vacuous = self.prepared.bound, vacuous_claims(self.prepared.bound, self.prepared.lowered)
-        write_summary(run.directory, run.commits, properties_of(bound, self.options, result, vacuous), result.covers)
+        write_summary(run.directory, run.commits, property_results(bound, self.options, result, vacuous), result.covers)
         run.directory.end_tables("" if result.complete else result.stopped.text)
 
     def tidy(self) -> None:

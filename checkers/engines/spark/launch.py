@@ -86,7 +86,7 @@ def process_folder() -> Path:
     return folder
 
 
-def settings(cluster: SparkOptions) -> dict[str, str]:
+def launch_settings(cluster: SparkOptions) -> dict[str, str]:
     """Spark's settings for a master; the user's own override them."""
     defaults = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
     if cluster.master.startswith("local"):
@@ -122,7 +122,7 @@ def gateway(cluster: SparkOptions) -> Any:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.pop("SPARK_HOME", None)  # another Spark than the package's
     conf = SparkConf().setMaster(retrying(cluster.master))
-    for key, value in settings(cluster).items():
+    for key, value in launch_settings(cluster).items():
         if not key.startswith("spark.python."):  # a later session with another master would have it as its default
             conf.set(key, value)
     before, tempfile.tempdir = tempfile.tempdir, str(process_folder())  # PySpark leaves a folder if it is killed here

@@ -41,7 +41,7 @@ def shared_folder(run: str) -> Path:
     return base / f"reassure-{os.getuid()}-{run}"
 
 
-def tidy_dead() -> None:
+def tidy_dead_runs() -> None:
     """Removes the caches, sockets and run directories of runs of this host whose driver was killed."""
     own_files.tidy_dead(shared_folder("x").parent)
 

@@ -120,7 +120,7 @@ def _new_context(name: str, cluster: SparkOptions) -> Any:
 
         gateway = None if submitted or SparkContext._gateway else launch.gateway(cluster)
         conf = SparkConf().setAppName(name).setMaster(retrying(cluster.master))
-        for key, value in launch.settings(cluster).items():
+        for key, value in launch.launch_settings(cluster).items():
             if key in cluster.conf or not (submitted and conf.contains(key)):
                 conf.set(key, value)
         context = SparkContext(conf=conf, gateway=gateway)

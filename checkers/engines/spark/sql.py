@@ -82,7 +82,7 @@ class QueryAnswer:
     """Why states may be missing from the tables; "" if none is."""
 
 
-def query(place: str, sql: str, cluster: SparkOptions, limit: int) -> QueryAnswer:
+def run_sql(place: str, sql: str, cluster: SparkOptions, limit: int) -> QueryAnswer:
     """The answer to SQL. limit: of rows; 0: none.
 
     Raises `RunDirectoryError`, `NoSpark`, `OSError`, `QueryError`.

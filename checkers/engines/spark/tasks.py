@@ -16,7 +16,7 @@ from reassure.checkers.engines.native.kernels import partitioning as partitionin
 from reassure.checkers.engines.native.kernels.kernel_shape import Rows
 from reassure.checkers.engines.native.level_look import smallest_of
 from reassure.checkers.engines.native.search import Worker
-from reassure.checkers.engines.native.translator.native_function import prepare
+from reassure.checkers.engines.native.translator.native_function import prepare_kernels
 from reassure.checkers.engines.spark.owner_table import OwnerTable, not_in_table, shared_folder
 from reassure.checkers.engines.spark.partitioning import LOCAL, Plain, Wide, Work, kernel_of
 from reassure.checkers.engines.spark.run_directory import RunDirectory
@@ -72,12 +72,12 @@ def touch(work: Work) -> None:
     """Has all that tasks call compiled, or loaded from disk."""
     kernel_of(work)
     words = work.kernel.words
-    prepare(partitioning_kernel, words=words)
-    prepare(search_loop, words=words)
+    prepare_kernels(partitioning_kernel, words=words)
+    prepare_kernels(search_loop, words=words)
     for size in {words, work.table_words}:
-        prepare(state_table, words=size)
+        prepare_kernels(state_table, words=size)
     if work.key:
-        prepare(fingerprints)
+        prepare_kernels(fingerprints)
 
 
 # -- expanding -------------------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ def contents(path: Path) -> JsonObject:
     return data
 
 
-def read(path: Path, data: JsonObject | None = None) -> Certificate:
+def read_certificate(path: Path, data: JsonObject | None = None) -> Certificate:
     """A certificate from its file; `UsageFailure` if it is none. data: the file's contents, if they were read."""
     data = contents(path) if data is None else data
     if data.get("kind") != "inductive-invariant":

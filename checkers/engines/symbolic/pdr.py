@@ -13,7 +13,7 @@ from typing import Any
 import z3
 
 from reassure.checkers.engines.symbolic.smt_terms import parts
-from reassure.checkers.engines.symbolic.solver import constants, milliseconds, query, unanswered
+from reassure.checkers.engines.symbolic.solver import constants, milliseconds, query, query_interrupted
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.engines.symbolic.verification import Invariant, ProofResult, inductive, refuted
 from reassure.checkers.machine.stop import BY_USER
@@ -39,12 +39,12 @@ def pdr(machine: Machine, claim: Formula, invariants: list[Invariant], seconds: 
         with query(engine.ctx):
             answer = engine.query(_bound(z3.Exists, bad, reached))
     except z3.Z3Exception as error:
-        raise unanswered(str(error)) from None
+        raise query_interrupted(str(error)) from None
     if answer == z3.sat:
         return ProofResult(PropertyStatus.VIOLATED, "Spacer: it can be violated")
     if answer == z3.unknown:
         reason = engine.reason_unknown()
-        if (ended := unanswered(reason)).stop == BY_USER:
+        if (ended := query_interrupted(reason)).stop == BY_USER:
             raise ended
         return ProofResult(PropertyStatus.UNKNOWN, f"Spacer gave no answer ({reason})")
     condition = _invariant(engine.get_answer(), reached)

@@ -185,7 +185,7 @@ def mask_of(conditions: Sequence[z3.BoolRef]) -> z3.BitVecRef:
     return z3.Concat(*parts) if len(parts) > 1 else parts[0]
 
 
-def packed(leaves: list[Term], kind: RecordType) -> z3.BitVecRef:
+def packed_record(leaves: list[Term], kind: RecordType) -> z3.BitVecRef:
     """A record as one number, from its scalars: as `layout.pack_record`. One zero bit if there is nothing to pack."""
     parts = [_stored(code, leaves) for code in codes(kind)]
     if not parts:
@@ -193,8 +193,8 @@ def packed(leaves: list[Term], kind: RecordType) -> z3.BitVecRef:
     return z3.Concat(*parts) if len(parts) > 1 else parts[0]
 
 
-def unpacked(word: z3.BitVecRef, kind: RecordType, leaf: int) -> Term:
-    """A scalar of a packed record: the inverse of `packed`."""
+def unpacked_leaf(word: z3.BitVecRef, kind: RecordType, leaf: int) -> Term:
+    """A scalar of a packed record: the inverse of `packed_record`."""
     code, below = packed_field(kind, leaf)
     return taken_apart(code, z3.Extract(below + code.bits - 1, below, word), leaf)
 
@@ -354,13 +354,13 @@ def _record(node: Node, slot: z3.BitVecRef) -> z3.BitVecRef:
 
 def _pack(node: Node, *leaves: Term) -> z3.BitVecRef:
     assert isinstance(node.type, RecordType)
-    return packed(list(leaves), node.type)
+    return packed_record(list(leaves), node.type)
 
 
 def _unpack(node: Node, record: z3.BitVecRef) -> Term:
     kind = node.args[0].type
     assert isinstance(kind, RecordType)
-    return unpacked(record, kind, node.data)
+    return unpacked_leaf(record, kind, node.data)
 
 
 def _item_width(node: Node) -> int:

@@ -61,7 +61,7 @@ def satisfiable(solver: z3.Solver, *assumptions: z3.BoolRef, seconds: float | No
         solver.set(timeout=milliseconds(seconds))
     answer = checked(solver, *assumptions)
     if answer == z3.unknown:
-        raise unanswered(solver.reason_unknown())
+        raise query_interrupted(solver.reason_unknown())
     return bool(answer == z3.sat)
 
 
@@ -84,7 +84,7 @@ def answered(solver: z3.Solver, *assumptions: z3.BoolRef, seconds: Callable[[], 
     answer = checked(solver, *assumptions)
     solver.set("rlimit", 0)
     if answer == z3.unknown:
-        why, left = unanswered(solver.reason_unknown()), seconds()
+        why, left = query_interrupted(solver.reason_unknown()), seconds()
         if why.stop.reason is not StopReason.SOLVER or (left is not None and left <= 0):
             raise why
         raise Unanswered(EFFORT_USED if spent(solver) >= end else why.stop.text)
@@ -145,7 +145,7 @@ def milliseconds(seconds: float) -> int:
     return max(1, math.ceil(1000 * seconds))
 
 
-def unanswered(reason: str) -> Interrupted:
+def query_interrupted(reason: str) -> Interrupted:
     """The exception for a query without an answer. Outside of `interruptible`, Z3 catches Ctrl-C itself."""
     if "keyboard" in reason or polled_interrupts.interrupted():
         return Interrupted(BY_USER.reason, BY_USER.text)

@@ -27,11 +27,11 @@ from reassure.checkers.engines.symbolic.smt_terms import (
     constant_term,
     fresh,
     in_range,
-    packed,
+    packed_record,
     parts,
     resized,
     same,
-    unpacked,
+    unpacked_leaf,
     value,
 )
 from reassure.spec.frontend.ir import Node
@@ -92,9 +92,9 @@ def _slot(slot: z3.BitVecRef, item: RecordType) -> list[z3.BoolRef]:
 
 def _packed_record(word: z3.BitVecRef, kind: RecordType) -> list[z3.BoolRef]:
     """Conditions on a message's packed record: its scalars are of their types, and packing them gives it back."""
-    leaves = [unpacked(word, kind, i) for i, _ in enumerate(scalar_leaves(kind))]
+    leaves = [unpacked_leaf(word, kind, i) for i, _ in enumerate(scalar_leaves(kind))]
     inside = well_formed(kind, iter(leaves))
-    return [*inside, packed(leaves, kind) == word] if codes(kind) else []
+    return [*inside, packed_record(leaves, kind) == word] if codes(kind) else []
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
     """Reads the log, judges every change of a partition, and reports."""
     from reassure.checkers.kafka.audit.audit_log import AuditTask
     from reassure.checkers.kafka.audit.log_files import LogFile, files_of
-    from reassure.checkers.kafka.audit.report import audit_html, print_report, record
+    from reassure.checkers.kafka.audit.report import audit_html, audit_record, print_report
 
     files = tuple(LogFile(str(path)) for path in files_of(args.log))
     task = AuditTask(files, args.release and (rules_of(args.release) or args.release), args.min_isr)
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         what = called(_beginning(files[0])) if len(files) == 1 else ""
         text = f"it is {what}; kafka-dump-log prints a log: no metadata record" if what else "no metadata record"
         raise Failure(Exit.NOTHING, f"{', '.join(names)}: {text}")
-    answer = record(audit, task)
+    answer = audit_record(audit, task)
     if args.json:
         write_record(args.json, answer)
     if args.html:

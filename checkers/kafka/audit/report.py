@@ -15,7 +15,7 @@ from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask
 from reassure.checkers.kafka.audit.judge import Finding
 from reassure.checkers.machine.exit_codes import VERDICTS
 from reassure.checkers.machine.terminal import Console, quantity
-from reassure.checkers.pictures.html_page import page, table
+from reassure.checkers.pictures.html_page import html_table, page
 from reassure.spec.kafka.releases import releases_text
 
 SHOWN = 40
@@ -123,7 +123,7 @@ def findings_table(rows: list[tuple[str, ...]]) -> Table:
     return findings
 
 
-def record(report: AuditReport, task: AuditTask) -> dict[str, object]:
+def audit_record(report: AuditReport, task: AuditTask) -> dict[str, object]:
     """The audit as JSON."""
     audit, code = report.audit, report.exit()
     return {
@@ -196,4 +196,4 @@ def audit_html(report: AuditReport, task: AuditTask) -> str:
 
 
 def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]], attributes: str = "") -> str:
-    return table(columns, rows, ("offset", "changes", "findings"), attributes)
+    return html_table(columns, rows, ("offset", "changes", "findings"), attributes)

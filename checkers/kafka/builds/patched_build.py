@@ -20,7 +20,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reassure.checkers.kafka.builds.source_patch import Hunk, SourcePatch, applied, digest_of_lines, hunks_of, parsed
+from reassure.checkers.kafka.builds.source_patch import (
+    Hunk,
+    SourcePatch,
+    applied,
+    digest_of_lines,
+    hunks_of,
+    parsed_patch,
+)
 from reassure.checkers.kafka.builds.unified_diff import file_diffs, is_unified_diff, patched, written_diff
 from reassure.checkers.kafka.controller import class_path
 from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, compiled_java, fetch, tool
@@ -99,7 +106,7 @@ def sources(release: Release, seconds: float = MAVEN_SECONDS) -> ReleaseSources:
         if jar.name == f"{name}.jar" and (beside := jar.with_name(f"{name}-sources.jar")).is_file():
             return ReleaseSources(release, beside)
     try:
-        jars = class_path.resolved(tool("mvn"), [f"{CONTROLLER}:{release.version}:sources"], seconds)
+        jars = class_path.resolved_jars(tool("mvn"), [f"{CONTROLLER}:{release.version}:sources"], seconds)
     except Failure as failure:
         if "Could not find artifact" not in str(failure):
             raise
@@ -122,7 +129,7 @@ def read_patch(path: Path, release_sources: ReleaseSources) -> SourcePatch:
     if path.suffix == ".java":
         return SourcePatch("", _change(_path_of_class(path, text), text, release_sources))
     if not is_unified_diff(text):
-        patch = parsed(text, str(path))
+        patch = parsed_patch(text, str(path))
         return SourcePatch(patch.comment, {release_sources.path(name): hunks for name, hunks in patch.files.items()})
     texts: dict[str, str] = {}
     for diff in file_diffs(text, str(path)):

@@ -101,7 +101,7 @@ def digest_of_lines(lines: Iterable[str]) -> str:
 # -- reading -------------------------------------------------------------------------------------------------------
 
 
-def parsed(text: str, name: str) -> SourcePatch:
+def parsed_patch(text: str, name: str) -> SourcePatch:
     """The patch of a text; `UsageFailure` with name and line of what cannot be read."""
     comment: list[str] = []
     files: dict[str, list[Hunk]] = {}

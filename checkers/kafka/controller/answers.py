@@ -32,7 +32,7 @@ def answers_folder() -> Path:
     return Path(__file__).parent / "answers"
 
 
-def place(release: Release) -> Path:
+def answers_file(release: Release) -> Path:
     """The file of a release."""
     return answers_folder() / f"{release.version}.answers"
 

@@ -216,7 +216,7 @@ def fetch(release: Release, tests: bool = False, seconds: float = MAVEN_SECONDS)
 
 
 def _jars_of_release(release: Release, tests: bool, fresh: Path, seconds: float) -> list[Path]:
-    return _known_jars(release, tests) or resolved(tool("mvn"), _coordinates(release, tests), seconds)
+    return _known_jars(release, tests) or resolved_jars(tool("mvn"), _coordinates(release, tests), seconds)
 
 
 def _must_be_unchanged(release: Release) -> LocalBuild:
@@ -237,7 +237,7 @@ def _jars_of_build(release: Release, tests: bool, fresh: Path, seconds: float) -
         with_libraries = libraries_of(release)
         others = _jars_of_release(with_libraries, False, fresh, seconds)
         jars += [jar for jar in others if not jar.name.startswith(OF_KAFKA)]
-    return jars + (resolved(tool("mvn"), list(TESTED_WITH), seconds) if tests else [])
+    return jars + (resolved_jars(tool("mvn"), list(TESTED_WITH), seconds) if tests else [])
 
 
 def _write_version(release: Release, classes: Path) -> None:
@@ -295,7 +295,7 @@ def program(name: str, source: str, text: str, coordinates: list[str], seconds: 
             return parts
         fresh = Path(temporary) / "place"
         (fresh / "classes").mkdir(parents=True)
-        jars = resolved(maven, coordinates, seconds)
+        jars = resolved_jars(maven, coordinates, seconds)
         compile_java(javac, jars, {source: text}, fresh / "classes")
         shutil.rmtree(place, ignore_errors=True)
         shutil.move(fresh, place)
@@ -377,7 +377,7 @@ def _coordinates(release: Release, tests: bool) -> list[str]:
     return coordinates
 
 
-def resolved(maven: str, coordinates: list[str], seconds: float) -> list[Path]:
+def resolved_jars(maven: str, coordinates: list[str], seconds: float) -> list[Path]:
     """The jars of some coordinates and all that they need to run."""
     with temporary_folder("kafka") as temporary:
         pom, listed = temporary / "pom.xml", temporary / "class-path"

@@ -14,7 +14,7 @@ from reassure.checkers.console.files import (
     read_traces,
 )
 from reassure.checkers.console.parser import note, spark_settings
-from reassure.checkers.kafka.controller.answers import Recorder, answers_folder, place
+from reassure.checkers.kafka.controller.answers import Recorder, answers_file, answers_folder
 from reassure.checkers.kafka.controller.class_path import MAVEN_SECONDS, ClassPath, fetch, fetched
 from reassure.checkers.kafka.controller.confirm import confirm
 from reassure.checkers.kafka.controller.conform import conform
@@ -345,7 +345,7 @@ def run_record(args: argparse.Namespace, console: Console) -> Exit:
                 bound, lowered = prepared.bound, prepared.lowered
                 view = ModelView(bound)
                 conform(NativeSteps(bound, lowered, view), view, recorder, Progress(quiet=True))
-        path = args.out / place(kafka).name
+        path = args.out / answers_file(kafka).name
         recorder.write(path)
         count = sum(len(rows) for rows in recorder.rows.values())
         console.print(f"Kafka {kafka.version}: {count:,} answers in {path.stat().st_size:,} bytes")

@@ -26,7 +26,7 @@ from reassure.checkers.kafka.controller.model_steps import ModelStep, NativeStep
 from reassure.checkers.kafka.controller.model_view import ModelView, model_step_text
 from reassure.checkers.kafka.controller.releases import Release, release_on_worker
 from reassure.checkers.kafka.controller.replay import StepDifference, TraceCommand
-from reassure.checkers.kafka.controller.words import Setup, answer_of, packed, unpacked
+from reassure.checkers.kafka.controller.words import Setup, answer_of, packed_state, unpacked_state
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import ALL_VISITED, Stop
 from reassure.checkers.request.options import SparkOptions
@@ -123,14 +123,14 @@ def _compared(
         words = (state, epochs, incarnations)
         same = words == step.after.words
         if not same and step.action == "unfence":  # Kafka elects at once what the model may elect later
-            same = words in map(packed, view.elected(source.after(step)))
+            same = words in map(packed_state, view.elected(source.after(step)))
         if same and answers_agree:
             yield step, None
             continue
         text = model_step_text(step.action, step.params)
         before, after = step.before.state, step.after.state
         command = TraceCommand(step.level, text, step.command, before, after, error, resigns=resigns)
-        yield step, StepDifference(command, unpacked(*words, view.brokers), answer, "")
+        yield step, StepDifference(command, unpacked_state(*words, view.brokers), answer, "")
 
 
 def _cause(step: ModelStep, difference: StepDifference) -> str:
@@ -144,7 +144,7 @@ def _cause(step: ModelStep, difference: StepDifference) -> str:
 def _described(group: DisagreeingSteps, driver: Controller) -> StepDifference:
     """The group's first step again, with Kafka's own words."""
     d = group.difference
-    _, records = driver.describe([*packed(d.step.before), *d.step.command.words(set_state=True)])
+    _, records = driver.describe([*packed_state(d.step.before), *d.step.command.words(set_state=True)])
     return StepDifference(d.step, d.state, d.answer, records)
 
 

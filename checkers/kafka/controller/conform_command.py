@@ -10,8 +10,8 @@ from pathlib import Path
 
 from reassure.checkers.console.files import name_traces
 from reassure.checkers.console.parser import note, spark_settings
-from reassure.checkers.gate.gate_file import read
-from reassure.checkers.kafka.controller.answers import RecordedAnswers, place
+from reassure.checkers.gate.gate_file import read_gate_file
+from reassure.checkers.kafka.controller.answers import RecordedAnswers, answers_file
 from reassure.checkers.kafka.controller.class_path import fetch
 from reassure.checkers.kafka.controller.conform import Conformance, conform
 from reassure.checkers.kafka.controller.driver import Driver, JvmLost
@@ -95,7 +95,7 @@ def run_conform(args: argparse.Namespace, releases: list[Release], console: Cons
 def gate_configurations(path: Path, model: str, more: list[str]) -> list[list[str]]:
     """The settings under which a gate's file checks a model, each once; the release is left to the comparison."""
     settings = []
-    for check in read(path).checks:
+    for check in read_gate_file(path).checks:
         if check.model == model:
             values = {key: value for key, value in check.given.get("set", {}).items() if key != "release"}
             settings.append((*pairs(values), *more))
@@ -112,7 +112,7 @@ def _compared(args: argparse.Namespace, setting: list[str], kafka: Release) -> C
         view = ModelView(bound)
         source = NativeSteps(bound, lowered, view, args.depth)
         if args.kept:
-            answers = RecordedAnswers(kafka, place(kafka))
+            answers = RecordedAnswers(kafka, answers_file(kafka))
             conformance = conform(source, view, answers, progress)
             answers.must_answer()
         elif args.engine == "spark":

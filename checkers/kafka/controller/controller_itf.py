@@ -26,8 +26,8 @@ from reassure.checkers.kafka.controller.words import (
     Kind,
     Setup,
     answer_of,
-    packed,
     packed_second,
+    packed_state,
     unpacked_set,
     unpacked_words,
 )
@@ -108,7 +108,7 @@ def executed(
     driver.begin(setup)
     logs = start.partition.isr if any(step.command is None for step in steps) else frozenset()
     run = ControllerRun(driver.release.version, setup, [start], [("initial", None, 0)], [""], [logs])
-    words: tuple[int, ...] = packed(start) + (packed_second(start) if setup.topic else ())
+    words: tuple[int, ...] = packed_state(start) + (packed_second(start) if setup.topic else ())
     texts = [""]
     first = True
     for step in steps:

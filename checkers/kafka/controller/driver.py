@@ -140,8 +140,8 @@ class Driver(Jvm):
     def execute(self, words: tuple[int, ...], command: Command, set_state: bool) -> tuple[tuple[int, ...], int, str]:
         """One command: the words of the state after it, the answer's word, Kafka's records as text.
 
-        words: as of `packed`, and where the topic may be deleted as of `packed_second` behind. set_state: they are the
-        state that the controller is to hold first; else it goes on from the present one.
+        words: as of `packed_state`, and where the topic may be deleted as of `packed_second` behind. set_state: they
+        are the state that the controller is to hold first; else it goes on from the present one.
         """
         row = [*words[:3], *command.words(set_state), *words[3:]]
         if not self.topic:

@@ -25,9 +25,9 @@ from reassure.checkers.kafka.controller.words import (
     Kind,
     Setup,
     answer_of,
-    packed,
     packed_epochs,
-    unpacked,
+    packed_state,
+    unpacked_state,
 )
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
@@ -210,7 +210,7 @@ def with_records(explanation: Explanation, graph: ControllerExploration, driver:
     driver.begin(graph.scope.setup)
     for unexplained in explanation.unexplained.values():
         d = unexplained.first
-        _, records = driver.describe([*packed(d.step.before), *d.step.command.words(set_state=True)])
+        _, records = driver.describe([*packed_state(d.step.before), *d.step.command.words(set_state=True)])
         unexplained.first = StepDifference(d.step, d.state, d.answer, records)
 
 
@@ -233,7 +233,7 @@ def _version(release: Release, setup: Setup) -> tuple[int, int, int]:
 def _unpacked(graph: ControllerExploration, number: int, rises: int) -> ControllerState:
     """A state, its epochs as far as they are known."""
     epochs = packed_epochs(EPOCH + (rises & 15), EPOCH + (rises >> 4))
-    state = unpacked(int(graph.states[number]), epochs, int(graph.settings[number]), graph.scope.brokers)
+    state = unpacked_state(int(graph.states[number]), epochs, int(graph.settings[number]), graph.scope.brokers)
     if not state.keeps_nobody:
         return state
     return replace(state, partition=replace(state.partition, last_known_is_nobody=True))
@@ -241,7 +241,7 @@ def _unpacked(graph: ControllerExploration, number: int, rises: int) -> Controll
 
 def _is_in(graph: ControllerExploration, number: int, rises: int, state: ControllerState) -> bool:
     """Whether a state has the words of one of the graph, after a step by which the epochs rose so much."""
-    word, _, settings = packed(state)
+    word, _, settings = packed_state(state)
     return (word, settings) == (graph.states[number], graph.settings[number]) and _rises(state) == rises
 
 

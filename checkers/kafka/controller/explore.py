@@ -1,9 +1,9 @@
 """Breadth-first search over the states of Kafka's own controller: the real class is the model.
 
 A state is the partition without its epochs, the brokers' states, and the topic's configuration: two words, `state` and
-`settings` (`words.packed` without epochs and incarnations). Every command is tried in every state, by several JVMs;
-nothing limits how often. States are numbered in the order of the search, which does not depend on the JVMs, so that
-results are the same each time.
+`settings` (`words.packed_state` without epochs and incarnations). Every command is tried in every state, by several
+JVMs; nothing limits how often. States are numbered in the order of the search, which does not depend on the JVMs, so
+that results are the same each time.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from reassure.checkers.kafka.controller.words import (
     ControllerState,
     Kind,
     Setup,
-    packed,
     packed_second,
-    unpacked,
+    packed_state,
+    unpacked_state,
 )
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import ALL_VISITED, Interrupted, Stop, budget_ended, depth_reached
@@ -215,11 +215,11 @@ class ControllerExploration:
     def state(self, number: int) -> ControllerState:
         """A state, its epochs and incarnations zero."""
         second = int(self.second[number]) if self.scope.topic else 0
-        return unpacked(int(self.states[number]), 0, int(self.settings[number]), self.scope.brokers, second)
+        return unpacked_state(int(self.states[number]), 0, int(self.settings[number]), self.scope.brokers, second)
 
     def number_of(self, state: ControllerState) -> int:
         """The number of a state, whatever its epochs and incarnations; -1 if it was not found."""
-        word, _, incarnations = packed(state)
+        word, _, incarnations = packed_state(state)
         same = (self.states == word) & (self.settings == (incarnations & SETTINGS))
         if self.scope.topic:
             same &= self.second == packed_second(state)[0]
@@ -290,7 +290,7 @@ def search(
     graph = ControllerExploration(version, scope, scope.commands())
     second = [packed_second(state)[:1] if scope.topic else () for state in scope.initial_states()]
     states = zip(scope.initial_states(), second, strict=True)
-    first = np.array([(*packed(state)[::2], *other) for state, other in states], np.int64)
+    first = np.array([(*packed_state(state)[::2], *other) for state, other in states], np.int64)
     table = _Table(first, scope.brokers)
     frontier, parents, successors, answers = first, [np.full(len(first), -1, np.int64)], [], []
     try:
@@ -341,7 +341,7 @@ def _reporter(progress: Progress, graph: ControllerExploration, table: _Table, f
     return report
 
 
-def prepare(driver: Driver, scope: Scope) -> None:
+def prepare_driver(driver: Driver, scope: Scope) -> None:
     """Makes a driver ready to expand states."""
     driver.begin(scope.setup)
     driver.commands(scope.commands())
@@ -354,7 +354,7 @@ class _Pool:
         self.threads = ThreadPoolExecutor(len(drivers))
         self.free: SimpleQueue[Driver] = SimpleQueue()
         for driver in drivers:
-            prepare(driver, scope)
+            prepare_driver(driver, scope)
             self.free.put(driver)
 
     def expand(self, states: Words, began: float, limits: ExploreLimits, report: Callable[[int], None]) -> NDArray[Any]:

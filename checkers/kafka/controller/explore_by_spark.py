@@ -22,7 +22,7 @@ from reassure.checkers.kafka.controller.explore import (
     ControllerExploration,
     ExploreLimits,
     Scope,
-    prepare,
+    prepare_driver,
     search,
 )
 from reassure.checkers.kafka.controller.releases import release_on_worker
@@ -55,7 +55,7 @@ def expanded(task: ExpandTask, parcel: bytes) -> bytes:
         for other in list(_drivers):
             _drivers.pop(other).close()
         driver = Driver(fetch(release_on_worker(task.version, task.build)))
-        prepare(driver, task.scope)
+        prepare_driver(driver, task.scope)
         _drivers[task] = driver
     states = np.frombuffer(parcel, np.int64).reshape(-1, 2)
     try:

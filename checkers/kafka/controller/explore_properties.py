@@ -50,8 +50,8 @@ from reassure.checkers.kafka.controller.words import (
     Kind,
     answer_of,
     packed_set,
-    unpacked,
     unpacked_set,
+    unpacked_state,
 )
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import Broker, Brokers, Partition, Watched, members, reassigning, target_of
@@ -406,7 +406,7 @@ def _that_can_end(graph: ControllerExploration, findings: Findings) -> None:
 @cache
 def _partition(word: int, rises: int, brokers: int) -> Partition:
     leader, partition = EPOCH + (rises & 15), EPOCH + (rises >> 4)
-    return unpacked(word, leader << 32 | partition, 0, brokers).partition
+    return unpacked_state(word, leader << 32 | partition, 0, brokers).partition
 
 
 @cache

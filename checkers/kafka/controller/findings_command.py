@@ -76,8 +76,8 @@ def run_findings(args: argparse.Namespace, console: Console) -> Exit:
         console.print(f"claim {case.headline.claim}, run of {case.release}: {said}", style="red" if wrong else "green")
     if args.claim:
         notes, tests, with_fixes = before.runs | notes, before.tests | tests, before.with_fixes | with_fixes
-    fixed_runs = finding_tests.written(with_fixes)
-    data = {"runs": notes, "tests": finding_tests.written(tests), "with_fixes": fixed_runs}
+    fixed_runs = finding_tests.outcomes_as_json(with_fixes)
+    data = {"runs": notes, "tests": finding_tests.outcomes_as_json(tests), "with_fixes": fixed_runs}
     write_atomically(args.out, json.dumps(data, indent=1, sort_keys=True) + "\n")
     return worst(codes)
 

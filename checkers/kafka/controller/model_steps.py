@@ -29,7 +29,7 @@ from reassure.checkers.engines.native.probe import rows_in_order
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.native.translator.native_function import native
 from reassure.checkers.kafka.controller.model_view import COMMANDS, ModelView
-from reassure.checkers.kafka.controller.words import Command, ControllerState, packed
+from reassure.checkers.kafka.controller.words import Command, ControllerState, packed_state
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.memory import MemoryLimit
 from reassure.checkers.machine.progress import Progress
@@ -87,7 +87,7 @@ class PartDecoder:
         if key not in self._parts:
             values = SimpleNamespace(**{n: self._value(n, kind, fields, words) for n, kind, fields in self.fields})
             state = self.view.state(values)
-            self._parts[key] = ControllerPart(values, state, packed(state))
+            self._parts[key] = ControllerPart(values, state, packed_state(state))
         return self._parts[key]
 
     def _value(self, name: str, kind: Type, fields: list[Field], words: Rows) -> Any:

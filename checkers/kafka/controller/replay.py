@@ -17,8 +17,8 @@ from reassure.checkers.kafka.controller.words import (
     answer_of,
     braces,
     described_state,
-    packed,
     packed_second,
+    packed_state,
     unpacked_words,
 )
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -206,4 +206,4 @@ def replayed(trace: ControllerTrace, driver: Driver) -> StepDifference | None:
 
 
 def _words(state: ControllerState, setup: Setup) -> tuple[int, ...]:
-    return packed(state) + (packed_second(state) if setup.topic else ())
+    return packed_state(state) + (packed_second(state) if setup.topic else ())

@@ -311,7 +311,7 @@ def braces(brokers: Iterable[int]) -> str:
 # -- states --------------------------------------------------------------------------------------------------------
 
 
-def packed(state: ControllerState) -> tuple[int, int, int]:
+def packed_state(state: ControllerState) -> tuple[int, int, int]:
     """State, epochs, incarnations."""
     p = state.partition
     fenced = ((1 << state.brokers) - 1) & ~packed_set(state.unfenced)
@@ -366,7 +366,7 @@ def _unpacked_partition(word: int, epochs: int) -> Partition:
     )
 
 
-def unpacked(
+def unpacked_state(
     word: int, epochs: int, incarnations: int, brokers: int, second: int = 0, epochs_of_second: int = 0
 ) -> ControllerState:
     """The state of these words."""
@@ -390,9 +390,9 @@ def unpacked(
 
 
 def unpacked_words(words: tuple[int, ...], brokers: int) -> ControllerState:
-    """The state of the words of `packed`, with those of `packed_second` behind them or without."""
+    """The state of the words of `packed_state`, with those of `packed_second` behind them or without."""
     state, epochs, incarnations, *second = words
-    return unpacked(state, epochs, incarnations, brokers, *second)
+    return unpacked_state(state, epochs, incarnations, brokers, *second)
 
 
 def _broker(number: int) -> Broker | None:

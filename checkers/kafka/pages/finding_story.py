@@ -124,7 +124,7 @@ def start_of(trace: Trace) -> str:
     return ", ".join([*parts, f"unclean election {'on' if s.unclean else 'off'}"])
 
 
-def story(trace: Trace) -> list[str]:
+def story_lines(trace: Trace) -> list[str]:
     """The steps in words, with what changes, and what has become of the records."""
     lines, wording = [], _wording(trace)
     for i in range(1, len(trace)):

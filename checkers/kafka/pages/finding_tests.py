@@ -72,12 +72,12 @@ def read_runs(data: Mapping[str, Any]) -> dict[str, RunWithFixes]:
     }
 
 
-def read(data: Mapping[str, Any]) -> dict[str, FindingTest]:
+def outcomes_from_json(data: Mapping[str, Any]) -> dict[str, FindingTest]:
     """Outcomes by `key` from their JSON; `TypeError` or `AttributeError` for what is none."""
     return {str(name): FindingTest(**outcome) for name, outcome in data.items()}
 
 
-def written(outcomes: Mapping[str, FindingTest | RunWithFixes]) -> dict[str, object]:
+def outcomes_as_json(outcomes: Mapping[str, FindingTest | RunWithFixes]) -> dict[str, object]:
     """The JSON of outcomes."""
     return {name: asdict(outcome) for name, outcome in outcomes.items()}
 

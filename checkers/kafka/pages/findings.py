@@ -127,7 +127,7 @@ def recorded(path: Path = CONFIRMED) -> FindingsRecord:
         data = json.loads(path.read_text(encoding="utf-8"))
         runs = {str(k): [str(v) for v in values] for k, values in data["runs"].items()}
         with_fixes = finding_tests.read_runs(data.get("with_fixes", {}))
-        return FindingsRecord(runs, finding_tests.read(data["tests"]), with_fixes)
+        return FindingsRecord(runs, finding_tests.outcomes_from_json(data["tests"]), with_fixes)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Failure(
             Exit.SYSTEM, f"{path} is not a file of confirmations: write it by `reassure kafka findings`"
@@ -308,7 +308,7 @@ def _section(number: int, several: list[Case], folder: Path, record: FindingsRec
         trace, _ = trace_of(latest.answer, headline.property)
         link = f"{back}{relative(latest.path)}"
         where = f"**In {_span([c.release for c in cases])}**, [a run]({link}) of {finding_story.run_counts(trace)}"
-        lines += [f"{where} ({finding_story.start_of(trace)}):", "\n".join(finding_story.story(trace))]
+        lines += [f"{where} ({finding_story.start_of(trace)}):", "\n".join(finding_story.story_lines(trace))]
     lines.append(f"**Search.** {_searched(several)}")
     lines.append(f"**Confirmed.** {_confirmed(broken, record.runs)}")
     if with_fixes := _with_fixes(runs, record):
@@ -410,7 +410,7 @@ def _confirmed(broken: list[Case], notes: Mapping[str, list[str]]) -> str:
 
 def story_of(case: Case) -> list[str]:
     """The numbered steps of a case's run in words, and what has become of the records."""
-    return finding_story.story(trace_of(case.answer, case.headline.property)[0])
+    return finding_story.story_lines(trace_of(case.answer, case.headline.property)[0])
 
 
 def setting_of(case: Case) -> str:

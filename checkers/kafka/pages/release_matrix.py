@@ -27,7 +27,7 @@ and 4.1.2 go by the rules of 4.2, because Kafka backported the change (PR 20655)
 """
 
 
-def page(found: list[Entry]) -> str:
+def matrix_page(found: list[Entry]) -> str:
     """The matrix, as a page."""
     rows = [row for entry in found for row in _rows(entry)]
     releases = sorted({release for _, _, cells in rows for release in cells})

@@ -152,7 +152,7 @@ def what_is_read() -> str:
     return f"Kafka's reassignment JSON, a metadata log, and the output of {', '.join(names)}"
 
 
-def table() -> str:
+def formats_table() -> str:
     """Tools, releases and formats that are read, and those that are refused, in Markdown."""
     rows = [
         "| output of | releases of the tests | what is read |",

@@ -65,7 +65,7 @@ def findings_of_project() -> list[tuple[int, list[Case]]]:
     """The findings with their numbers on the page, each with its cases by release."""
     names = {headline.claim for headline in HEADLINES}
     told = [claim for claim in claims.read() if claim.id in names]  # the other models need not be read
-    return findings.numbered_findings(verdicts.entries(told, ledger.read()))
+    return findings.numbered_findings(verdicts.entries(told, ledger.read_ledger()))
 
 
 def named_finding(name: str) -> tuple[int, list[Case]]:

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from reassure.checkers.gate import run_check, run_gate
-from reassure.checkers.gate.gate_file import read
+from reassure.checkers.gate.gate_file import read_gate_file
 from reassure.checkers.gate.run_check import _of_file, answer_key
 from reassure.checkers.machine.exit_codes import Exit
 from tests.helpers.command import reported, said
@@ -117,7 +117,7 @@ def test_a_damaged_record_is_no_answer(gate: str, capsys: pytest.CaptureFixture[
 
 
 def test_another_version_of_the_program_is_another_question(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    check = read(Path(gate)).checks[1]
+    check = read_gate_file(Path(gate)).checks[1]
     before = answer_key(check)
     monkeypatch.setattr("reassure.checkers.gate.run_check._program", lambda: "another")
     assert before is not None and answer_key(check) != before
@@ -126,7 +126,7 @@ def test_another_version_of_the_program_is_another_question(gate: str, monkeypat
 def test_the_answer_of_a_comparison_depends_on_both_models(gate: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = Path(gate)
     path.write_text('[[check]]\nkind = "diff"\nmodel = "die_hard"\nvariant = "mine.py"\nexpect = "pass"\n')
-    (check,) = read(path).checks
+    (check,) = read_gate_file(path).checks
     before = answer_key(check)
     path.with_name("mine.py").write_text(CHANGED)
     assert before is not None and answer_key(check) != before

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from reassure.checkers.gate.gate_file import VERDICT_NAMES, Check, judged_keys, read
+from reassure.checkers.gate.gate_file import VERDICT_NAMES, Check, judged_keys, read_gate_file
 from reassure.checkers.gate.judge import judge_record, property_digest
 from reassure.checkers.gate.kinds import KINDS, kind_of
 from reassure.checkers.machine.exit_codes import VERDICTS, Exit, Failure, worst
@@ -156,4 +156,4 @@ def test_a_key_that_nobody_looks_at_is_refused(kind: str, tmp_path: Path) -> Non
         path = tmp_path / "gate.toml"
         path.write_text(f'[[check]]\nkind = "{kind}"\nexpect = "pass"\nunreached = []\n')
         with pytest.raises(Failure, match="unknown unreached"):
-            read(path)
+            read_gate_file(path)

@@ -11,7 +11,7 @@ import pytest
 
 from reassure.checkers.console.commands import command, subcommands
 from reassure.checkers.console.overview import COMMANDS
-from reassure.checkers.gate.gate_file import read
+from reassure.checkers.gate.gate_file import read_gate_file
 from reassure.checkers.gate.judge import judge_record
 from reassure.checkers.gate.kinds import KINDS, SCHEMAS, kind_of, options
 from tests.helpers.command import said
@@ -280,14 +280,14 @@ def test_the_command_of_each_kind(made: Path) -> None:
         '[[check]]\nkind = "kafka conform"\nmodel = "kraft_kafka"\nset = { unclean = "off", shutdowns = 0 }\n'
         'release = ["4.1.0", "4.2.0"]\nkept = true\nexpect = "pass"\n'
     )
-    (kafka,) = read(made / "kafka.toml").checks
+    (kafka,) = read_gate_file(made / "kafka.toml").checks
     assert kafka.repro() == (
         "reassure kafka conform kraft_kafka --set=unclean=off --set=shutdowns=0 --release=4.1.0 --release=4.2.0 --kept"
     )
     conformance = {"releases": [{"actions": {"a": {"kinds": 5, "agree": 4}, "b": {"kinds": 2, "agree": 2}}}]}
     assert kind_of("kafka conform").figures(conformance) == {"kinds": 7, "agree": 6}
     model = made / "mine.py"
-    assert [c.repro() for c in read(made / "gate.toml").checks][:3] == [
+    assert [c.repro() for c in read_gate_file(made / "gate.toml").checks][:3] == [
         f"reassure prove {model} --property=small --property=one",
         f"reassure simulate {model} --property=tiny --walks=20 --seed=7".replace(" --property=tiny", ""),
         f"reassure guards {model} --property=small",
@@ -316,7 +316,7 @@ def test_a_command_that_offers_a_kind_is_one() -> None:
 
 def test_an_expected_violation_hides_nothing_that_is_undecided(made: Path) -> None:
     """A property, a cover or a bound without an answer is not a green check, whatever else is violated."""
-    (check,) = read(_gate(made, 'model = "mine.py"\nexpect = "safety-violation"')).checks
+    (check,) = read_gate_file(_gate(made, 'model = "mine.py"\nexpect = "safety-violation"')).checks
     record = {
         "verdict": "safety-violation",
         "exit_code": 12,
@@ -339,7 +339,7 @@ def test_an_expected_violation_hides_nothing_that_is_undecided(made: Path) -> No
 
 
 def test_an_analysis_that_ended_early_is_judged_by_its_reason(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (check,) = read(
+    (check,) = read_gate_file(
         _gate(made, 'kind = "guards"\nmodel = "mine.py"\nexpect = "pass"\npin = { load_bearing = 1 }')
     ).checks
     text = "the budget of 1e-06 s ended"

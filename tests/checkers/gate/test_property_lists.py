@@ -11,21 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.gate.gate_file import PROPERTIES, Check, read
+from reassure.checkers.gate.gate_file import PROPERTIES, Check, read_gate_file
 from reassure.checkers.gate.judge import property_digest
 from reassure.checkers.machine.stop import BY_USER
 from reassure.checkers.request.engine_results import CoverResult, EngineResult, SearchResult, SearchStatistics
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from tests.helpers.command import said
 from tests.helpers.runs import result_of
 
-GATE = read(Path(__file__).parents[3] / "gate.toml").checks
+GATE = read_gate_file(Path(__file__).parents[3] / "gate.toml").checks
 
 
 def asked(check: Check) -> str:
     """The digest of the property list of a check as its model is now."""
     request = check.request()
-    bound, _ = plain(request.model, request.set)
+    bound, _ = prepare_plain(request.model, request.set)
     covers = tuple(CoverResult(p.name) for p in bound.covers if request.options.wants(p.name))
     nothing = EngineResult(SearchResult(), SearchStatistics(), BY_USER, False, covers=covers)
     return property_digest(result_of(lambda *given: nothing, bound, request.options).record({}))

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.gate.gate_file import Check, read
+from reassure.checkers.gate.gate_file import Check, read_gate_file
 from reassure.checkers.gate.judge import judge_record
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.request.model_loader import names
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 
-GATE = read(Path(__file__).parents[3] / "gate.toml").checks
+GATE = read_gate_file(Path(__file__).parents[3] / "gate.toml").checks
 SEARCHES = [
     c for c in GATE if c.kind == "check" and c.request().engine == "native" and c.request().options.depth is None
 ]
@@ -43,7 +43,7 @@ def test_every_property_about_whole_runs_is_decided_by_a_search_of_the_gate() ->
     asked = []
     for name, path in names().items():
         if path.parent.name != "mutants":
-            bound, _ = plain(name, [])
+            bound, _ = prepare_plain(name, [])
             asked += [(name, p.name) for p in bound.properties if p.temporal]
     assert ("kraft", "reassignment_ends") in asked
     searched = [c.request() for c in SEARCHES]

@@ -11,7 +11,7 @@ import pytest
 
 from reassure.checkers.check import CheckRequest
 from reassure.checkers.cli.main import main
-from reassure.checkers.gate.gate_file import Check, read
+from reassure.checkers.gate.gate_file import Check, read_gate_file
 from reassure.checkers.gate.run_check import answer_key
 from reassure.checkers.ledger import integrity, recorded_run
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -368,7 +368,7 @@ def claims_check(folder: Path) -> Check:
     path.parent.mkdir(exist_ok=True)
     (folder / "traces").mkdir(exist_ok=True)
     path.write_text('[[check]]\nkind = "claims"\nsample = true\nexpect = "pass"\n', encoding="utf-8")
-    return read(path).checks[0]
+    return read_gate_file(path).checks[0]
 
 
 def test_a_gate_keeps_the_answer_until_something_changes_that_it_is_of(

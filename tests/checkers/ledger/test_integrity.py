@@ -69,7 +69,7 @@ def test_an_edited_trace(change: Callable[[Any], object], ran: Path, capsys: pyt
 def test_an_edited_trace_with_an_edited_seal(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A digest tells who can also write the ledger nothing: plain Python is asked. SECURITY.md, 13."""
     edited(ran / "traces" / TRACE, first_state_only)
-    sealed = ledger.read()
+    sealed = ledger.read_ledger()
     assert not is_sealed(ran / "traces" / TRACE, ran / "traces", sealed.traces)
     sealed.traces[TRACE] = hashlib.sha256((ran / "traces" / TRACE).read_bytes()).hexdigest()
     ledger.write(sealed)
@@ -95,7 +95,7 @@ def test_traces_of_one_file_with_different_lengths(ran: Path, capsys: pytest.Cap
     text = path.read_text(encoding="utf-8")
     path.write_text(text + text[text.index("[[claim]]") :].replace('"K1"', '"K3"').replace('"K2"', '"K4"'), "utf-8")
     assert main(["claims", "--refresh"]) == 0
-    found = entries(claims.read(), ledger.read())
+    found = entries(claims.read(), ledger.read_ledger())
     answers = [a for e in found for a in e.answers if a.traces]
     assert len(answers) == 2 and answers[0].traces == answers[1].traces
     capsys.readouterr()
@@ -103,7 +103,7 @@ def test_traces_of_one_file_with_different_lengths(ran: Path, capsys: pytest.Cap
         pinned = Integrity()
         right = wrong.results["goal_not_reached"]
         wrong.results["goal_not_reached"] = RecordedResult("invariant", "violated", 99)
-        pinned.replay(ledger.read(), found, whole=False)
+        pinned.replay(ledger.read_ledger(), found, whole=False)
         assert pinned.differences == [f"traces/{TRACE}: a trace of 7 states, and the ledger says 99"]
         wrong.results["goal_not_reached"] = right
 
@@ -164,7 +164,7 @@ def test_an_enumeration_without_its_result(ran: Path, capsys: pytest.CaptureFixt
     path.write_text(path.read_text(encoding="utf-8") + CASES, encoding="utf-8")
     assert main(["claims", "--refresh"]) == 0
     capsys.readouterr()
-    (key,) = (key for key in ledger.read().records if key.startswith("enumerate"))
+    (key,) = (key for key in ledger.read_ledger().records if key.startswith("enumerate"))
     of_the_ledger(ran, lambda d: d["records"][key].update(results={"other": {"kind": "cases", "status": "holds"}}))
     assert main(["claims"]) == 15
     assert "run before, but not for all of this" in capsys.readouterr().out
@@ -183,7 +183,7 @@ def test_a_trace_of_a_model_in_a_file_is_not_executed(
     Path("evil.py").write_text("open('executed', 'w')\n")
     Path("gate.toml").write_text('[[check]]\nmodel = "evil.py"\n')
     edited(ran / "traces" / TRACE, lambda trace: trace["#meta"].update(model_file="evil.py"))
-    sealed = ledger.read()
+    sealed = ledger.read_ledger()
     sealed.traces[TRACE] = hashlib.sha256((ran / "traces" / TRACE).read_bytes()).hexdigest()
     ledger.write(sealed)
     assert main(["claims", "--replay"]) == 17
@@ -193,7 +193,7 @@ def test_a_trace_of_a_model_in_a_file_is_not_executed(
 
 def test_a_sealed_trace_that_cannot_be_read(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (ran / "traces" / TRACE).write_text('{"vars": [], "states": []}')
-    sealed = ledger.read()
+    sealed = ledger.read_ledger()
     sealed.traces[TRACE] = hashlib.sha256((ran / "traces" / TRACE).read_bytes()).hexdigest()
     ledger.write(sealed)
     assert main(["claims", "--replay"]) == 15
@@ -204,7 +204,7 @@ def test_a_sealed_trace_that_cannot_be_read(ran: Path, capsys: pytest.CaptureFix
 def test_refresh_forgets_the_trace_of_what_no_longer_is_violated(ran: Path) -> None:
     of_the_ledger(ran, lambda d: d["records"]["check die_hard"]["results"]["goal_not_reached"].update(status="holds"))
     assert main(["claims", "K2", "--refresh"]) == 0
-    assert not (ran / "traces" / TRACE).exists() and ledger.read().traces == {}
+    assert not (ran / "traces" / TRACE).exists() and ledger.read_ledger().traces == {}
 
 
 def test_files_that_are_missing_or_additional(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -238,7 +238,7 @@ def test_refresh_leaves_a_file_that_it_did_not_write(ran: Path) -> None:
     shutil.copy(ran / "traces" / TRACE, mine)
     (ran / "traces" / TRACE).unlink()
     assert main(["claims", "--refresh"]) == 17
-    assert mine.is_file() and list(ledger.read().traces) == [TRACE]
+    assert mine.is_file() and list(ledger.read_ledger().traces) == [TRACE]
 
 
 def test_digests_of_claims_removed_from_the_ledger(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -267,7 +267,7 @@ def test_a_file_of_claims_removed(ran: Path, capsys: pytest.CaptureFixture[str])
     assert "claim K2: the ledger lists it, and no file of claims has it\n" in out
     assert main(["claims", "--refresh"]) == 0
     assert "forgotten, for no file of claims has them: K1, K2" in capsys.readouterr().err
-    assert list(ledger.read().claims) == ["B1", "B2"]
+    assert list(ledger.read_ledger().claims) == ["B1", "B2"]
 
 
 def by_others(folder: Path) -> None:
@@ -309,7 +309,7 @@ def test_engines_that_changed(ran: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["claims", "--refresh"]) == 0
     assert main(["claims"]) == 0
     capsys.readouterr()
-    kept = ledger.read()
+    kept = ledger.read_ledger()
     assert kept.confirmed == ledger.engines_version()
     assert {record.engines for record in kept.records.values()} == {"0123456789ab"}  # who gave the results
 
@@ -323,7 +323,7 @@ def test_engines_that_give_other_results(ran: Path, capsys: pytest.CaptureFixtur
     assert "these engines repeated 2 runs of another version; some results differ\n" in out
     assert main(["claims", "--refresh"]) == 0
     assert "repeating all 2 runs of other versions of the engines" in capsys.readouterr().err
-    assert {record.engines for record in ledger.read().records.values()} == {ledger.engines_version()}
+    assert {record.engines for record in ledger.read_ledger().records.values()} == {ledger.engines_version()}
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_what_a_run_says_otherwise(
         }
 
     of_the_ledger(ran, change)
-    kept = ledger.read()
+    kept = ledger.read_ledger()
     found = refresh.run_again({RunSpec("check", "die_hard"): set()}, kept, lambda text: None, Progress(quiet=True))
     assert (found.runs, found.differences) == (["check die_hard"], [f"check die_hard: {said}"])
 

@@ -123,7 +123,7 @@ def test_every_refutation_has_its_trace(found: list[verdicts.Entry]) -> None:
 
 
 def test_the_table_has_no_empty_cell(found: list[verdicts.Entry]) -> None:
-    rows = verdicts.table(found)
+    rows = verdicts.promise_table(found)
     assert len(rows) == 7
     for answer, cells in rows:
         limited = answer.run.subject in ("batching", "batching_literal")

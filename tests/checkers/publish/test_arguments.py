@@ -42,13 +42,13 @@ def test_pages_are_written_after_the_traces_that_they_link_to(
     monkeypatch.setattr(program, "gate_runs", lambda path: [])
     monkeypatch.setattr(program, "traces", lambda ran: store)
     monkeypatch.setattr(program, "generated_files", files)
-    monkeypatch.setattr(program, "stale", differing)
+    monkeypatch.setattr(program, "stale_files", differing)
     assert program.main(["--check"]) == 1
     assert capsys.readouterr().out == f"stale: counterexamples/die_hard/{written.name}\nstale: page.md\n"
     assert program.main([]) == 0
     assert capsys.readouterr().out == f"written: counterexamples/die_hard/{written.name}\nwritten: page.md\n"
     assert (tmp_path / "page.md").read_text() == f"[{written.name}]"
-    assert ledger.read().traces == store.seals()
+    assert ledger.read_ledger().traces == store.seals()
     assert program.main(["--check"]) == 0
 
 

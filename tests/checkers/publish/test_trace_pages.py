@@ -111,7 +111,7 @@ def test_a_page_that_nothing_generates_is_stale(tmp_path: Path, monkeypatch: pyt
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("text")
     made = {tmp_path / paths[0]: "text", tmp_path / "models" / "README.md": "new"}
-    assert sorted(p.relative_to(tmp_path).as_posix() for p in publish.stale(made)) == [
+    assert sorted(p.relative_to(tmp_path).as_posix() for p in publish.stale_files(made)) == [
         "counterexamples/K1/a.itf.json",
         "counterexamples/gone.md",
         "models/README.md",

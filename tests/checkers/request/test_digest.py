@@ -121,7 +121,8 @@ def test_shipped_models_differ() -> None:
 def test_what_else_is_loaded_does_not_count(name: str) -> None:
     """One process loads the model alone; the other has used the whole API and another engine before."""
     text = (
-        f"from reassure.checkers.request import digest, model_loader; print(digest.digest(model_loader.load({name!r})))"
+        "from reassure.checkers.request import digest, model_loader\n"
+        f"print(digest.digest(model_loader.load_model({name!r})))"
     )
     engine = "reassure.checkers.engines.symbolic.prover"
     before = f"import reassure, {engine}; reassure.check('die_hard', engine='reference')\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import reassure
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.spec.frontend.lowering import lower_model
 from tests.helpers.command import said
 
@@ -73,7 +73,7 @@ def test_what_is_translated_is_what_was_imported(tmp_path: Path) -> None:
     """Though the file is another in between, and as it was again when it is looked at."""
     path = tmp_path / "aba.py"
     path.write_text(TEXT)
-    bound, _ = plain(str(path), [])
+    bound, _ = prepare_plain(str(path), [])
     path.write_text(TEXT.replace("return not s.on", "return     s.on"))
     lowered = lower_model(bound)
     assert [formula.condition.op for formula in lowered.state_formulas] == ["not"]

@@ -461,12 +461,12 @@ def test_every_process_has_the_same_digest(tmp_path: Path) -> None:
     """Whatever the seed of hashes is; the digest is pinned, since every version of Python has it too."""
     (tmp_path / "nested.py").write_text(NESTED)
     script = (
-        "import nested\nfrom reassure.checkers.request.model_loader import load\n"
+        "import nested\nfrom reassure.checkers.request.model_loader import load_model\n"
         "from reassure.checkers.request.outside_values import values_of\n"
         "print(values_of(nested.all_of_them).sha256)\n"
         "from reassure.models.kraft.worked_examples import lines_as_printed\n"
         "print(values_of(lines_as_printed).sha256)\n"
-        "print(*(values_of(load(name)).sha256 for name in ('kraft', 'batching', 'throttle', 'rolling_upgrade')))\n"
+        "print(*(values_of(load_model(m)).sha256 for m in ('kraft', 'batching', 'throttle', 'rolling_upgrade')))\n"
     )
     seen = set()
     for seed in ("1", "2"):
@@ -479,9 +479,7 @@ def test_every_process_has_the_same_digest(tmp_path: Path) -> None:
     pinned, function, *models = out.split()
     assert pinned == PINNED
     assert values_of(lines_as_printed) == OutsideValues(function), "pytest rewrites its assertion, here"
-    assert models == [
-        values_of(load_model(name)).sha256 for name in ("kraft", "batching", "throttle", "rolling_upgrade")
-    ]
+    assert models == [values_of(load_model(m)).sha256 for m in ("kraft", "batching", "throttle", "rolling_upgrade")]
     assert len(set(models)) == 4
 
 

@@ -13,7 +13,7 @@ from reassure.checkers.api import check
 from reassure.checkers.cli.main import main
 from reassure.checkers.engines.native.liveness.decide import Liveness
 from reassure.checkers.machine.stop import budget_ended
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.checkers.request.result import PropertyStatus
 from reassure.checkers.request.vacuity import NOWHERE, TRUE_OF_EVERYTHING, meanings, replaced_claims
 from reassure.spec.language.vocabulary import Property
@@ -42,7 +42,7 @@ def variant(folder: Path, text: str, name: str = "mine") -> str:
 
 
 def digest_in(model: str, name: str) -> str:
-    return meanings(plain(model, [])[0])[name]
+    return meanings(prepare_plain(model, [])[0])[name]
 
 
 @pytest.mark.parametrize("engine", ["reference", "native"])
@@ -322,7 +322,7 @@ def test_a_digest_is_of_all_that_the_text_says(tmp_path: Path) -> None:
 
 def test_fairness_and_terminals_belong_to_what_is_claimed(tmp_path: Path) -> None:
     text = "MODEL = core.MODEL.replacing(replace(core.{}, fair='strong'))"
-    name = next(a.name for a in plain("core", [])[0].model.actions)
+    name = next(a.name for a in prepare_plain("core", [])[0].model.actions)
     unfair = variant(tmp_path, text.format(name), "fair")
     assert digest_in(unfair, "leader_in_isr") == digest_in("core", "leader_in_isr")
     stops = "from reassure.models.examples import die_hard\n@terminal\ndef over(s: die_hard.Jugs) -> bool:\n"
@@ -336,7 +336,7 @@ def test_fairness_and_terminals_belong_to_what_is_claimed(tmp_path: Path) -> Non
 
 def test_what_a_shipped_variant_replaces() -> None:
     def of(name: str) -> dict[str, str]:
-        return replaced_claims(plain(name, [])[0].model)
+        return replaced_claims(prepare_plain(name, [])[0].model)
 
     assert of("core") == {} and of("kraft_invariants") == {}
     assert of("kraft_kafka") == dict.fromkeys(

@@ -149,7 +149,7 @@ def unknown(inference: Inference) -> list[str]:
     return [*inference.errors, *open_, *(field for _, field, _ in inference.pending)]
 
 
-MODELS = sorted({check.model for check in gate_file.read(ROOT / "gate.toml").checks if check.kind == "check"})
+MODELS = sorted({check.model for check in gate_file.read_gate_file(ROOT / "gate.toml").checks if check.kind == "check"})
 QUICK = ("core_liveness", "reassignment_contexts", "rolling_upgrade")
 
 

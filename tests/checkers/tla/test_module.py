@@ -20,9 +20,9 @@ from reassure.checkers.tla.terms import (
     block,
     choose,
     disjunction,
-    flat,
     infix,
     negation,
+    on_one_line,
     without_constants,
 )
 from tests.helpers.command import said
@@ -150,16 +150,16 @@ def test_a_change_inside_a_change_is_one_place(tmp_path: Path) -> None:
     assert '    /\\ score\' = [score EXCEPT ![1] = "RED"]\n' in text
     x, k = atom("x"), atom("k")
     inside = Term("put", (Term("index", (x, k)), atom("j"), Term("infix", (atom("y"), atom("1")), ("+",))))
-    assert flat(Term("put", (x, k, inside))) == "[x EXCEPT ![k][j] = y + 1]"
+    assert on_one_line(Term("put", (x, k, inside))) == "[x EXCEPT ![k][j] = y + 1]"
     other = Term("put", (x, k, Term("put", (Term("index", (atom("z"), k)), k, Term("index", (x, k))))))
-    assert flat(other) == "[x EXCEPT ![k] = [z[k] EXCEPT ![k] = x[k]]]"
+    assert on_one_line(other) == "[x EXCEPT ![k] = [z[k] EXCEPT ![k] = x[k]]]"
 
 
 def test_branches_that_are_constant_are_conjunctions_and_disjunctions() -> None:
     a, b, c = atom("a"), atom("b"), atom("c")
 
     def written(yes: Term, no: Term) -> str:
-        return flat(without_constants(Term("if", (a, yes, no))))
+        return on_one_line(without_constants(Term("if", (a, yes, no))))
 
     assert [written(TRUE, b), written(FALSE, b), written(b, TRUE), written(b, FALSE), written(b, c)] == [
         "a \\/ b",
@@ -169,8 +169,8 @@ def test_branches_that_are_constant_are_conjunctions_and_disjunctions() -> None:
         "IF a THEN b ELSE c",
     ]
     assert choose(a, TRUE, b).op == "if"
-    assert flat(without_constants(disjunction([negation(a), choose(b, TRUE, c)]))) == "a => b \\/ c"
-    assert flat(without_constants(disjunction([negation(a), b, c]))) == "~a \\/ b \\/ c"
+    assert on_one_line(without_constants(disjunction([negation(a), choose(b, TRUE, c)]))) == "a => b \\/ c"
+    assert on_one_line(without_constants(disjunction([negation(a), b, c]))) == "~a \\/ b \\/ c"
 
 
 def test_long_lists_of_names_and_records_are_broken() -> None:
@@ -183,20 +183,20 @@ def test_long_lists_of_names_and_records_are_broken() -> None:
     ]
     record = Term("record", (atom("first_value"), atom("second_value")), ("a", "longer"))
     assert block(record, 30) == ["[a      |-> first_value,", " longer |-> second_value]"]
-    assert flat(record) == "[a |-> first_value, longer |-> second_value]"
+    assert on_one_line(record) == "[a |-> first_value, longer |-> second_value]"
     assert block(Term("tuple"), -3) == ["<<>>"]
     step = Term("prefix", (disjunction([atom("p"), atom("q")]),), ("ENABLED",))
-    assert flat(step) == "ENABLED (p \\/ q)"
+    assert on_one_line(step) == "ENABLED (p \\/ q)"
 
 
 def test_what_sany_would_read_otherwise_has_parentheses() -> None:
     """The precedence of `%` overlaps with that of `-`; `{a \\in b : x \\in S}` chooses members of b."""
     a, b, two = atom("a"), atom("b"), atom("2")
-    assert flat(infix("%", infix("-", two, a), two)) == "(2 - a) % 2"
-    assert flat(infix("-", two, infix("%", a, two))) == "2 - (a % 2)"
-    assert flat(infix("*", infix("%", a, two), two)) == "(a % 2) * 2"
-    assert flat(Term("image", (b, infix(r"\in", TRUE, a)), ("n",))) == r"{(TRUE \in a) : n \in b}"
-    assert flat(Term("image", (b, infix("+", a, two)), ("n",))) == r"{a + 2 : n \in b}"
+    assert on_one_line(infix("%", infix("-", two, a), two)) == "(2 - a) % 2"
+    assert on_one_line(infix("-", two, infix("%", a, two))) == "2 - (a % 2)"
+    assert on_one_line(infix("*", infix("%", a, two), two)) == "(a % 2) * 2"
+    assert on_one_line(Term("image", (b, infix(r"\in", TRUE, a)), ("n",))) == r"{(TRUE \in a) : n \in b}"
+    assert on_one_line(Term("image", (b, infix("+", a, two)), ("n",))) == r"{a + 2 : n \in b}"
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_comments_are_filled() -> None:
 @pytest.mark.slow
 def test_every_module_of_the_gate_is_parsed_by_sany(tmp_path: Path) -> None:
     found = tlc()
-    gate = gate_file.read(Path(__file__).parents[3] / "gate.toml")
+    gate = gate_file.read_gate_file(Path(__file__).parents[3] / "gate.toml")
     models = sorted({check.model for check in gate.checks if check.kind == "check"})
     for model in models:
         (tmp_path / f"{model}.tla").write_text(export(prepare(model, []).bound).text, encoding="utf-8")

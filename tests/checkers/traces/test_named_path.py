@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reassure.checkers.request.model_loader import names
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.checkers.traces.named_path import NamedStep, follow_path, from_text, named_path, named_step, to_text
 from reassure.spec.semantics.interpreter import Clipped
 from reassure.spec.semantics.trace import TraceError
@@ -58,7 +58,7 @@ def test_what_is_no_path_is_told(text: str, words: str) -> None:
 
 def first_steps(model: str, count: int) -> tuple[Any, list[NamedStep]]:
     """A path of a model: the last step that each state has."""
-    bound, _ = plain(model, [])
+    bound, _ = prepare_plain(model, [])
     declared, params, state = list(bound.initial_states())[-1]
     path = [named_step(declared.name, params, bound)]
     for _ in range(count):

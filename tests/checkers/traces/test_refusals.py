@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.checkers.traces.refusals import EXAMPLES, Attempts, ExplainingModel
 from tests.helpers.command import model_file
 
@@ -82,7 +82,7 @@ MODEL = Model.of(__name__, state=State, config=Config)
 @pytest.fixture(scope="module")
 def attempts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Attempts]:
     """What each action comes to in the initial state."""
-    bound, _ = plain(model_file(tmp_path_factory.mktemp("models"), TEXT), [])
+    bound, _ = prepare_plain(model_file(tmp_path_factory.mktemp("models"), TEXT), [])
     (start,) = [state for _, _, state in bound.initial_states()]
     return ExplainingModel(bound).attempts_by_action(start)
 
@@ -140,7 +140,7 @@ def test_a_parameter_without_values(attempts: dict[str, Attempts]) -> None:
 
 
 def test_one_step_is_asked_for_its_guard(tmp_path: Path) -> None:
-    bound, _ = plain(model_file(tmp_path, TEXT), [])
+    bound, _ = prepare_plain(model_file(tmp_path, TEXT), [])
     (start,) = [state for _, _, state in bound.initial_states()]
     model = ExplainingModel(bound)
     guard = model.refusal(start, "several", {"k": 9})

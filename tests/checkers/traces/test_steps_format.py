@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.request.model_loader import names
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.checkers.traces.plain_json import from_plain, to_plain
 from reassure.spec.semantics.interpreter import Clipped
 from reassure.spec.semantics.trace import TraceError
@@ -17,7 +17,7 @@ from tests.helpers.command import said
 
 @pytest.mark.parametrize("model", [n for n, path in names().items() if path.parent.name != "mutants"])
 def test_states_and_parameters_there_and_back(model: str) -> None:
-    bound, _ = plain(model, [])
+    bound, _ = prepare_plain(model, [])
     state = next(s for _, _, s in bound.initial_states())
     for _ in range(4):
         data = json.loads(json.dumps(to_plain(state, bound.type)))
@@ -31,7 +31,7 @@ def test_states_and_parameters_there_and_back(model: str) -> None:
 
 
 def test_what_is_not_of_the_type_is_refused() -> None:
-    bound, _ = plain("core", [])
+    bound, _ = prepare_plain("core", [])
     kinds = dict(bound.type.fields)
     for name, data in (("leader", True), ("leader", "0"), ("leader", 9), ("isr", 3), ("isr", [0, "x"]), ("isr", {})):
         with pytest.raises(TraceError):

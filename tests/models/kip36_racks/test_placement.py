@@ -220,7 +220,7 @@ OUTCOMES: dict[str, tuple[int, str | None]] = {
 @pytest.fixture(scope="module")
 def records() -> dict[str, Record]:
     """What the ledger has of each run."""
-    return ledger.read().records
+    return ledger.read_ledger().records
 
 
 def must_be_recorded(function: str, outcome: Outcome, records: dict[str, Record]) -> None:

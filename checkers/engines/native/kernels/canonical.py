@@ -195,7 +195,7 @@ def told_by_keys(plan: Words, entry: int, colours: Words) -> int:
 
 
 @kernel
-def tell(plan: Words, entry: int, told: int, one: int, colours: Words, after: Words, outer: int, adds: bool) -> int:
+def mention(plan: Words, entry: int, told: int, one: int, colours: Words, after: Words, outer: int, adds: bool) -> int:
     """The fact that an entry mentions an id. adds: to the colours of this id and the keys, as a part of `outer`."""
     fact = mixed(told, colours[one])
     if adds:
@@ -207,7 +207,7 @@ def tell(plan: Words, entry: int, told: int, one: int, colours: Words, after: Wo
 
 @rare_kernel
 def facts(plan: Words, entry: int, value: int, colours: Words, after: Words, outer: int, adds: bool) -> int:
-    """The sum of what an entry's value says of ids. adds: as of `tell`."""
+    """The sum of what an entry's value says of ids. adds: as of `mention`."""
     kind, sort, told = plan[entry + KIND], plan[entry + SORT], told_by_keys(plan, entry, colours)
     total = 0
     if kind == PLAIN or (kind == OPTION and value == 0):
@@ -217,21 +217,21 @@ def facts(plan: Words, entry: int, value: int, colours: Words, after: Words, out
     elif kind == SET:
         while value != 0:
             one = sort + lowest(value)
-            total = wrap(total + tell(plan, entry, told, one, colours, after, outer, adds))
+            total = wrap(total + mention(plan, entry, told, one, colours, after, outer, adds))
             value &= value - 1
     elif kind == SEQUENCE:
         item = plan[entry + ITEM]
         for p in range(value >> (item * plan[entry + COUNT])):
             one = sort + ((value >> (p * item)) & ((1 << item) - 1))
-            total = wrap(total + tell(plan, entry, mixed(told, p), one, colours, after, outer, adds))
+            total = wrap(total + mention(plan, entry, mixed(told, p), one, colours, after, outer, adds))
     elif kind == LIST:
         item = plan[entry + ITEM]
         for p in range(value >> (item * plan[entry + COUNT])):
             one = sort + ((value >> (p * item)) & ((1 << item) - 1))
-            total = wrap(total + tell(plan, entry, told, one, colours, after, outer, adds))
+            total = wrap(total + mention(plan, entry, told, one, colours, after, outer, adds))
     else:
         one = sort + value - (1 if kind == OPTION else 0)
-        total = tell(plan, entry, told, one, colours, after, outer, adds)
+        total = mention(plan, entry, told, one, colours, after, outer, adds)
     return total
 
 

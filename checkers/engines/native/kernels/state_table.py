@@ -239,7 +239,7 @@ def free_slot(table: Words, slots: int, state: State) -> int:
 
 
 @kernel
-def place(table: Words, slots: int, tagged: State, state: State) -> int:
+def place_state(table: Words, slots: int, tagged: State, state: State) -> int:
     """Writes a state with its tag into the first free slot from its home on; returns the slot."""
     words: Static = len(state)
     slot = free_slot(table, slots, state)
@@ -253,7 +253,7 @@ def move(table: Words, slots: int, words: Static, array: Words, at: int) -> int:
     tagged, state = words_at(words, array, at), state_at(words, array, at)
     for k in range(words):
         array[at + k] = 0
-    return place(table, slots, tagged, state)
+    return place_state(table, slots, tagged, state)
 
 
 @kernel
@@ -342,7 +342,7 @@ def put_back(words: Static, rows: Words, count: int, row_words: int, table: Word
     for i in range(count):
         state = state_at(words, rows, i * row_words)
         tagged = tuple(state[k] | TAKEN if k == 0 else state[k] for k in range(words))
-        place(table, slots, tagged, state)
+        place_state(table, slots, tagged, state)
 
 
 @kernel

@@ -46,7 +46,7 @@ from reassure.checkers.engines.native.liveness.fair_loops import (
     RegionGraph,
     RegionSearch,
     graph_of,
-    region_of,
+    region_graph,
     states_near,
 )
 from reassure.checkers.engines.native.liveness.temporal_claims import (
@@ -85,7 +85,7 @@ class Survey:
         allow: Callable[[int], None],
         look: Callable[[], None],
     ) -> None:
-        """lister: it gets the labels of the steps that are looked at first. allow, look: as of `region_of`."""
+        """lister: it gets the labels of the steps that are looked at first. allow, look: as of `region_graph`."""
         self.lister, self.claims, self.claim, self.allow, self.look = lister, claims, claim, allow, look
 
     def excludes_all(self, candidates: Candidates) -> bool:
@@ -198,7 +198,7 @@ class BoundedRuns:
         allow: Callable[[int], None],
         look: Callable[[], None],
     ) -> None:
-        """level_rows: every reachable state, by level. judge, allow, look: as of `region_of`."""
+        """level_rows: every reachable state, by level. judge, allow, look: as of `region_graph`."""
         self.allow, self.look = allow, look
         self._marks: dict[tuple[Assumption, ...], Rows] = {}
         rows = np.concatenate([rows for parts in level_rows for rows in parts])
@@ -277,9 +277,9 @@ class Liveness:
     ) -> None:
         """level_rows: every reachable state, by level; gone through once. names: of the properties that are asked for.
 
-        allow, look: as of `region_of`. threads: that list edges and look for loops. weaker: whether weaker assumptions
-        than the model's are asked about too, after these, so that regions that these empty are needed as well.
-        assumptions: the strongest that are asked about, where they are not the model's.
+        allow, look: as of `region_graph`. threads: that list edges and look for loops.
+        weaker: whether weaker assumptions than the model's are asked about too, after these, so that regions that these
+        empty are needed as well. assumptions: the strongest that are asked about, where they are not the model's.
         """
         self.bound, self.kernel, self.level_rows = bound, kernel, level_rows
         self.translation, self.allow, self.look, self.threads, self.weaker = translation, allow, look, threads, weaker
@@ -312,7 +312,7 @@ class Liveness:
         needed = [claim for claim in candidates.open if not self._is_decided(claim)]
         if len(needed) < len(candidates.open):
             candidates.keep(needed, self.claims.verdicts)
-        return region_of(self._lister, candidates, self.claims.verdicts, self._count, self.look)
+        return region_graph(self._lister, candidates, self.claims.verdicts, self._count, self.look)
 
     @cached_property
     def _bounded_runs(self) -> BoundedRuns:
@@ -404,7 +404,7 @@ class Liveness:
                 return None
             stays, judge = region.claim.stays, self.claims.verdicts
             rows = states_near(self.kernel, region.first.row, lambda rows: stays(judge(rows)), NEAR)
-            graph = region_of(self._lister, Candidates([region.claim], [rows]), judge, self._count, self.look)
+            graph = region_graph(self._lister, Candidates([region.claim], [rows]), judge, self._count, self.look)
             self._near_starts[region.claim] = replace(region, make=lambda: graph)
         return self._near_starts[region.claim]
 

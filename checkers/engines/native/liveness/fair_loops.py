@@ -110,7 +110,7 @@ class RegionGraph:
         return self.buckets.nbytes + self.verdicts.nbytes + sum(part.nbytes for part in self.parts)
 
 
-def region_of(
+def region_graph(
     lister: EdgeLister,
     candidates: Candidates,
     judge: Callable[[Rows], Rows],
@@ -142,7 +142,7 @@ def graph_of(
     allow: Callable[[int], None],
     look: Callable[[], None],
 ) -> RegionGraph:
-    """The graph of states in buckets. Raises `Falls` if these are not in order; else as `region_of`."""
+    """The graph of states in buckets. Raises `Falls` if these are not in order; else as `region_graph`."""
     parts = list(_parts(lister, buckets, allow, look))
     return RegionGraph(buckets, judge(buckets.rows), parts, lister.constraints)
 

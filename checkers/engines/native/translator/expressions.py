@@ -23,8 +23,8 @@ from reassure.checkers.engines.native.translator.types import (
     fields_of,
     flattened,
     is_static,
+    line_of_kernel,
     parameter_names,
-    place,
     static_truth,
     static_value,
     type_of,
@@ -72,7 +72,7 @@ class Expressions:
         """The line that is being translated."""
 
     def refusal(self, reason: str) -> KernelRefusal:
-        return KernelRefusal(f"{place(self.function, self.line)}: {reason}")
+        return KernelRefusal(f"{line_of_kernel(self.function, self.line)}: {reason}")
 
     def annotated(self, annotation: Any) -> Type:
         try:
@@ -374,7 +374,7 @@ class Expressions:
                 size = value.type.size if value.type.in_parts else None
                 values.append(self.converted(value, type_of(hints[name], size)))
         types = [v.type for v in values]
-        signature = self.specialise(function, static, types, place(self.function, self.line))
+        signature = self.specialise(function, static, types, line_of_kernel(self.function, self.line))
         return self.invoke(f"@{signature.name}", values, types, signature.result)
 
     def invoke(self, callee: str, values: Sequence[KernelValue], kinds: Sequence[Type], result: Type) -> KernelValue:

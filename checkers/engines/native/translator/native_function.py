@@ -81,7 +81,7 @@ def _native(function: Any) -> Any:
     return call
 
 
-def prepare(module: ModuleType, words: int | None = None) -> None:
+def prepare_kernels(module: ModuleType, words: int | None = None) -> None:
     """Compiles the exported kernels of a module for states of so many words (None: those that read no states), or takes
     them from disk."""
     _compiled(module, words)

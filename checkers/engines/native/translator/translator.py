@@ -38,8 +38,8 @@ from reassure.checkers.engines.native.translator.types import (
     Type,
     flattened,
     is_static,
+    line_of_kernel,
     parameter_names,
-    place,
     static_value,
     type_of,
 )
@@ -291,9 +291,9 @@ class Translator:
         try:
             types = [type_of(hints[n], static.get("words")) for n in names if not is_static(hints[n])]
         except (ValueError, KeyError) as error:
-            raise KernelRefusal(f"{place(function)}: {error}") from None
+            raise KernelRefusal(f"{line_of_kernel(function)}: {error}") from None
         values = [static_value(static[n]) if is_static(hints[n]) else None for n in names]
-        inner = self.specialise(function, values, types, place(function))
+        inner = self.specialise(function, values, types, line_of_kernel(function))
         arguments = [f"{t} %a{i}" for i, t in enumerate(flattened(types))]
         lines = [f"define {'void' if inner.result == NONE else 'i64'} @{name}({', '.join(arguments)}) nounwind {{"]
         call = f"call {inner.result.llvm()} @{inner.name}({', '.join(arguments)})"
@@ -304,7 +304,7 @@ class Translator:
         elif inner.result == BOOL:
             lines += [f"  %r = {call}", "  %w = zext i1 %r to i64", "  ret i64 %w"]
         else:
-            raise KernelRefusal(f"{place(function)}: an exported kernel returns an int, a bool or nothing")
+            raise KernelRefusal(f"{line_of_kernel(function)}: an exported kernel returns an int, a bool or nothing")
         self.texts.append("\n".join([*lines, "}", ""]))
         return Signature(name, inner.parameters, inner.result)
 
@@ -373,7 +373,7 @@ def definition(function: FunctionType) -> ast.FunctionDef:
         if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
             if code.co_firstlineno in (node.lineno, *(d.lineno for d in node.decorator_list)):
                 return node
-    raise KernelRefusal(f"{place(function)}: no source for {function.__name__}")
+    raise KernelRefusal(f"{line_of_kernel(function)}: no source for {function.__name__}")
 
 
 _trees: dict[int, ast.Module] = {}

@@ -124,7 +124,7 @@ def flattened(types: Sequence[Type]) -> Iterator[str]:
         yield from ["i64"] * t.size if t.in_parts else [t.llvm()]
 
 
-def place(function: FunctionType, line: int | None = None) -> str:
+def line_of_kernel(function: FunctionType, line: int | None = None) -> str:
     """File and line of a function, or of a line in it."""
     return f"{function.__code__.co_filename}:{line or function.__code__.co_firstlineno}"
 

@@ -42,7 +42,7 @@ SCHEMA = 1
 
 
 class WrittenLemma(TypedDict):
-    """A lemma three times: as text, as nodes (`written`), and in SMT-LIB."""
+    """A lemma three times: as text, as nodes (`written_node`), and in SMT-LIB."""
 
     text: str
     node: Any
@@ -72,7 +72,7 @@ class AnyCertificate:
         write_atomically(path, json.dumps(data, indent=1) + "\n")
 
 
-def read(path: Path, data: JsonObject | None = None) -> AnyCertificate:
+def read_any_number(path: Path, data: JsonObject | None = None) -> AnyCertificate:
     """A certificate from its file; `UsageFailure` if it is none, `Failure` if it is of no property.
 
     data: the file's contents, if they were read.
@@ -105,7 +105,7 @@ OF_LEMMA: dict[str, type] = {"text": str, "node": list, "smt": str}
 # -- nodes ---------------------------------------------------------------------------------------------------
 
 
-def written(node: Node) -> list[list[Any]]:
+def written_node(node: Node) -> list[list[Any]]:
     """A node as rows: the operation, the type, the rows of the arguments, the data."""
     rows: list[list[Any]] = []
     places: dict[Node, int] = {}
@@ -143,7 +143,7 @@ def certificate_of(
     named, named_own, texts = named_by(system), named_by(own), list[WrittenLemma]()
     for lemma in (induction.lemmas[i] for i in lemmas):
         node = named_own(lemma.text)[named(lemma.text).index(lemma.node)]
-        texts.append({"text": lemma.text, "node": written(node), "smt": Quantified(own.graph).script(node)})
+        texts.append({"text": lemma.text, "node": written_node(node), "smt": Quantified(own.graph).script(node)})
     its_goals = [g for i in lemmas for g in induction.goals_of(i)] + goals.basis(names)
     by_key = {goal.key: goal for goal in its_goals}
     cores = [sorted(place[i] for i in induction.cores[goal]) for goal in by_key.values()]
@@ -262,7 +262,7 @@ def _lemmas(certificate: AnyCertificate, system: System) -> Iterator[Lemma]:
         nodes = named(text)
         if not nodes:
             raise UsageFailure(f"lemma {text!r} is the text of no lemma of this model")
-        node = next((node for node in nodes if json.dumps(written(node)) == rows), None)
+        node = next((node for node in nodes if json.dumps(written_node(node)) == rows), None)
         if node is None:
             raise UsageFailure(f"lemma {text!r} says something else than its nodes")
         if lemma["smt"] != Quantified(system.graph).script(node):

@@ -16,7 +16,7 @@ import z3
 from reassure.checkers.engines.symbolic.any_number.induction import EFFORT, AnyGoal, AnyInduction, Session
 from reassure.checkers.engines.symbolic.any_number.naming import Env, choice, equal
 from reassure.checkers.engines.symbolic.any_number.samples import Structure, instance_of
-from reassure.checkers.engines.symbolic.any_number.system import System, places
+from reassure.checkers.engines.symbolic.any_number.system import System, typed_variables
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.engines.symbolic.solver import Unanswered
 from reassure.spec.frontend.introspection import cached_hints
@@ -60,7 +60,7 @@ class ClosedTerms(AnyTerms):
             self.of_these_alone(sort, members)
             self._fact(self._leaf(f"c.{sort.sort.size}", IntType(1, size), []) == size)
         self.sizes = sizes
-        for name, kind in places(system):
+        for name, kind in typed_variables(system):
             if isinstance(kind, SeqType) and isinstance(kind.item, IdType) and kind.item in sizes:
                 self._in_an_order(name, kind.item)
 

@@ -13,8 +13,8 @@ from typing import Any
 import z3
 
 from reassure.checkers.engines.symbolic.any_number.instance import Instance, Leaves, leaves_of
-from reassure.checkers.engines.symbolic.any_number.samples import instance_of, numbers, sizes
-from reassure.checkers.engines.symbolic.any_number.system import Move, System, place_of, places
+from reassure.checkers.engines.symbolic.any_number.samples import instance_of, numbers_at_hand, sizes
+from reassure.checkers.engines.symbolic.any_number.system import Move, System, place_of, typed_variables
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.engines.symbolic.solver import satisfiable
 from reassure.checkers.traces.reconstruct import Disagreement
@@ -66,7 +66,7 @@ def compare_initial(system: System, bound: BoundModel, most: int = 12) -> int:
     for declared, params, state in chosen:
         (lowered,) = (one for one in system.lowered.initials if one.name == declared.name)
         moves = (move for move in system.initials if move.name == declared.name)
-        nothing = Instance(sizes(bound, system), numbers(bound, system))
+        nothing = Instance(sizes(bound, system), numbers_at_hand(bound, system))
         fitting = list(_fitting(system, moves, lowered, nothing, params, state))
         if not fitting:
             raise Disagreement(f"for any number {declared.name} does not begin with {state}")
@@ -136,7 +136,7 @@ class Fixed:
         for sort in sorts(system):
             members = [self.terms.member_named(i, sort) for i in range(instance.members(sort))]
             self.terms.of_these_alone(sort, members)
-        for name, kind in places(system):
+        for name, kind in typed_variables(system):
             if name in instance.leaves:
                 self.solver.add(*self._is(name, kind, instance.leaves[name], []))
         self.solver.add(*self.terms.facts())

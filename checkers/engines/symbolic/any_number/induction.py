@@ -34,8 +34,8 @@ from reassure.checkers.engines.symbolic.solver import (
     constants,
     context_of_any_thread,
     milliseconds,
+    query_interrupted,
     spent,
-    unanswered,
 )
 from reassure.spec.frontend.ir import Graph, Node
 from reassure.spec.frontend.lowered_model import Formula
@@ -454,7 +454,7 @@ def z3_settles(text: str, seconds: float | None, effort: int | None = None) -> b
     solver.from_string(text)
     answer = checked(solver)
     if answer == z3.unknown:
-        raise unanswered(solver.reason_unknown())
+        raise query_interrupted(solver.reason_unknown())
     return bool(answer == z3.unsat)
 
 

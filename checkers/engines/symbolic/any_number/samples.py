@@ -17,7 +17,7 @@ import z3
 from reassure.checkers.engines.native.exploration import Limits, explore
 from reassure.checkers.engines.native.search import Search
 from reassure.checkers.engines.symbolic.any_number.instance import Instance, InstanceColumns, Leaves, leaves_of, zero_of
-from reassure.checkers.engines.symbolic.any_number.system import Move, System, places
+from reassure.checkers.engines.symbolic.any_number.system import Move, System, typed_variables
 from reassure.checkers.engines.symbolic.any_number.terms import AnyTerms
 from reassure.checkers.engines.symbolic.cross_check import draw
 from reassure.checkers.engines.symbolic.lemma_templates import Lemma, candidates
@@ -130,7 +130,7 @@ class Samples:
         leaves = dict(self._columns(bound, some).leaves)
         leaves |= {name: np.full(len(some), value) for name, value in leaves.items() if isinstance(value, int)}
         shuffled = {name: np.random.default_rng(i).permutation(len(some)) for i, name in enumerate(leaves)}
-        numbers = {name for name, kind in places(self.system) if isinstance(kind, IntType)}
+        numbers = {name for name, kind in typed_variables(self.system) if isinstance(kind, IntType)}
         columns = {}
         for name, column in leaves.items():
             parts = [_rows(column, shuffled[name]) if other == name else column for other in leaves]
@@ -159,7 +159,7 @@ class Samples:
         counts = sizes(bound, self.system)
         rows = [leaves_of(state, self.system.type, counts) for state in states]
         leaves = {name: _column([row[name] for row in rows]) for name in rows[0]}
-        return InstanceColumns(counts, leaves | numbers(bound, self.system))
+        return InstanceColumns(counts, leaves | numbers_at_hand(bound, self.system))
 
     def hold(self, node: Node) -> bool:
         """Whether a condition is true in every state, and says something."""
@@ -187,10 +187,10 @@ class Samples:
 def instance_of(system: System, bound: BoundModel, state: Any) -> Instance:
     """The values of nodes in one state of a configuration."""
     counts = sizes(bound, system)
-    return Instance(counts, leaves_of(state, system.type, counts) | numbers(bound, system))
+    return Instance(counts, leaves_of(state, system.type, counts) | numbers_at_hand(bound, system))
 
 
-def numbers(bound: BoundModel, system: System) -> dict[str, int]:
+def numbers_at_hand(bound: BoundModel, system: System) -> dict[str, int]:
     """The values of the free numbers in a configuration."""
     return {f"c.{name}": getattr(bound.config, name) for name in system.any_number.free}
 
@@ -398,7 +398,7 @@ def structure_of(system: System, terms: AnyTerms, model: z3.ModelRef) -> Structu
     """The state of a model, with the parameters."""
     reader = _Reader(terms, model)
     sizes = {kind.sort: max(1, len(members)) for kind, members in reader.members.items() if isinstance(kind, IdType)}
-    instance = _Counting(sizes, _Leaves(reader, dict(places(system))), reader.named)
+    instance = _Counting(sizes, _Leaves(reader, dict(typed_variables(system))), reader.named)
     for kind, counted in terms.store.counted.items():
         for one in counted:
             if not one.env and isinstance(kind, IdType):

@@ -134,7 +134,7 @@ def _least(any_number: AnyNumber) -> dict[str, int]:
     return {name: kind.low for name, kind in kinds.items() if isinstance(kind, IntType)}
 
 
-def places(system: System) -> Iterator[tuple[str, Type]]:
+def typed_variables(system: System) -> Iterator[tuple[str, Type]]:
     """The variables of a state, the free numbers and the parameters, by their names in formulas."""
     yield from ((path, kind) for path, kind in system.scalars if "#" not in path)
     for path, bag in system.bags:

@@ -15,7 +15,7 @@ from reassure.checkers.check import CheckRequest
 from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.options import SearchOptions
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.spec.semantics.interpreter import BoundModel, Clipped
 from tests.helpers.command import reported, said
 from tests.helpers.raising_model import MODEL
@@ -104,7 +104,7 @@ def reached(bound: BoundModel) -> tuple[set[object], set[object], set[tuple[obje
 def test_as_sets_of_plain_python(what: str, tmp_path: Path) -> None:
     models = pair(tmp_path, (SAME | CHANGES)[what])
     found = compared(models)
-    (starts_a, states_a, steps_a), (starts_b, states_b, steps_b) = (reached(plain(m, [])[0]) for m in models)
+    (starts_a, states_a, steps_a), (starts_b, states_b, steps_b) = (reached(prepare_plain(m, [])[0]) for m in models)
     assert (found.comparison.verdict == "same behaviour") == (what in SAME)
     assert found.comparison.both == len(states_a & states_b)
     assert found.comparison.only == (len(states_a - states_b), len(states_b - states_a))

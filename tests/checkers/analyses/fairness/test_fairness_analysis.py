@@ -13,7 +13,7 @@ from reassure.checkers.analyses.fairness.analysis import (
     Need,
     PropertyNeeds,
     Weakening,
-    replaced,
+    with_assumption,
 )
 from reassure.checkers.analyses.fairness.report import fairness_report
 from reassure.checkers.check import CheckRequest, run
@@ -121,8 +121,8 @@ def test_nothing_to_drop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_replaced() -> None:
     a, b = Assumption("a", "weak"), Assumption("b", "strong", ("x",))
-    assert replaced({"a": a, "b": b}, "a", None) == {"b": b}
-    assert replaced({"a": a, "b": b}, "b", a) == {"a": a, "b": a}
+    assert with_assumption({"a": a, "b": b}, "a", None) == {"b": b}
+    assert with_assumption({"a": a, "b": b}, "b", a) == {"a": a, "b": a}
 
 
 def test_one_property_of_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from reassure.checkers.analyses.mutants import mutants_of_all
 from reassure.checkers.analyses.mutants.mutant_run import MutantReport, MutantRequest
 from reassure.checkers.analyses.mutants.mutants_of_all import MutantsOfAll
-from reassure.checkers.analyses.mutants.record import MutantPaths, read_records, shipped
+from reassure.checkers.analyses.mutants.record import MutantPaths, read_records, shipped_models
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import BY_USER, Stop, budget_ended
@@ -133,7 +133,7 @@ def test_what_is_ended_early_is_not_recorded(
 
     monkeypatch.setattr(mutants_of_all, "judge_mutants", ended)
     code, out = judged(paths, None, write)
-    assert (code, asked) == (expected, shipped()[:number])
+    assert (code, asked) == (expected, shipped_models()[:number])
     assert f"{asked[-1]}: 0 of 2 mutants: none was judged (" in out
     assert f"  this is incomplete: stopped because {early.text}\n" in out
     assert not paths.record.exists()

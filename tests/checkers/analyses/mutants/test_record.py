@@ -15,14 +15,14 @@ from reassure.checkers.analyses.mutants.record import (
     Unexercised,
     read_plans,
     read_records,
-    shipped,
-    stale,
+    shipped_models,
+    stale_records,
     unexercised,
     write_records,
 )
 from reassure.checkers.ledger import ledger, pages, verdicts
 from reassure.checkers.ledger.html_page import claims_html
-from reassure.checkers.ledger.mutant_page import index, page, unexercised_remarks
+from reassure.checkers.ledger.mutant_page import index, mutants_page, unexercised_remarks
 from reassure.checkers.ledger.subjects import RunSpec
 from reassure.checkers.ledger.verdicts import Entry, ReadingVerdict
 from reassure.checkers.machine.exit_codes import Exit, Failure
@@ -64,7 +64,7 @@ def plans(tmp_path: Path) -> Plans:
 
 
 def test_a_plan_for_every_model(plans: Plans) -> None:
-    assert list(plans.plans) == shipped()
+    assert list(plans.plans) == shipped_models()
     assert plans.plans["core"] == MutantPlan("core", (), 7, 100, 3)
     assert plans.plans["kraft"] == MutantPlan("kraft", ("brokers=4", "unclean=off", "flag=true"), 9, 100, 3)
     assert [plans.reason(*asked, {}) for asked in (("kraft", "a"), ("core", "a"), ("core", "c"))] == [
@@ -95,8 +95,8 @@ def test_what_kills_a_mutant_of_the_model_whose_text_is_shared_is_exercised(tmp_
 
 def test_models_with_a_deliberate_flaw_have_none() -> None:
     flawed = {name for name, path in names().items() if path.parent.name == "mutants"}
-    assert flawed and not flawed & set(shipped())
-    assert len(shipped()) == len(names()) - len(flawed)
+    assert flawed and not flawed & set(shipped_models())
+    assert len(shipped_models()) == len(names()) - len(flawed)
 
 
 @pytest.mark.parametrize(
@@ -174,13 +174,13 @@ def test_a_file_that_is_no_record(text: str, tmp_path: Path) -> None:
 def test_a_record_is_of_one_text_and_one_plan(changed: dict[str, object], is_stale: bool, plans: Plans) -> None:
     core = Plans({"core": plans.plans["core"]}, plans.reasons)
     made = record(**{"sha256": digest(load_model("core")), **changed})
-    assert stale(core, {"core": made}) == ["core"] * is_stale
+    assert stale_records(core, {"core": made}) == ["core"] * is_stale
 
 
 def test_records_of_what_is_no_model_are_stale(plans: Plans) -> None:
     none = Plans({}, ())
-    assert stale(none, {"gone": record()}) == ["gone"]
-    assert stale(Plans({"core": plans.plans["core"]}, ()), {}) == ["core"]
+    assert stale_records(none, {"gone": record()}) == ["gone"]
+    assert stale_records(Plans({"core": plans.plans["core"]}, ()), {}) == ["core"]
 
 
 def test_what_is_unexercised(plans: Plans) -> None:
@@ -193,8 +193,8 @@ def test_the_page_lists_survivors_and_what_is_unexercised(plans: Plans) -> None:
     text = index(records, lambda model: f"of_{model}")
     assert "| [`kraft`](mutants-of_kraft.md#kraft) | default | 7 of 12 | 6 | 0 | 1 | 0 | 0 | 0 | 0 | 1 |\n" in text
     assert "| [`core`](mutants-of_core.md#core) | brokers=4 | 7 | 6 | 0 | 1 | 0 | 0 | 0 | 0 | 1 |\n" in text
-    assert "- unexercised: `b`: it has none\n" in page(plans, records, "of_kraft", ["kraft"])
-    text = page(plans, records, "examples", ["core"])
+    assert "- unexercised: `b`: it has none\n" in mutants_page(plans, records, "of_kraft", ["kraft"])
+    text = mutants_page(plans, records, "examples", ["core"])
     assert "- unexercised: `b`: **no reason is stated**\n" in text
     assert "| `core.py:56` lowest | function exchanged: `min(a \\| b) -> max(a \\| b)` | survived: others |\n" in text
 
@@ -208,7 +208,7 @@ def test_the_page_says_which_bound_hides_a_mutant(plans: Plans) -> None:
     }
     equivalent = [replace(SURVIVOR, verdict=verdict, note=note) for verdict, note in notes.items()]
     records = {"core": record(counts={"killed": 4, "equivalent": 3}, equivalent=equivalent, wider=[["brokers=4"]])}
-    text = page(plans, records, "examples", ["core"])
+    text = mutants_page(plans, records, "examples", ["core"])
     assert "\n3 mutants are equivalent in this configuration; wider ones tell 1 of them from the model.\n" in text
     assert text.count("| `core.py:56` lowest | ") == 4
     assert "`min(a \\| b) -> max(a \\| b)` | with brokers=4: killed: a (5 steps) |\n" in text
@@ -229,7 +229,7 @@ def test_a_verdict_says_which_of_its_properties_are_unexercised(plans: Plans) ->
 
 def test_the_ledger_says_so_beside_a_verdict_that_holds(plans: Plans, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = [c for c in claims.read() if any(RunSpec.of(r).key == "check kraft" for r in c.readings)]
-    found = verdicts.entries(chosen[:3], ledger.read())
+    found = verdicts.entries(chosen[:3], ledger.read_ledger())
     claim, answer = next(
         (e.claim, a)
         for e in found

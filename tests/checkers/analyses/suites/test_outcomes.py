@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.checkers.traces.outcomes import Watched
 from reassure.spec.semantics.trace import JsonObject, from_itf, read_itf, replay
 from tests.helpers.command import model_file, said
@@ -84,7 +84,7 @@ def test_guards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "require(last == s.n - 1): holds",
         "require(last == s.n - 1): fails",
     }
-    bound, _ = plain(path, [])
+    bound, _ = prepare_plain(path, [])
     refused = 0
     for file in sorted((tmp_path / "o").glob("*.itf.json")):
         data = read_itf(file)
@@ -142,7 +142,7 @@ def test_branches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_instrumented_actions_do_what_the_others_do(tmp_path: Path) -> None:
-    bound, _ = plain("core", [])
+    bound, _ = prepare_plain("core", [])
     watched = Watched(bound)
     ((_, _, state),) = bound.initial_states()
     expected = [(s.action, s.params, s.after) for s in bound.steps(state)]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.spec.semantics.interpreter import BoundModel, Clipped, Step
 from reassure.spec.semantics.trace import JsonObject, Trace, from_itf, read_itf, replay
 from tests.helpers.command import model_file, said
@@ -87,7 +87,7 @@ def test_a_suite_takes_all_that_can_be_taken(
 ) -> None:
     code, out, err = said(capsys, "traces", model, f"--cover={cover}", f"--out={tmp_path}", "--quiet")
     assert (code, err) == (0, "")
-    bound, _ = plain(model, [])
+    bound, _ = prepare_plain(model, [])
     taken: set[Any] = set()
     for trace in written(tmp_path, bound).values():
         replay(trace, bound)
@@ -134,7 +134,7 @@ def test_what_is_beyond_the_length_is_listed(tmp_path: Path, capsys: pytest.Capt
     found = index_of(tmp_path / "s")
     assert code == 0
     assert max(t["steps"] for t in found["traces"]) == 3
-    bound, _ = plain("die_hard", [])
+    bound, _ = prepare_plain("die_hard", [])
     far = [level for level in levels(bound).values() if level > 3]
     assert len(far) == 8
     assert found["goals"] == {
@@ -272,7 +272,7 @@ def test_random_walks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert said(capsys, *words, "--seed=3", "--format=steps")[0] == 0
     first = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     assert sorted(first)[0] == "core--traces--walks-3-001.itf.json" and len(first) == 10
-    bound, _ = plain("core", [])
+    bound, _ = prepare_plain("core", [])
     traces = written(tmp_path, bound)
     assert {len(t) for t in traces.values()} == {8}
     for trace in traces.values():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.spec.semantics.trace import JsonObject, from_itf, read_itf, replay
 from tests.helpers.command import model_file, report_of, reported, said
 from tests.helpers.counter_model import BY_TWO
@@ -33,7 +33,7 @@ def test_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (code, err) == (0, "")
     assert "core has a run that matches the log: 4 lines, 5 steps (2 hidden)\n" in out
     assert "2 states possible after the last line; 204 at most after any line, by the compiled kernel" in out
-    bound, _ = plain("core", [])
+    bound, _ = prepare_plain("core", [])
     behaviour = from_itf(read_itf(trace), bound)
     replay(behaviour, bound)
     assert [s.action for s in behaviour.steps if s.action in ("reassign", "propose", "alter")] == [

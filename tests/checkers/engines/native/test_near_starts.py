@@ -40,13 +40,13 @@ def look_near(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 @pytest.fixture
 def listed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Gets how many states each graph has."""
-    counts, right = list[int](), decide.region_of
+    counts, right = list[int](), decide.region_graph
 
     def noting(lister: Any, candidates: Candidates, *others: Any) -> RegionGraph:
         counts.append(candidates.count)
         return right(lister, candidates, *others)
 
-    monkeypatch.setattr(decide, "region_of", noting)
+    monkeypatch.setattr(decide, "region_graph", noting)
     return counts
 
 

@@ -232,12 +232,12 @@ class TestQuery:
     @pytest.mark.slow
     def test_the_questions_of_the_documentation(self, tmp_path: Path, context: Any) -> None:
         """They are legal SQL, and each has an answer: here of the first levels."""
-        from reassure.checkers.engines.spark.sql import query
+        from reassure.checkers.engines.spark.sql import run_sql
 
         page = (Path(__file__).parents[4] / "docs/how-to/query-a-state-space.md").read_text(encoding="utf-8")
         asked = re.findall(r'reassure query /tmp/kraft "([^"]+)"', page)
         checked("kraft", ["unclean=off"], SparkOptions(MASTER, out=str(tmp_path / "kraft")), depth=6)
-        found = [query(str(tmp_path / "kraft"), sql, SparkOptions(MASTER), 20).rows for sql in asked]
+        found = [run_sql(str(tmp_path / "kraft"), sql, SparkOptions(MASTER), 20).rows for sql in asked]
         assert len(found) == 4
         assert found[0] == [(241,)]
         assert dict(found[1])["hear"] == 59

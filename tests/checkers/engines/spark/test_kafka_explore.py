@@ -17,7 +17,7 @@ from reassure.checkers.kafka.controller import explore_by_spark as by_spark
 from reassure.checkers.kafka.controller.driver import JvmLost
 from reassure.checkers.kafka.controller.explore import ExploreLimits, Scope, explore_controller
 from reassure.checkers.kafka.controller.explore_by_spark import ExpandTask, expanded, explore_by_spark
-from reassure.checkers.kafka.controller.words import packed
+from reassure.checkers.kafka.controller.words import packed_state
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import StopReason
@@ -27,7 +27,7 @@ from tests.helpers.kafka_jars import class_path
 from tests.helpers.spark_runs import MASTER, needs_spark
 
 SCOPE = Scope(2)
-STATES = np.array([packed(state)[::2] for state in SCOPE.initial_states()], np.int64)
+STATES = np.array([packed_state(state)[::2] for state in SCOPE.initial_states()], np.int64)
 QUIET = Progress(quiet=True)
 
 

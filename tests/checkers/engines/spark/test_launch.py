@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reassure.checkers.engines.spark import launch, owner_table
-from reassure.checkers.engines.spark.launch import java_version, on_this_machine, retrying, settings
+from reassure.checkers.engines.spark.launch import java_version, launch_settings, on_this_machine, retrying
 from reassure.checkers.request.options import SparkOptions
 from tests.helpers.spark_runs import needs_spark
 
@@ -29,14 +29,14 @@ def test_folders_of_a_driver_that_was_killed_are_removed(temporary: Path) -> Non
     names = [f"reassure-{os.getuid()}-{pid}-x" for pid in (process.pid, os.getpid())]
     for name in names:
         (temporary / name).mkdir()
-    owner_table.tidy_dead()
+    owner_table.tidy_dead_runs()
     assert [path.name for path in temporary.iterdir()] == names[1:]
 
 
 LONG_FOLDER = """
 from reassure.checkers.request.options import SparkOptions
-from reassure.checkers.engines.spark.launch import settings
-print("socket" in str(settings(SparkOptions("local[2]"))))
+from reassure.checkers.engines.spark.launch import launch_settings
+print("socket" in str(launch_settings(SparkOptions("local[2]"))))
 """
 
 
@@ -68,18 +68,18 @@ def test_masters(master: str, here: bool, with_retries: str) -> None:
 
 
 def test_settings() -> None:
-    local = settings(SparkOptions("local[2]"))
+    local = launch_settings(SparkOptions("local[2]"))
     assert local[SOCKETS] == "true"
     assert local["spark.python.unix.domain.socket.dir"] == str(launch.process_folder())
     assert "-XX:MetaspaceSize=128m" in local["spark.driver.extraJavaOptions"]
-    far = settings(SparkOptions("spark://head:7077"))
+    far = launch_settings(SparkOptions("spark://head:7077"))
     assert far.keys() < local.keys()
     assert far.keys() & {SOCKETS, "spark.driver.extraJavaOptions", "spark.python.daemon.module"} == set()
 
 
 def test_settings_of_the_user_win() -> None:
     own = {SOCKETS: "false", "spark.driver.extraJavaOptions": "-Xss2m", "spark.log.level": "INFO"}
-    made = settings(SparkOptions("local[2]", conf=own))
+    made = launch_settings(SparkOptions("local[2]", conf=own))
     assert {key: made[key] for key in own} == own
 
 

@@ -23,7 +23,7 @@ from reassure.checkers.engines.spark import session as spark_session
 from reassure.checkers.engines.spark.owner_table import shared_folder
 from reassure.checkers.engines.spark.run_directory import RunDirectory, file_system
 from reassure.checkers.engines.spark.session import failed, resolved
-from reassure.checkers.engines.spark.sql import query
+from reassure.checkers.engines.spark.sql import run_sql
 from reassure.checkers.machine import own_files
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.request.options import SearchOptions, SparkOptions
@@ -114,7 +114,7 @@ def test_a_run_by_fsspec(tmp_path: Path, context: Any) -> None:
     commit.write_bytes(commit.read_bytes()[:200])  # as a move that is a copy leaves it
     assert everything(checked("die_hard", [], SparkOptions(MASTER, out=place, resume=True))) == wanted
     sql = "select count(*), count(distinct id), max(level) from states"
-    assert query(place, sql, SparkOptions(MASTER), 20).rows == [(16, 16, 8)]
+    assert run_sql(place, sql, SparkOptions(MASTER), 20).rows == [(16, 16, 8)]
 
 
 @needs_spark
@@ -127,7 +127,7 @@ def test_datasets_for_others(tmp_path: Path, context: Any) -> None:
     joined = "edges e join states on source = id where SIZE(isr) = 2"
     sql = f"select e.action, count(*) n from {joined} group by 1 order by 2, 1"
     others = duckdb.sql(sql.replace("SIZE", "len")).fetchall()
-    assert others == query(str(place), sql.replace("SIZE", "size"), SparkOptions(MASTER), 20).rows
+    assert others == run_sql(str(place), sql.replace("SIZE", "size"), SparkOptions(MASTER), 20).rows
     assert others[-1] == ("fence", 1_020)
 
 

@@ -66,7 +66,7 @@ def test_certificate(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_second_solver_is_asked_of_what_z3_has_settled(written: Path) -> None:
     """It reads a script of each obligation; what it does not settle is not met."""
     _, lowered = bind(load_model("core"), settings(load_model("core"), []))
-    found, asked = certificate.read(written), list[str]()
+    found, asked = certificate.read_certificate(written), list[str]()
 
     def unsure(script: str, seconds: float | None) -> bool:
         asked.append(script)
@@ -82,7 +82,7 @@ def test_a_second_solver_notices_what_z3_settles_wrongly(written: Path, monkeypa
     """A fault: Z3 finds a model for nothing."""
     monkeypatch.setattr(verification, "satisfiable", lambda *_, **__: False)
     _, lowered = bind(load_model("core"), settings(load_model("core"), []))
-    found = certificate.read(written)
+    found = certificate.read_certificate(written)
     found.lemmas = found.lemmas[:1]
     assert certificate.verify(found, lowered) == []
     wrong = certificate.verify(found, lowered, other=cvc5_settles(LOGIC) or z3_settles)
@@ -374,7 +374,7 @@ def test_another_configuration(written: Path, tmp_path: Path, capsys: pytest.Cap
 def test_lemmas_are_true_of_every_reachable_state(written: Path) -> None:
     model = load_model("core")
     _, lowered = bind(model, settings(model, []))
-    found = certificate.read(written)
+    found = certificate.read_certificate(written)
     assert certificate.verify(found, lowered) == []
 
 

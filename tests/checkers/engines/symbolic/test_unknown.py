@@ -13,7 +13,7 @@ from reassure.checkers.engines.symbolic import prover
 from reassure.checkers.engines.symbolic.any_number.samples import Samples, promising_for_any_number
 from reassure.checkers.engines.symbolic.houdini import Houdini
 from reassure.checkers.engines.symbolic.scout import Scout, promising
-from reassure.checkers.engines.symbolic.solver import ProofClock, unanswered
+from reassure.checkers.engines.symbolic.solver import ProofClock, query_interrupted
 from reassure.checkers.engines.symbolic.transition_system import Machine
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.machine.stop import BY_USER, Interrupted, Stop, StopReason, budget_ended
@@ -125,7 +125,7 @@ def test_the_budget_ends_what_precedes_the_queries_of_any_number() -> None:
 
 
 def test_z3_has_many_names_for_the_end_of_the_budget() -> None:
-    quiet, canceled = Progress(quiet=True), unanswered("canceled").stop
+    quiet, canceled = Progress(quiet=True), query_interrupted("canceled").stop
     over, left, none = ProofClock(0.0, quiet), ProofClock(1e9, quiet), ProofClock(None, quiet)
     assert canceled == Stop(StopReason.SOLVER, "Z3 gave no answer: canceled")
     assert over.cause(canceled) == budget_ended(0.0).stop

@@ -200,7 +200,7 @@ def test_a_release_without_sources_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     def nothing(*_: object) -> None:
         raise Failure(Exit.SYSTEM, "Maven cannot bring x: Could not find artifact x:jar:sources:4.4.0")
 
-    monkeypatch.setattr(module.class_path, "resolved", nothing)
+    monkeypatch.setattr(module.class_path, "resolved_jars", nothing)
     with pytest.raises(
         Failure, match=r"^Kafka 4\.4\.0 is published without its sources, .* 4\.3\.1 has them$"
     ) as refused:

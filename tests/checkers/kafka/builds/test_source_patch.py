@@ -11,7 +11,7 @@ from reassure.checkers.kafka.builds.source_patch import (
     applied,
     digest_of_lines,
     hunks_of,
-    parsed,
+    parsed_patch,
 )
 from reassure.checkers.machine.exit_codes import Exit, Failure
 
@@ -58,7 +58,7 @@ def test_an_edited_text_as_hunks_and_back(edited: str, hunks: str) -> None:
     if hunks:
         patch = SourcePatch("Why.\n\nTwo paragraphs.", {"org/A.java": computed})
         assert str(patch) == f"# Why.\n#\n# Two paragraphs.\nfile org/A.java\n{hunks}\n"
-        assert parsed(str(patch), "p") == patch
+        assert parsed_patch(str(patch), "p") == patch
 
 
 def test_a_new_file_is_an_insertion_into_nothing() -> None:
@@ -69,7 +69,7 @@ def test_a_new_file_is_an_insertion_into_nothing() -> None:
 
 def test_a_patch_by_hand_may_leave_blank_lines_and_comments_between_and_shorten_its_digests() -> None:
     text = f"# why\n\nfile org/A.java\n\n# the sum\n@@ 2,2 {digest_of_lines(LINES[1:3])[:6]}\n=3 -2\n+    int c;\n"
-    patch = parsed(text, "p")
+    patch = parsed_patch(text, "p")
     assert patch.comment == "why"
     assert patch.files["org/A.java"] == (Hunk(2, 2, digest_of_lines(LINES[1:3])[:6], (Copied(3, 3, -2), "    int c;")),)
     edited = applied(patch.files["org/A.java"], ORIGINAL, "A.java").splitlines()
@@ -94,7 +94,7 @@ def test_a_patch_by_hand_may_leave_blank_lines_and_comments_between_and_shorten_
 )
 def test_what_is_no_patch_is_refused_in_a_line(text: str, message: str) -> None:
     with pytest.raises(Failure, match=f"^{message}") as refused:
-        parsed(text, "p")
+        parsed_patch(text, "p")
     assert refused.value.code is Exit.USAGE and "\n" not in str(refused.value)
 
 

@@ -18,7 +18,7 @@ from reassure.checkers.kafka.controller.conform_command import gate_configuratio
 from reassure.checkers.kafka.controller.driver import Driver, Words
 from reassure.checkers.kafka.controller.model_steps import DistinctRows, NativeSteps
 from reassure.checkers.kafka.controller.model_view import ModelView
-from reassure.checkers.kafka.controller.words import packed
+from reassure.checkers.kafka.controller.words import packed_state
 from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.progress import Progress
 from reassure.checkers.request.prepare import prepare
@@ -50,7 +50,7 @@ def test_the_kernels_steps_are_those_of_plain_python() -> None:
                 command = view.command(state, step.action.name, step.params, step.after)
                 if command is not None:
                     transitions += 1
-                    wanted.add((packed(view.state(state)), command, packed(view.state(step.after))))
+                    wanted.add((packed_state(view.state(state)), command, packed_state(view.state(step.after))))
                 if step.after not in seen:
                     seen.add(step.after)
                     after.append(step.after)
@@ -81,7 +81,7 @@ def test_traces_to_steps_are_runs_of_the_model() -> None:
     for step in (steps[0], steps[len(steps) // 2], steps[-1]):
         trace = source.trace(step)  # which replays it
         assert len(trace) == step.level + 1 and trace.states[-1] == source.after(step)
-        assert packed(view.state(trace.states[-2])) == step.before.words
+        assert packed_state(view.state(trace.states[-2])) == step.before.words
 
 
 def test_the_table_adds_up() -> None:

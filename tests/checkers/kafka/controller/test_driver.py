@@ -12,7 +12,15 @@ import pytest
 
 from reassure.checkers.kafka.controller.driver import Driver, JvmLost
 from reassure.checkers.kafka.controller.reproduction import Program, run_program
-from reassure.checkers.kafka.controller.words import Command, ControllerState, Kind, Setup, answer_of, packed, unpacked
+from reassure.checkers.kafka.controller.words import (
+    Command,
+    ControllerState,
+    Kind,
+    Setup,
+    answer_of,
+    packed_state,
+    unpacked_state,
+)
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import NOBODY, Broker, Partition
 from tests.helpers.kafka_jars import EACH, class_path, shared_driver
@@ -28,7 +36,7 @@ def settled(brokers: int = 3) -> ControllerState:
 
 
 def row(state: ControllerState, command: Command) -> list[int]:
-    return [*packed(state), *command.words(set_state=True)]
+    return [*packed_state(state), *command.words(set_state=True)]
 
 
 @pytest.mark.parametrize("version", EACH)
@@ -36,7 +44,7 @@ def test_every_release_fences_and_answers(version: str) -> None:
     driver = shared_driver(version)
     driver.begin(Setup(3, 2))
     (state, epochs, incarnations, word), records = driver.describe(row(settled(), Command(Kind.FENCE, 1)))
-    after = unpacked(state, epochs, incarnations, 3)
+    after = unpacked_state(state, epochs, incarnations, 3)
     assert answer_of(word).error == "NONE" and answer_of(word).records == 2
     assert (after.partition.leader, after.partition.isr, after.partition.elr) == (TWO, {TWO}, {ONE})
     assert after.unfenced == {TWO, THREE} and after.partition.leader_epoch == 1
@@ -48,14 +56,14 @@ def test_a_new_incarnation_is_registered(version: str) -> None:
     driver = shared_driver(version)
     driver.begin(Setup(3, 2))
     (*words, word), _ = driver.describe(row(settled(), Command(Kind.RESTART_UNCLEANLY, 2)))
-    after = unpacked(*words, 3)
+    after = unpacked_state(*words, 3)
     assert answer_of(word).error == "NONE"
     assert after.incarnations == (0, 1, 0) and TWO not in after.unfenced
     assert after.partition.isr == {ONE} and after.partition.elr == NOBODY
     (*words, word), _ = driver.describe(row(settled(), Command(Kind.RESTART_CLEANLY, 2)))
     assert answer_of(word).applies == (version != "3.9.0")
     if answer_of(word).applies:
-        assert unpacked(*words, 3).partition.elr == {TWO}
+        assert unpacked_state(*words, 3).partition.elr == {TWO}
 
 
 def test_steps_go_on_from_where_they_are_unless_the_state_is_set() -> None:
@@ -64,7 +72,7 @@ def test_steps_go_on_from_where_they_are_unless_the_state_is_set() -> None:
     fence, back = Command(Kind.FENCE, 1), Command(Kind.UNFENCE, 1)
     going_on = [0, 0, 0, *back.words(set_state=False)]
     answers = driver.steps(np.array([row(settled(), fence), going_on, row(settled(), fence)]))
-    assert unpacked(*answers[1, :3].tolist(), 3).unfenced == {ONE, TWO, THREE}
+    assert unpacked_state(*answers[1, :3].tolist(), 3).unfenced == {ONE, TWO, THREE}
     assert answers[0].tolist() == answers[2].tolist()
 
 
@@ -75,7 +83,7 @@ def test_partition_zero_may_be_another_one() -> None:
     for replicas in (0, 1, 2):
         driver.begin(Setup(3, 2, replicas))
         (*words, _), _ = driver.describe(row(settled(), Command(Kind.FENCE, 2)))
-        kept[replicas] = unpacked(*words, 3).partition.elr
+        kept[replicas] = unpacked_state(*words, 3).partition.elr
     assert kept == {0: {TWO}, 1: NOBODY, 2: {TWO}}
 
 
@@ -86,7 +94,7 @@ def test_an_exception_of_the_controller_is_an_answer() -> None:
     driver = shared_driver("4.4.0")
     driver.begin(Setup(2, 1))
     (*words, word), records = driver.describe(row(state, Command(Kind.RESTART_UNCLEANLY, 1)))
-    assert answer_of(word).thrown and unpacked(*words, 2) == state
+    assert answer_of(word).thrown and unpacked_state(*words, 2) == state
     assert records.splitlines()[0] == "java.lang.IllegalArgumentException: Replica 2 is not assigned to this partition."
     (*words, word), _ = driver.describe(row(state, Command(Kind.FENCE, 2)))
     assert not answer_of(word).thrown

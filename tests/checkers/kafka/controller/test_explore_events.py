@@ -17,7 +17,7 @@ from reassure.checkers.kafka.controller.explore import (
     Scope,
     explore_with,
     keys_of,
-    prepare,
+    prepare_driver,
 )
 from reassure.checkers.kafka.controller.explore_properties import evaluate
 from reassure.checkers.kafka.controller.explore_report import counterexamples
@@ -28,8 +28,8 @@ from reassure.checkers.kafka.controller.words import (
     Kind,
     Setup,
     answer_of,
-    packed,
-    unpacked,
+    packed_state,
+    unpacked_state,
 )
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
@@ -157,9 +157,9 @@ def test_the_present_min_isr_again_leaves_the_elr() -> None:
     partition = Partition(seq(1, 2), b(1), b(2), NOBODY, NOBODY, seq(1)[0], 0, 0, False, None)
     state = ControllerState(partition, b(1, 2), (0, 0), False, min_isr=2)
     for value, elr in ((2, b(2)), (1, NOBODY)):
-        row = [*packed(state), *Command(Kind.CHANGE_MIN_ISR, value).words(set_state=True)]
+        row = [*packed_state(state), *Command(Kind.CHANGE_MIN_ISR, value).words(set_state=True)]
         (*words, _), _ = driver.describe(row)
-        assert unpacked(*words, 2).partition.elr == elr
+        assert unpacked_state(*words, 2).partition.elr == elr
 
 
 def test_what_is_not_searched_has_no_promise() -> None:
@@ -174,7 +174,7 @@ def answers(driver: Driver, *commands: Command) -> list[str]:
     """The answers to commands in turn, four brokers alive, replicas 1 and 2 in sync."""
     driver.begin(Setup(4))
     partition = Partition(seq(1, 2), b(1, 2), NOBODY, NOBODY, NOBODY, seq(1)[0], 0, 0, False, None)
-    start = packed(ControllerState(partition, b(1, 2, 3, 4), (0,) * 4, False))
+    start = packed_state(ControllerState(partition, b(1, 2, 3, 4), (0,) * 4, False))
     rows = [[*start, *command.words(set_state=i == 0)] for i, command in enumerate(commands)]
     return [str(answer_of(int(row[3]))) for row in driver.steps(np.array(rows))]
 
@@ -231,7 +231,7 @@ def test_a_partition_does_to_another_what_an_exception_does(version: str, differ
     scope = Scope(2)
     graph = searched(version, scope)
     driver = shared_driver(version)
-    prepare(driver, replace(scope, company=True))
+    prepare_driver(driver, replace(scope, company=True))
     rows = np.stack([graph.states, graph.settings], axis=-1)
     got = np.concatenate([driver.expand(rows[i : i + 256]) for i in range(0, len(rows), 256)])
     words, settings = got["state"].astype(np.int64), got["settings"].astype(np.int64)

@@ -24,7 +24,7 @@ from reassure.checkers.kafka.controller.reproduction import reproduction, run_pr
 from reassure.checkers.kafka.controller.words import REFUSED_PROPOSALS, Command, Kind
 from reassure.checkers.kafka.pages.headlines import HEADLINES
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.spec.kafka.partition import Broker
 from tests.helpers.committed_traces import committed_file, committed_trace
 from tests.helpers.kafka_explored import findings_of
@@ -227,7 +227,7 @@ def test_a_change_of_min_isr_is_a_request_of_the_release() -> None:
 
 
 def test_a_restart_that_the_test_context_cannot_make_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    bound, _ = plain("kraft_kafka", [])
+    bound, _ = prepare_plain("kraft_kafka", [])
     trace = controller_trace(trace_of(bound, [("start", {"target": frozenset({TWO})})]), ModelView(bound))
     step = replace(trace.commands[0], command=Command(Kind.ELECT_LEADERLESS))
     with pytest.raises(Failure, match=r"^elect_leaderless\(\) has no counterpart in Kafka's test context$"):
@@ -280,7 +280,7 @@ def test_eligible_leader_replicas_can_be_off() -> None:
 
 
 def test_producers_wait_for_no_more_than_there_are_replicas() -> None:
-    bound, _ = plain("kraft_kafka", ["brokers=4", "release=4.3"])
+    bound, _ = prepare_plain("kraft_kafka", ["brokers=4", "release=4.3"])
     three = ("start", {"target": frozenset({TWO, Broker(3), Broker(4)})})
     trace = controller_trace(trace_of(bound, [three, ("cancel", {})]), ModelView(bound))
     method = junit_method(trace, release("4.3.0"), "x", "cancelling_keeps_min_isr")
@@ -289,14 +289,14 @@ def test_producers_wait_for_no_more_than_there_are_replicas() -> None:
 
 def models_method(version: str) -> str:
     """A trace of `kraft_kafka` as a method."""
-    bound, _ = plain("kraft_kafka", [])
+    bound, _ = prepare_plain("kraft_kafka", [])
     trace = trace_of(bound, [*JOIN, ("fence", {"broker": TWO})])
     return junit_method(controller_trace(trace, ModelView(bound)), release(version), "a follower joins")
 
 
 def test_a_late_request_has_the_epochs_of_kafka_when_it_was_sent() -> None:
     """One more than the model's: the ISR is shrunk to begin with. Any other has those of the moment."""
-    bound, _ = plain("kraft_kafka", [])
+    bound, _ = prepare_plain("kraft_kafka", [])
     catch, propose, answered = JOIN
     grow = ("start", {"target": frozenset({Broker(1), TWO, Broker(3)})})
     trace = trace_of(bound, [catch, propose, grow, answered])
@@ -354,7 +354,7 @@ def test_the_whole_controller_does_the_same(version: str, tmp_path: Path, capsys
 @pytest.mark.slow
 def test_a_models_trace_runs_on_a_release() -> None:
     version = VERSIONS[0]
-    bound, _ = plain("kraft_kafka", [])
+    bound, _ = prepare_plain("kraft_kafka", [])
     trace = controller_trace(trace_of(bound, [*JOIN, ("fence", {"broker": TWO})]), ModelView(bound))
     program = reproduction(trace, release(version), "a follower joins")
     assert program.file == "AFollowerJoins.java" and "// STEPS" not in program.text

@@ -28,7 +28,7 @@ from reassure.checkers.kafka.controller.releases import (
     release,
     release_on_worker,
 )
-from reassure.checkers.kafka.controller.words import packed
+from reassure.checkers.kafka.controller.words import packed_state
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from tests.helpers.command import said
 from tests.helpers.kafka_checkout import lay_out, unpack
@@ -331,7 +331,7 @@ def test_a_task_of_spark_runs_the_build_at_its_path(compiled: ClassPath, checkou
     """SECURITY.md, 3."""
     class_path("4.3.1")
     scope = Scope(2)
-    states = np.array([packed(state)[::2] for state in scope.initial_states()], np.int64).tobytes()
+    states = np.array([packed_state(state)[::2] for state in scope.initial_states()], np.int64).tobytes()
     tasks = [ExpandTask(compiled.release.version, scope, str(checkout)), ExpandTask("4.3.1", scope)]
     of_build, of_release = (expanded(task, states) for task in tasks)
     by_spark._drivers.pop(tasks[1]).close()

@@ -11,7 +11,7 @@ import pytest
 
 from reassure.checkers.kafka.controller import conform_command, explore_properties
 from reassure.checkers.kafka.controller.explore_properties import Renaming, _pairs, renamings
-from reassure.checkers.kafka.controller.words import ControllerState, packed, unpacked
+from reassure.checkers.kafka.controller.words import ControllerState, packed_state, unpacked_state
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import Partition
 from tests.helpers.brokers import b, seq
@@ -49,11 +49,11 @@ def test_traces_of_several_configurations_are_several_files(tmp_path: Path, monk
 def test_a_state_is_renamed_in_every_field() -> None:
     partition = Partition(seq(3, 1), b(1), b(3), b(3), b(2), seq(1)[0], 0, 0, True, seq(2)[0])
     state = ControllerState(partition, b(1, 3), (0, 0, 0), True, b(1), False, 2, b(3), b(2))
-    word, _, settings = packed(state)
+    word, _, settings = packed_state(state)
     turned = Renaming((2, 3, 1))
     partition = Partition(seq(1, 2), b(2), b(1), b(1), b(3), seq(2)[0], 0, 0, True, seq(3)[0])
     words = (turned.states(np.array([word])), turned.settings(np.array([settings])))
-    assert unpacked(int(words[0][0]), 0, int(words[1][0]), 3) == ControllerState(
+    assert unpacked_state(int(words[0][0]), 0, int(words[1][0]), 3) == ControllerState(
         partition, b(1, 2), (0, 0, 0), True, b(2), False, 2, b(1), b(3)
     )
 

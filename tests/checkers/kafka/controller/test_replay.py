@@ -13,7 +13,7 @@ from reassure.checkers.kafka.controller.controller_itf import commands_from_itf,
 from reassure.checkers.kafka.controller.model_view import ModelView
 from reassure.checkers.kafka.controller.replay import controller_trace, replayed, trace_of_controller
 from reassure.checkers.machine.exit_codes import Exit, Failure
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.spec.semantics.interpreter import BoundModel
 from reassure.spec.semantics.trace import Trace, TraceStep, to_itf
 from tests.helpers.committed_traces import committed_trace
@@ -32,7 +32,7 @@ DEFECTS = Path(__file__).parents[4] / "checkers" / "kafka" / "controller" / "def
 
 @pytest.fixture(scope="module")
 def bound() -> BoundModel:
-    return plain("kraft_kafka", [])[0]
+    return prepare_plain("kraft_kafka", [])[0]
 
 
 @pytest.mark.parametrize("version", EACH)
@@ -125,7 +125,7 @@ def test_a_trace_without_commands_hides_no_other(
 
 
 def test_a_model_of_something_else_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    die_hard, _ = plain("die_hard", [])
+    die_hard, _ = prepare_plain("die_hard", [])
     declared, params, state = next(iter(die_hard.initial_states()))
     trace = Trace([state], [TraceStep(declared.name, params, "")], {"model": "die_hard"})
     path = tmp_path / "die_hard.itf.json"

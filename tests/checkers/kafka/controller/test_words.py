@@ -18,9 +18,9 @@ from reassure.checkers.kafka.controller.words import (
     Kind,
     answer_of,
     few_enough,
-    packed,
     packed_second,
-    unpacked,
+    packed_state,
+    unpacked_state,
     unpacked_words,
 )
 from reassure.checkers.machine.exit_codes import Failure
@@ -63,9 +63,9 @@ def states(draw: st.DrawFn) -> ControllerState:
 @settings(deadline=None)
 @given(states())
 def test_a_state_survives_the_words(state: ControllerState) -> None:
-    words = packed(state)
+    words = packed_state(state)
     assert all(0 <= word < 1 << 63 for word in words)
-    assert unpacked(*words, MAX_BROKERS) == state
+    assert unpacked_state(*words, MAX_BROKERS) == state
 
 
 @settings(deadline=None)
@@ -76,14 +76,14 @@ def test_a_second_partition_survives_the_words(
     second = other.partition if other.partition.replicas else None
     flags = (second is not None and other.keeps_nobody, listed_otherwise, remembered)
     both = replace(state, second=second, second_keeps_nobody=flags[0], listed_otherwise=flags[1], remembered=flags[2])
-    assert unpacked_words(packed(both) + packed_second(both), MAX_BROKERS) == both
-    assert packed(both) == packed(state) and unpacked_words(packed(both), MAX_BROKERS) == state
+    assert unpacked_words(packed_state(both) + packed_second(both), MAX_BROKERS) == both
+    assert packed_state(both) == packed_state(state) and unpacked_words(packed_state(both), MAX_BROKERS) == state
 
 
 @settings(deadline=None)
 @given(states(), states())
 def test_different_states_have_different_words(one: ControllerState, other: ControllerState) -> None:
-    assert (packed(one) == packed(other)) == (one == other)
+    assert (packed_state(one) == packed_state(other)) == (one == other)
 
 
 def test_kinds_of_commands_are_the_drivers() -> None:

@@ -108,7 +108,7 @@ def test_a_scope_that_was_cut_short_is_not_made_good_by_the_next(monkeypatch: py
         "fetch": lambda _: "jars",
         "sources": lambda _: None,
         "Driver": lambda _: nullcontext(),
-        "explore": lambda *_: None,
+        "explore_controller": lambda *_: None,
         "BuildComparison": compared,
         "compare_promises": lambda *_: none,
     }.items():

@@ -228,11 +228,11 @@ def test_the_record_is_read(tmp_path: Path) -> None:
     path = tmp_path / "confirmed.json"
     assert findings.recorded(path) == FindingsRecord()
     tests = {"K1, 4.3": FindingTest("4.3.1", "ab", "it fails", "", "4.3.1", "")}
-    data = {"runs": {"abc": ["a class"]}, "tests": finding_tests.written(tests)}
+    data = {"runs": {"abc": ["a class"]}, "tests": finding_tests.outcomes_as_json(tests)}
     path.write_text(json.dumps(data))
     assert findings.recorded(path) == FindingsRecord({"abc": ["a class"]}, tests)
     with_fixes = {"abc": FIXED_RUN}
-    path.write_text(json.dumps({**data, "with_fixes": finding_tests.written(with_fixes)}))
+    path.write_text(json.dumps({**data, "with_fixes": finding_tests.outcomes_as_json(with_fixes)}))
     assert findings.recorded(path) == FindingsRecord({"abc": ["a class"]}, tests, with_fixes)
     for wrong in ("[]", "{", '{"runs": {}}', '{"runs": {}, "tests": {"K1, 4.3": {"other": 1}}}'):
         path.write_text(wrong)

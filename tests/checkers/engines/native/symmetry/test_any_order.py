@@ -21,7 +21,7 @@ from reassure.checkers.machine.exit_codes import Exit
 from reassure.checkers.machine.stop import budget_ended
 from reassure.checkers.request.engine_results import CoverResult, EngineResult, SearchResult, SearchStatistics
 from reassure.checkers.request.options import SearchOptions
-from reassure.checkers.request.prepare import plain
+from reassure.checkers.request.prepare import prepare_plain
 from reassure.checkers.request.result import CheckResult
 from reassure.spec.frontend.any_order import in_any_order
 from reassure.spec.frontend.lowered_model import LoweredModel
@@ -380,7 +380,7 @@ def test_kraft() -> None:
     [(3, 31_050, 186_183), pytest.param(4, 183_176, 4_204_984, marks=pytest.mark.slow)],
 )
 def test_kraft_has_fewer_classes_than_states(brokers: int, classes: int, states: int) -> None:
-    bound, _ = plain("kraft", [])
+    bound, _ = prepare_plain("kraft", [])
     names = [p.name for p in (*bound.properties, *bound.covers) if not p.temporal]
     found, _ = checked("kraft", [f"brokers={brokers}"], "native", symmetry="any-order", properties=names)
     assert (found.stats.distinct, states_of(found), by_all_states(found)) == (classes, states, [])

@@ -135,7 +135,7 @@ def test_many_processes_share_a_folder(cache: Path) -> None:
         "import ctypes\nfrom reassure.checkers.engines.native.translator import llvm\n"
         "for n in range(6):\n"
         "    text = 'define i64 @f(i64 %a) {\\n  %b = add i64 %a, ' + str(n) + '\\n  ret i64 %b\\n}\\n'\n"
-        "    at = llvm.compiled_functions(llvm.digest(text), lambda: text, ['f'], 1)['f']\n"
+        "    at = llvm.compiled_functions(llvm.code_key(text), lambda: text, ['f'], 1)['f']\n"
         "    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(at)(1) == n + 1\n"
     )
     running = [subprocess.Popen([sys.executable, "-c", program], env=dict(os.environ)) for _ in range(6)]

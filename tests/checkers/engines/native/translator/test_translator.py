@@ -421,7 +421,7 @@ def test_every_kernel_is_compiled(module: ModuleType, words: int) -> None:
         text = native_function.text_of(module, size)
         for name in native_function.exported(module, size):
             assert f"@{name}(" in text
-        native_function.prepare(module, size)
+        native_function.prepare_kernels(module, size)
 
 
 @pytest.mark.parametrize("module", shared_modules(), ids=lambda m: m.__name__.rpartition(".")[2])

@@ -15,10 +15,10 @@ from reassure.checkers.engines.symbolic.any_number.certificate import (
     AnyCertificate,
     Verified,
     named_by,
-    read,
+    read_any_number,
     system_of,
     verify,
-    written,
+    written_node,
 )
 from reassure.checkers.engines.symbolic.any_number.induction import LOGIC, joined_scripts, z3_settles
 from reassure.checkers.engines.symbolic.solver import cvc5_settles
@@ -47,7 +47,7 @@ def verified(certificate: AnyCertificate) -> Verified:
 
 
 def test_a_certificate_is_accepted(core: Path) -> None:
-    certificate = read(core)
+    certificate = read_any_number(core)
     assert certificate.free == ["brokers", "min_isr"]
     assert certificate.properties == ["isr_within_replicas", "isr_never_empty", "leader_in_isr"]
     end = verified(certificate)
@@ -60,7 +60,7 @@ def test_a_certificate_is_accepted(core: Path) -> None:
 
 
 def test_without_a_lemma_it_proves_nothing(core: Path) -> None:
-    certificate = read(core)
+    certificate = read_any_number(core)
     for place, lemma in enumerate(certificate.lemmas):
         if lemma["text"] == "(proposed <= replicas if proposed is not None)":
             del certificate.lemmas[place]
@@ -68,19 +68,19 @@ def test_without_a_lemma_it_proves_nothing(core: Path) -> None:
 
 
 def test_without_an_invariant_it_is_none_of_it(core: Path) -> None:
-    certificate = read(core)
+    certificate = read_any_number(core)
     certificate.lemmas = [lemma for lemma in certificate.lemmas if lemma["text"] != "leader_in_isr"]
     assert verified(certificate).wrong == ["leader_in_isr is not among the lemmas"]
 
 
 def test_a_wrong_hint_is_not_believed(core: Path) -> None:
-    certificate = read(core)
+    certificate = read_any_number(core)
     certificate.cores = [[] for _ in certificate.cores]
     assert verified(certificate).wrong != []
 
 
 def test_a_lemma_that_is_not_true_is_refused(core: Path) -> None:
-    certificate = read(core)
+    certificate = read_any_number(core)
     rows = [
         ["var", "set of Broker", [], "removing"],
         ["const", "set of Broker", [], 0],
@@ -134,7 +134,7 @@ def test_a_lemma_that_is_not_true_is_refused(core: Path) -> None:
     ],
 )
 def test_a_lemma_that_is_no_condition_on_the_state_is_refused(core: Path, rows: list[object]) -> None:
-    certificate = read(core)
+    certificate = read_any_number(core)
     certificate.lemmas[0]["node"] = rows
     with pytest.raises(UsageFailure, match="lemma 'isr_within_replicas' says something else than its nodes"):
         verified(certificate)
@@ -143,28 +143,28 @@ def test_a_lemma_that_is_no_condition_on_the_state_is_refused(core: Path, rows: 
 @pytest.mark.parametrize("smt", ["", "(assert true)", '(set-option :regular-output-channel "x")(echo "gone")'])
 def test_a_lemma_whose_smt_lib_says_something_else_is_refused(core: Path, smt: str) -> None:
     """No solver reads it: it is compared with what its nodes say."""
-    certificate = read(core)
+    certificate = read_any_number(core)
     certificate.lemmas[0]["smt"] = smt
     with pytest.raises(UsageFailure, match="its SMT-LIB is not what its nodes say"):
         verified(certificate)
 
 
 def test_a_property_about_whole_runs_is_refused(core: Path) -> None:
-    certificate = read(core)
+    certificate = read_any_number(core)
     certificate.properties.append("a_leader_comes_back")
     with pytest.raises(UsageFailure, match="a_leader_comes_back: a property about whole runs follows from no"):
         verify(certificate, bound_to("core_liveness"))
 
 
 def test_without_lemmas_it_proves_nothing(core: Path) -> None:
-    certificate = read(core)
+    certificate = read_any_number(core)
     certificate.lemmas, certificate.cores = [], []
     assert verified(certificate).wrong == ["isr_within_replicas is not among the lemmas"]
 
 
 def test_any_solver_reads_the_lemmas_and_the_goals(core: Path) -> None:
     """Each lemma alone can be true; no goal can be broken."""
-    certificate, scripts = read(core), dict[str, str]()
+    certificate, scripts = read_any_number(core), dict[str, str]()
     verify(certificate, bound_to("core"), memory=LITTLE, scripts=scripts.setdefault)
     for lemma in certificate.lemmas:
         solver = z3.Solver()
@@ -177,7 +177,7 @@ def test_any_solver_reads_the_lemmas_and_the_goals(core: Path) -> None:
 
 
 def test_numbers_that_the_model_has_not_are_not_free(core: Path) -> None:
-    certificate = read(core)
+    certificate = read_any_number(core)
     certificate.free = ["brokers", "managers"]
     with pytest.raises(UsageFailure, match="are not all numbers that may be free"):
         verified(certificate)
@@ -216,7 +216,7 @@ def test_a_file_that_is_none_is_refused(key: str, value: object, why: str, core:
     path = core.with_name("odd.json")
     path.write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(Failure, match=why):
-        read(path)
+        read_any_number(path)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_a_file_that_is_none_is_refused(key: str, value: object, why: str, core:
     ],
 )
 def test_a_lemma_whose_text_says_something_else_is_refused(core: Path, text: str, why: str) -> None:
-    certificate = read(core)
+    certificate = read_any_number(core)
     assert certificate.lemmas[0]["text"] == "isr_within_replicas"
     certificate.lemmas[0]["text"] = text
     with pytest.raises(UsageFailure, match=re.escape(why)):
@@ -240,9 +240,9 @@ def test_a_lemma_whose_text_says_something_else_is_refused(core: Path, text: str
 
 
 def test_every_lemma_that_another_text_is_given_to_is_refused(core: Path) -> None:
-    texts = [lemma["text"] for lemma in read(core).lemmas]
+    texts = [lemma["text"] for lemma in read_any_number(core).lemmas]
     for place, other in product(range(len(texts)), texts):
-        certificate = read(core)
+        certificate = read_any_number(core)
         certificate.lemmas[place]["text"] = other
         if other != texts[place]:
             with pytest.raises(UsageFailure, match="says something else than its nodes"):
@@ -251,7 +251,7 @@ def test_every_lemma_that_another_text_is_given_to_is_refused(core: Path) -> Non
 
 @pytest.mark.parametrize("cores", [[[]], []], ids=["one-more", "one-less"])
 def test_cores_of_more_or_fewer_goals_are_refused(core: Path, cores: list[list[int]]) -> None:
-    certificate = read(core)
+    certificate = read_any_number(core)
     number = len(certificate.cores)
     certificate.cores = certificate.cores + cores if cores else certificate.cores[1:]
     told = f"`cores` is of {len(certificate.cores)} goals, not of {number}"
@@ -288,7 +288,7 @@ def test_no_type_is_taken_from_the_file(tmp_path: Path) -> None:
     result = proof(model, "flag=False")
     assert result.proof is not None and result.proof.certificate is not None
     result.proof.certificate.write(tmp_path / "sums.json")
-    certificate = read(tmp_path / "sums.json")
+    certificate = read_any_number(tmp_path / "sums.json")
     assert verify(certificate, bound_to(model, "flag=False"), memory=LITTLE).wrong == []
     (row,) = [row for lemma in certificate.lemmas for row in lemma["node"] if row[0] == "total"]
     row[1] = "int 6..1099511627776"
@@ -310,8 +310,8 @@ def test_a_property_without_a_translation_does_not_matter_to_others(tmp_path: Pa
     result = proof(model, "flag=False", properties=["first_is_up"])
     assert result.proof is not None and result.proof.certificate is not None
     result.proof.certificate.write(tmp_path / "up.json")
-    end = verify(read(tmp_path / "up.json"), bound_to(model, "flag=False"), memory=LITTLE)
-    assert (end.wrong, read(tmp_path / "up.json").properties) == ([], ["first_is_up"])
+    end = verify(read_any_number(tmp_path / "up.json"), bound_to(model, "flag=False"), memory=LITTLE)
+    assert (end.wrong, read_any_number(tmp_path / "up.json").properties) == ([], ["first_is_up"])
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_verify_by_the_command(core: Path, capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert "for any brokers, min_isr: 7 lemmas hold initially, preserved by every step" in out
     assert "the lemmas hold in every reachable state with brokers=3, min_isr=2 (1,668 states)" in out
-    assert goals.read_text(encoding="utf-8").count("(check-sat)") == len(read(core).cores)
+    assert goals.read_text(encoding="utf-8").count("(check-sat)") == len(read_any_number(core).cores)
     data = json.loads(core.read_text(encoding="utf-8"))
     data["cores"] = [[] for _ in data["cores"]]
     broken = core.with_name("broken.json")
@@ -375,7 +375,7 @@ def test_a_range_that_is_declared_and_one_of_an_expression(tmp_path: Path) -> No
     result = proof(model, "flag=False")
     assert result.proof is not None and result.proof.certificate is not None
     result.proof.certificate.write(tmp_path / "one.json")
-    end = verify(read(tmp_path / "one.json"), bound_to(model, "flag=False"), memory=LITTLE)
+    end = verify(read_any_number(tmp_path / "one.json"), bound_to(model, "flag=False"), memory=LITTLE)
     assert (end.wrong, [one.complete for one in end.searched]) == ([], [True] * len(end.searched))
 
 
@@ -420,8 +420,8 @@ def test_what_the_tool_proves_its_check_accepts(kind: str, first: str, after: st
     assert [(p.name, p.status) for p in result.properties if p.name == "known"] == [("known", "proved")]
     assert result.proof is not None and result.proof.certificate is not None
     result.proof.certificate.write(tmp_path / "known.json")
-    end = verify(read(tmp_path / "known.json"), bound_to(model, "flag=False"), memory=LITTLE)
-    assert (end.wrong, read(tmp_path / "known.json").lemmas[0]["text"]) == ([], "known")
+    end = verify(read_any_number(tmp_path / "known.json"), bound_to(model, "flag=False"), memory=LITTLE)
+    assert (end.wrong, read_any_number(tmp_path / "known.json").lemmas[0]["text"]) == ([], "known")
 
 
 def test_a_lemma_may_name_a_set_of_truth_values(tmp_path: Path) -> None:
@@ -430,7 +430,7 @@ def test_a_lemma_may_name_a_set_of_truth_values(tmp_path: Path) -> None:
     bound = bound_to(model_text.file(text, tmp_path, model_text.BEFORE_STATE), "flag=False")
     system = system_of(bound, AnyNumber(bound.config, frozenset({"nodes"})))
     (node,) = named_by(system)("set(value) is empty")
-    assert written(node) == [
+    assert written_node(node) == [
         ["var", "sequence of bool, at most 1", [], "value"],
         ["seq_set", "set of bool", [0], None],
         ["const", "set of bool", [], 0],
