@@ -20,7 +20,7 @@ PROTOCOLS = frozenset({"run", "check", "main"})
 """What modules of one kind have under one name: commands, engines, programs."""
 MOST = {"fmt: skip": 105, "monkeypatch.setattr": 176, "dict[str, Any]": 27}
 """Lines that have a text, in `checkers/`, `spec/` and `tests/`."""
-SMALL, MOST_SMALL = 25, 19
+SMALL, MOST_SMALL = 25, 18
 """Lines of code that a module should have, and modules that have fewer; a model is one module, however small."""
 MOST_LOADED = {"core": 92, "kraft": 113}
 """Modules of this project that `check` of a model loads which was checked before, the model's own among them."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reassure.checkers.kafka.audit.cluster_history import METADATA_VERSION
@@ -13,6 +13,7 @@ from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in
 from reassure.checkers.kafka.audit.metadata_records import PartitionShare
 from reassure.checkers.kafka.audit.waiting import rules_from
 from reassure.checkers.machine.exit_codes import Exit, Failure, worst
+from reassure.checkers.request.options import SparkOptions
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,31 @@ def together(shares: Iterable[AuditReport | Refused]) -> AuditReport:
     assert whole is not None
     _sort(whole.audit)
     return whole
+
+
+def audit_by_spark(task: AuditTask, cluster: SparkOptions, tasks: int | None, beat: Callable[[], None]) -> AuditReport:
+    """The audit by so many tasks (none: one a core), each of a share of the partitions. The driver reads the files, and
+    executors get their content.
+
+    beat: called now and then; raises to end the job. Raises `NoSpark`, `JobFailed`, or `Failure` for a log that cannot
+    be audited.
+    """
+    from reassure.checkers.engines.spark.session import SparkJob, start
+
+    files = tuple(replace(file, data=file.read()) for file in task.files)
+    session = start("reassure audit", cluster)
+    context = session.context
+    try:
+        sent = context.broadcast(replace(task, files=files))
+        count = tasks or int(context.defaultParallelism)
+
+        def judge(number: int) -> AuditReport | Refused:
+            return audit_share(sent.value, PartitionShare(number, count))
+
+        job = SparkJob(context, "reassure-audit", context.parallelize(range(count), count).map(judge).collect)
+        return together(job.result(beat))
+    finally:
+        session.stop()
 
 
 def _sort(audit: Audit) -> None:

@@ -113,7 +113,7 @@ def _locally(args: argparse.Namespace, task: AuditTask) -> AuditReport:
 
 
 def _by_spark(args: argparse.Namespace, task: AuditTask) -> AuditReport:
-    from reassure.checkers.kafka.audit.by_spark import audit_by_spark
+    from reassure.checkers.kafka.audit.audit_log import audit_by_spark
 
     progress = Progress(quiet=args.quiet)
     try:

@@ -14,8 +14,14 @@ from typing import Any
 import pytest
 
 from reassure.checkers.kafka.audit import log_files
-from reassure.checkers.kafka.audit.audit_log import AuditReport, AuditTask, Refused, audit_share, together
-from reassure.checkers.kafka.audit.by_spark import audit_by_spark
+from reassure.checkers.kafka.audit.audit_log import (
+    AuditReport,
+    AuditTask,
+    Refused,
+    audit_by_spark,
+    audit_share,
+    together,
+)
 from reassure.checkers.kafka.audit.log_files import LogFile
 from reassure.checkers.kafka.audit.metadata_records import PartitionShare
 from reassure.checkers.request.options import SparkOptions
