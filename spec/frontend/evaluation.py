@@ -361,7 +361,7 @@ UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
     ast.Yield: ("yield", "return one value; choices are parameters"),
     ast.YieldFrom: ("yield from", "return one value; choices are parameters"),
     ast.Slice: ("a slice in a key", "write one key, as `m[k]`"),
-    ast.Starred: ("`*`", "write the arguments out"),
+    ast.Starred: ("`*`", "write the arguments out, and a longer sequence as `t + (x,)`"),
 }
 """Expressions outside the language, with what to write instead."""
 

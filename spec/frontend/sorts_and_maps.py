@@ -400,7 +400,8 @@ def _not_negative(context: Context, node: ast.expr, place: Node, length: Node, w
         return g.ite(g.lt(place, g.num(0)), g.arith("add", length, place), place)
     if context.bounds(place)[0] < 0 and may_hold_together((context.path, context.assured, g.lt(place, g.num(0)))):
         text = ast.unparse(node)
-        remedy = f"test `{text} >= 0` before, write `max({text}, 0)`, or count from the front, or with a constant"
+        number = f"({text})" if isinstance(node, ast.IfExp) else text
+        remedy = f"test `{number} >= 0` before, write `max({text}, 0)`, or count from the front, or with a constant"
         raise context.refuse(node, what, remedy)
     return g.arith("max", place, g.num(0))
 

@@ -239,6 +239,8 @@ def _assignment(context: Context, node: ast.Assign | ast.AnnAssign, returns: lis
                 if not isinstance(lower_beside(context, target, node.value), Option):  # from here on it is there
                     context.frame.not_none |= {ast.unparse(target)}
             raise context.refuse(node, f"changing `{ast.unparse(target)}`", f"values do not change: write `{way}`")
+        if len(targets) > 1:
+            raise context.refuse(node, f"`{ast.unparse(node)}`", "assign one name in each line")
         raise context.refuse(node, "unpacking", "assign one name, or as many names as a tuple has items")
     # What is known not to be None has been unwrapped: so is the variable.
     _bind(context, target.id, context.symbols.as_bag(lower(context, node.value)))

@@ -412,6 +412,11 @@ REFUSED_OF_TUPLES = [
     ("return replace(s, n=s.nums[-3])", "this index into a tuple (an int, an int)", "one of its places"),
     ("return replace(s, on=s.pair[s.n])", "this index into a tuple (Server, bool)", "one of its places"),
     ("return replace(s, n=s.nums[s.n])", "an index that may be negative", "test `s.n >= 0` before"),
+    (
+        "return replace(s, n=s.nums[-1 if s.n > 1 else 0])",
+        "an index that may be negative",
+        "`(-1 if s.n > 1 else 0) >= 0`",
+    ),
     ("return replace(s, leader=s.two[s.n])", "an index that may be negative", "test `s.n >= 0` before"),
     ("return replace(s, pair=(1, True))", "State.pair", "an int where Server is needed: write `Server(n)`"),
     (
