@@ -363,6 +363,11 @@ def record_type(cls: type, config: object) -> RecordType:
             if f.name in fields_of_itself(cls):
                 raise DomainError(f"{cls.__name__} holds itself, without end: write an Id for the place of another one")
             resolved.append((f.name, resolve(hints[f.name], config)))
+            continue
+        about = frozenset() if f.name in fields_of_itself(cls) else _records_in(hints[f.name])
+        for inner in sorted(about, key=lambda record: record.__qualname__):
+            with gathered_problems(problems, f"{cls.__name__}.{f.name}", partial(place_of_field, cls, f.name)):
+                record_type(inner, config)  # of what is refused
     if problems:
         raise FieldErrors(problems)
     method = own_method(cls)

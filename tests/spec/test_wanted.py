@@ -56,7 +56,8 @@ REFUSED_FIELDS = """p: Annotated[int, Range(0, "nope")]
     t: Annotated[int, Range("nowhere", 3)]
     u: Annotated[int, Range(0, "nope")]
     f: float
-    x: Annotated[frozenset[Wrong], MaxSize(2)]"""
+    x: Annotated[frozenset[Wrong], MaxSize(2)]
+    z: tuple[Other, ...]"""
 OF_FIELDS = [
     "State.p: the configuration has no field 'nope', which sizes a type",
     "State.r: str is not a finite type: names are an Enum or an Id sort",
@@ -65,8 +66,11 @@ OF_FIELDS = [
     "State.u: the configuration has no field 'nope', which sizes a type",
     "State.f: float is not a finite type: a number is Annotated[int, Range(low, high)]",
     "Wrong.n: an int needs bounds: Annotated[int, Range(low, high)]",
+    "State.z: a sequence needs a length: Annotated[tuple[T, ...], MaxLen(n)]",
+    "Other.m: str is not a finite type: names are an Enum or an Id sort",
 ]
 WRONG = "\n@dataclass(frozen=True)\nclass Wrong:\n    n: int\n    to: Server\n"
+WRONG += "\n@dataclass(frozen=True)\nclass Other:\n    m: str\n"
 BEHIND_THEM = """ys = [a]
 zs = list(s.log)
 ws = s.log + [s.e]
@@ -98,7 +102,7 @@ STATEMENTS = [
 
 def test_what_is_not_about_a_refused_type_is_refused_with_it(tmp_path: Path) -> None:
     """And what is about it is not: neither its values, nor the literals that it is made of and compared with."""
-    start = ', p=0, r="idle", log=[], t=1, u=2, f=0.5, x=frozenset()'
+    start = ', p=0, r="idle", log=[], t=1, u=2, f=0.5, x=frozenset(), z=()'
     wanted = WANTED["setofints"]._replace(field=REFUSED_FIELDS, start=start, method=WRONG, body=BEHIND_THEM)
     assert answer(wanted, tmp_path).split("; ") == [*OF_FIELDS, *STATEMENTS]
 
