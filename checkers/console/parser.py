@@ -103,8 +103,10 @@ def parse(words: list[str], into: argparse.Namespace) -> CommandModule:
         near = difflib.get_close_matches(name, COMMANDS, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise Failure(Exit.USAGE, f"invalid choice: there is no command {name!r}{hint} (see reassure --help)")
-    _, unknown = parser_of(name).parse_known_args(words[1:], into)
-    meant = f"{name} {into.action}" if subcommands(name) else name
+    parser, below = parser_of(name), subcommands(name)
+    # intermixed: an argument that may be left out is also read behind options (`stuck core --set brokers=3 EXPRESSION`)
+    _, unknown = (parser.parse_known_args if below else parser.parse_known_intermixed_args)(words[1:], into)
+    meant = f"{name} {into.action}" if below else name
     if hasattr(into, "set") and all(SETTING.match(word) for word in unknown):  # `sweep raft servers=2..3`
         into.set = [*into.set, *unknown]
         unknown = []

@@ -341,6 +341,12 @@ def test_an_expression_is_not_decided_by_half_a_search(tmp_path: Path, capsys: p
     assert said(capsys, str(tmp_path / "chain.py"), "s.number != 5", "--limit=2")[0] == 5
 
 
+def test_an_expression_behind_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "chain.py").write_text(CHAIN)
+    found, out, err = said(capsys, str(tmp_path / "chain.py"), "--fair-only", "s.number == 0")
+    assert (found, "\ns.number == 0\n" in out, err) == (13, True, "")
+
+
 def test_an_expression_of_the_fair_actions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No action is fair, so that none needs happen."""
     (tmp_path / "chain.py").write_text(CHAIN)
