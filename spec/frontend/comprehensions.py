@@ -166,6 +166,9 @@ def _sequence_items(g: Graph, sequence: Node, kind: SeqType) -> list[Item]:
 
 def _range(context: Context, node: ast.Call) -> list[Item]:
     g = context.graph
+    if len(node.args) == 3:
+        remedy = "write a filter, `if i % 2 == 0`, or `reversed(range(low, high))` to count down"
+        raise context.refuse(node, f"`{ast.unparse(node)}`, which has a step", remedy)
     bounds = [lower_scalar(context, a, IntType) for a in positional(context, node, 1, 2)]
     start, stop = bounds if len(bounds) == 2 else (g.num(0), bounds[0])
     # What is known says nothing where nothing gets: a constant is itself there, so that a map stays total.

@@ -307,10 +307,11 @@ def as_numbers(context: Context, node: ast.Compare, *sides: tuple[ast.expr, Sym]
     kinds = {type(value.type) for _, value in sides if isinstance(value, Scalar)}
     if kinds != {IdType, IntType}:
         return [value for _, value in sides]
+    sort = next(value.type for _, value in sides if isinstance(value, Scalar) and isinstance(value.type, IdType))
     for side, value in sides:
         if isinstance(value, Scalar) and isinstance(value.type, IntType) and isinstance(side, DATA):
             what = f"an id and a number: `{ast.unparse(node)}`"
-            raise context.refuse(node, what, "write `int(id)` for its number, or `Sort(1)` for an id")
+            raise context.refuse(node, what, f"write `int(id)` for its number, or `{sort}(0)` for an id")
     return [Scalar(number_of(context, side, value)) for side, value in sides]
 
 

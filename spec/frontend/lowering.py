@@ -142,7 +142,8 @@ def _method(context: Context, node: ast.Call, function: ast.Attribute, base: Sym
     lowered = method_call(context, node, function, base)
     if lowered is not None:
         return lowered
-    remedy = METHODS.get(function.attr, "write a function, or a method of its class")
+    of_class = ", or a method of its class" if isinstance(base, Record) else ""
+    remedy = METHODS.get(function.attr, f"write a function{of_class}")
     if isinstance(base, MapOf) and function.attr in OF_MAPS:
         remedy = OF_MAPS[function.attr].format(**map_keys.loops_over(base.key))
     raise context.refuse(node, f"a method `.{function.attr}` of {describe(base)}", remedy)
@@ -201,7 +202,7 @@ METHODS: dict[str, str] = {
     "issubset": "write `a <= b`",
     "issuperset": "write `a >= b`",
     "isdisjoint": "write `a & b == frozenset()`",
-    "index": "write a comprehension",
+    "index": "write `next((i for i, x in enumerate(seq) if x == y), n)`, with a number `n` for none",
     "add": "sets do not change: write `s | {x}`",
     "get": "write `m[k]`: a map has a value for each key",
     "count": "write `sum(1 for x in seq if x == y)`",

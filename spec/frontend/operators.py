@@ -67,7 +67,7 @@ from reassure.spec.frontend.symbolic_values import (
     conversion,
     describe,
 )
-from reassure.spec.language.types import BoolType, IdType, IntType, RecordType, SeqType, SetType, unbounded
+from reassure.spec.language.types import BoolType, EnumType, IdType, IntType, RecordType, SeqType, SetType, unbounded
 from reassure.spec.language.values import Id
 
 
@@ -367,7 +367,10 @@ def is_less(context: Context, node: ast.AST, a: Sym, b: Sym, strict: bool) -> No
             return g.and_(within, g.not_(g.eq(x, y))) if strict else within
         if isinstance(a.type, SeqType) and isinstance(b.type, SeqType) and a.type.item == b.type.item:
             return _of_sequences(context, node, x, y, a.type, b.type, strict)
-    raise context.refuse(node, f"an order of {describe(a)} and {describe(b)}", ORDERED + conversion(a, b))
+    remedy = ORDERED + conversion(a, b)
+    if isinstance(a, Scalar) and isinstance(b, Scalar) and isinstance(a.type, EnumType) and a.type == b.type:
+        remedy = f"enum members have no order: number them, as `0 if x == {next(a.type.values())} else 1` does"
+    raise context.refuse(node, f"an order of {describe(a)} and {describe(b)}", remedy)
 
 
 def has_order(value: Sym) -> bool:

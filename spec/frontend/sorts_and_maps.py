@@ -121,6 +121,8 @@ def fill_call(context: Context, node: ast.Call) -> Sym:
 def _sort(context: Context, node: ast.Call, sort: ast.expr, config: ast.expr | None, call: str) -> Type:
     """The sort that `every` or `fill` is of; an id sort is as large as the configuration says. call: as is written."""
     of_sort = f"write `{call.format('Sort')}` with an Id sort, an Enum or bool"
+    if isinstance(sort, ast.Call):
+        raise context.refuse(node, f"`{ast.unparse(sort)}` is not a sort", of_sort)
     named = lower_present(context, sort)
     if isinstance(named, Poison):
         raise Refused

@@ -299,6 +299,8 @@ def _describe_object(value: Any) -> str:
     """A Python object: by its name if it has one, for a text that is the same in each run."""
     if isinstance(value, Action | Property):
         return f"the {'action' if isinstance(value, Action) else 'property'} {value.name}"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
     if hasattr(value, "__name__"):
         return f"the Python object {value.__name__!r}"
     if isinstance(value, str | bytes | float | complex | None):

@@ -344,7 +344,7 @@ REFUSED = [
     ("return replace(s, number=int(s.leader))", "`s.leader` may be None here", "is not None"),
     ("require(any(n == 1 for n in s.alive))\n    return s", "an id and a number: `n == 1`", "int(id)"),
     ("require(any(s.number < n for n in s.alive))\n    return s", "an id and a number: `s.number < n`", "int(id)"),
-    ("require(any(n + 1 == s.number for n in s.alive) or Node(1) >= -1)\n    return s", "an id and a number: `Node(1) >= -1`", "Sort(1)"),
+    ("require(any(n + 1 == s.number for n in s.alive) or Node(1) >= -1)\n    return s", "an id and a number: `Node(1) >= -1`", "`Node(0)`"),
     ("require(any(n * s.inner.on > 1 for n in s.alive))\n    return s", "Node * bool", "for ints"),
     ("return replace(s, alive=every(Node))", "Node without the configuration", "every(Node, c)"),
     ("return replace(s, alive=every(Node, s))", "this as the configuration", "every(Node, c)"),

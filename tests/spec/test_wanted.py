@@ -253,7 +253,7 @@ AMONG_RECORDS = [
     ),
     (
         "t = Colour['BLUE']",
-        "an index into the Python object 'Colour': write a member: `Colour.BLUE`",
+        "an index into the class Colour: write a member: `Colour.BLUE`",
         "t = Colour.BLUE",
     ),
     ("t = Colour(1)", "a call of `Colour`: write a member: `Colour.RED`", "t = Colour.RED"),
@@ -424,7 +424,7 @@ INSTEAD = [
     ("t = ~s.e", "`~s.e`: Entry has no complement", "t = s.e"),
     (
         "t = sum(1 for x in Colour)",
-        "iteration over the Python object 'Colour': iterate over `every(Colour, c)`",
+        "iteration over the class Colour: iterate over `every(Colour, c)`",
         "t = sum(1 for x in every(Colour, c))",
     ),
     (
@@ -435,27 +435,27 @@ INSTEAD = [
     ("t = sum(1 for x in s.n)", "iteration over an int: iterate over `range(s.n)`", "t = sum(1 for x in range(s.n))"),
     (
         "t = len(Colour)",
-        "len() of the Python object 'Colour': write `len(every(Colour, c))`",
+        "len() of the class Colour: write `len(every(Colour, c))`",
         "t = len(every(Colour, c))",
     ),
     (
         "t = frozenset(Colour)",
-        "frozenset() of the Python object 'Colour': write `every(Colour, c)`",
+        "frozenset() of the class Colour: write `every(Colour, c)`",
         "t = every(Colour, c)",
     ),
     (
         "t = tuple(Colour)",
-        "tuple() of the Python object 'Colour': write its members out",
+        "tuple() of the class Colour: write its members out",
         "t = (Colour.RED, Colour.BLUE)",
     ),
     (
         "t = tuple(Server)",
-        "tuple() of the Python object 'Server': write `tuple(sorted(every(Server, c)))`",
+        "tuple() of the class Server: write `tuple(sorted(every(Server, c)))`",
         "t = tuple(sorted(every(Server, c)))",
     ),
     (
         "t = Colour.RED in Colour",
-        "Colour in the Python object 'Colour': write `every(Colour, c)`",
+        "Colour in the class Colour: write `every(Colour, c)`",
         "t = Colour.RED in every(Colour, c)",
     ),
     ("t = s.n in range(1, 3)", "`in range(1, 3)`: write `1 <= s.n < 3`", "t = 1 <= s.n < 3"),
@@ -474,7 +474,8 @@ INSTEAD = [
     ),
     (
         "t = frozenset(range(0, s.n, 2))",
-        "`range(0, s.n, 2)`: it takes 1 to 2 arguments here",
+        "`range(0, s.n, 2)`, which has a step: write a filter, `if i % 2 == 0`, "
+        "or `reversed(range(low, high))` to count down",
         "t = frozenset(i for i in range(s.n) if i % 2 == 0)",
     ),
 ]
