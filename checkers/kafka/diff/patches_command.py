@@ -26,12 +26,7 @@ SUBCOMMANDS = {
     "patches": Subcommand(
         "compare a release with each of several patches of it: which ones differ?",
         (
-            Option(
-                "patches PATCH",
-                "a patch, as of `kafka build`, or a folder of *.patch and *.diff",
-                Path,
-                nargs="+",
-            ),
+            Option("patches PATCH", "a patch, as of `kafka build`, or a folder of *.patch and *.diff", Path, nargs="+"),
             CHANGED_RELEASE,
             Option(
                 "--brokers N",

@@ -192,10 +192,7 @@ COLUMNS = ("finding", "rules of", "ELR", "steps", "test", "with the fixes", "pro
 
 
 def findings_markdown(
-    found: list[Entry],
-    folder: Path,
-    record: FindingsRecord | None = None,
-    headlines: tuple[Headline, ...] = HEADLINES,
+    found: list[Entry], folder: Path, record: FindingsRecord | None = None, headlines: tuple[Headline, ...] = HEADLINES
 ) -> str:
     """The page. folder: where it will be, for its links. record: else as `recorded` reads it."""
     record = recorded() if record is None else record
