@@ -92,7 +92,7 @@ def ending_of(history: ClusterHistory, time: int, rules: Iterable[str], min_isr:
         if reassigning(p):
             answers: dict[str, list[str]] = {}
             for each in rules:
-                text = waits_for(p, completes_with_added(each), known, gone, lambda b: str(int(b)))
+                text = waits_for(p, completes_with_added(each), known, gone)
                 answers.setdefault(text, []).append(each)
             several = len(answers) > 1
             waits = "; ".join(f"Kafka {row(names)}: {text}" if several else text for text, names in answers.items())

@@ -25,8 +25,16 @@ def completes_with_added(rules: str) -> bool:
     return numbers(rules) >= (4, 3)
 
 
+def _number(broker: Broker) -> str:
+    return str(int(broker))
+
+
 def waits_for(
-    p: Partition, added_alone: bool, faults: Mapping[int, str], gone: Brokers, called: Callable[[Broker], str]
+    p: Partition,
+    added_alone: bool,
+    faults: Mapping[int, str],
+    gone: Brokers,
+    called: Callable[[Broker], str] = _number,
 ) -> str:
     """What a reassignment of a partition that is under way waits for, in words.
 
@@ -37,8 +45,8 @@ def waits_for(
         electable = p.isr or p.elr
         if not electable:
             return "nobody leads and ISR and ELR are empty: nobody may lead"
-        where = "of the ISR" if p.isr else "of the ELR"
-        return f"nobody leads: waits for {named_brokers(electable, called, dict.fromkeys(map(int, electable), where))}"
+        where = dict.fromkeys(electable, "of the ISR" if p.isr else "of the ELR")
+        return f"nobody leads: waits for {named_brokers(electable, called, where)}"
     both = p.adding & p.removing
     if added_alone and both:
         each = named_brokers(both, called)
@@ -47,13 +55,20 @@ def waits_for(
     waits = (p.adding if added_alone and len(p.adding) >= len(p.removing) else target) - p.isr
     if not waits:
         return "waits for the next change of the ISR: all that it needs are in sync"
-    reasons = {int(b): faults.get(int(b), OFFLINE if b in gone else OUT_OF_SYNC) for b in waits}
+    return waits_for_brokers(waits, faults, gone, called)
+
+
+def waits_for_brokers(
+    waits: Brokers, faults: Mapping[int, str], gone: Brokers, called: Callable[[Broker], str] = _number
+) -> str:
+    """The brokers that are waited for, each with the reason why it is not in sync. Parameters: as of `waits_for`."""
+    reasons = {b: faults.get(b, OFFLINE if b in gone else OUT_OF_SYNC) for b in waits}
     return f"waits for {named_brokers(waits, called, reasons)}"
 
 
 def named_brokers(
-    some: Iterable[Broker], called: Callable[[Broker], str], reasons: Mapping[int, str] | None = None
+    some: Iterable[Broker], called: Callable[[Broker], str] = _number, reasons: Mapping[Broker, str] | None = None
 ) -> str:
     """Brokers in their order, each with its reason."""
-    words = [called(b) + (f" ({reasons[int(b)]})" if reasons else "") for b in sorted(some)]
+    words = [called(b) + (f" ({reasons[b]})" if reasons else "") for b in sorted(some)]
     return ("broker " if len(words) == 1 else "brokers ") + ", ".join(words)

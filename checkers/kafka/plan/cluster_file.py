@@ -6,7 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from reassure.checkers.kafka.audit.waiting import RULES
+from reassure.checkers.kafka.printed.shell_output import Key
 from reassure.spec.kafka.releases import numbers
+
+Replicas = tuple[int, ...]
+Assignment = dict[Key, Replicas]
 
 
 @dataclass

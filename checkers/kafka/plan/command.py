@@ -13,17 +13,8 @@ from reassure.checkers.console.parser import note
 from reassure.checkers.kafka.audit.waiting import RULES
 from reassure.checkers.kafka.plan.cluster_file import ClusterFile
 from reassure.checkers.kafka.plan.evaluate import judge_plan
-from reassure.checkers.kafka.plan.kafka_json import (
-    description,
-    named_disks,
-    read_assignment,
-    read_cluster,
-    under_way,
-    unknown_keys,
-    write_assignment,
-)
-from reassure.checkers.kafka.plan.metadata_log import is_log, metadata_log
-from reassure.checkers.kafka.plan.present import Present
+from reassure.checkers.kafka.plan.kafka_json import description, read_assignment, read_cluster, write_assignment
+from reassure.checkers.kafka.plan.present import Present, is_log, metadata_log
 from reassure.checkers.kafka.plan.propose import propose
 from reassure.checkers.kafka.plan.report import plan_record, report_plan
 from reassure.checkers.kafka.plan.stages import PROTOCOLS, UNLIMITED, PlanLimits
@@ -156,42 +147,36 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
         if isinstance(path, Path) and path.is_fifo():
             raise Failure(Exit.USAGE, f"{path} is a pipe, which can be read only once: write it to a file first")
     cluster = _cluster(args)
-    current = read_assignment(args.current, cluster, "current")
+    current_file = read_assignment(args.current, cluster, "current")
+    current = current_file.replicas
     if args.running and (args.generate or protocol != "kraft"):
         raise Failure(Exit.USAGE, "--running is for --proposed and --protocol kraft")
-    running = read_assignment(args.running, cluster) if args.running else {}
+    running = read_assignment(args.running, cluster) if args.running else None
     of_file = not cluster.described and not is_log(args.cluster)
     if of_file and (strange := sorted(cluster.topics.keys() - {topic for topic, _ in current})):
         note(f"note: of {', '.join(strange[:3])} the cluster file has a setting, and {args.current} no partition")
-    if not args.running and (moving := under_way(args.current)):
+    if not args.running and current_file.under_way:
         note(
-            f"note: reassignments under way by {args.current}: {moving:,}; the plan comes on top of those that it "
-            "replaces, --running counts the others too"
+            f"note: reassignments under way by {args.current}: {current_file.under_way:,}; the plan comes on top of "
+            "those that it replaces, --running counts the others too"
         )
     for path in dict.fromkeys(path for path in (args.cluster, args.current) if path and is_log(path)):
         for line in metadata_log(path).not_read:
             note(f"note: {line}")
     if args.generate:
         console.judges = False  # standard output is the proposal
-        proposal = propose(
-            cluster,
-            current,
-            args.brokers or [],
-            args.replication_factor,
-            ignore_racks=args.ignore_racks,
-            start_index=args.start_index or 0,
-        )
+        brokers, factor, start = args.brokers or [], args.replication_factor, args.start_index or 0
+        proposal = propose(cluster, current, brokers, factor, args.ignore_racks, start)
         sys.stdout.write(write_assignment(proposal))
         moved = sum(len(set(proposal[p]) - set(current[p])) for p in proposal)
         print(f"{len(proposal):,} partitions, {moved:,} replicas to be copied", file=sys.stderr)
         if args.json:
-            proposed = Stop(StopReason.COMPLETE, "a proposal was made")
-            record = RunIdentity("plan:generate", None, {}, "plan", args.repro).record(Exit.OK, True, proposed)
+            stop = Stop(StopReason.COMPLETE, "a proposal was made")
+            record = RunIdentity("plan:generate", None, {}, "plan", args.repro).record(Exit.OK, True, stop)
             write_record(args.json, {**record, "plan": {"replicas_copied": moved}})
         return Exit.OK
     limits = PlanLimits(*(getattr(args, n) or UNLIMITED for n in BATCHING))
-    wanted = read_assignment(args.proposed, cluster)
-    disks = named_disks(args.proposed)
+    proposed = read_assignment(args.proposed, cluster)
     present = Present()
     for path in dict.fromkeys((args.current, args.cluster)):
         present.add(path, topics_of := description(path), current)
@@ -199,21 +184,19 @@ def run(args: argparse.Namespace, console: Console) -> Exit:
             cluster.add_settings(topics_of.min_isr, topics_of.unclean)
     try:
         with Progress() as progress:
-            judged = judge_plan(cluster, current, wanted, protocol, limits, running, present, progress)
+            targets = running.replicas if running else None
+            judged = judge_plan(cluster, current, proposed.replicas, protocol, limits, targets, present, progress)
     except Failure as error:
-        if error.code is Exit.NOTHING and disks:
+        if error.code is Exit.NOTHING and proposed.disks:
             raise Failure(error.code, f"{error} but log directories: moves between disks are not judged") from None
         raise
-    for path in (args.proposed, args.running):
-        if path and (strange_keys := unknown_keys(path)):
-            note(f"note: {path}: read over, as Kafka's tool does: {', '.join(strange_keys[:5])}")
+    for path, file in ((args.proposed, proposed), (args.running, running)):
+        if file is not None and file.unknown:
+            note(f"note: {path}: read over, as Kafka's tool does: {', '.join(file.unknown[:5])}")
     copying = (args.size, args.throttle) if args.size else None
-    report_plan(
-        judged, protocol, limits, copying, 3 if args.show is None else args.show, console, cluster, disks,
-    )  # fmt: skip
+    report_plan(judged, copying, 3 if args.show is None else args.show, proposed.disks, console)
     if args.json:
-        inputs: dict[str, Path] = {
-            n: getattr(args, n) for n in ("cluster", "current", "proposed", "running") if getattr(args, n)
-        }
-        write_record(args.json, plan_record(judged, protocol, limits, copying, inputs, args.repro))
+        named = {n: getattr(args, n) for n in ("cluster", "current", "proposed", "running")}
+        inputs = {name: path for name, path in named.items() if path}
+        write_record(args.json, plan_record(judged, copying, inputs, args.repro))
     return judged.exit()

@@ -9,25 +9,84 @@ kept before the move. The protocols themselves are checked by `reassure check`; 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
-from reassure.checkers.kafka.plan.cluster_file import ClusterFile
-from reassure.checkers.kafka.plan.kafka_json import Assignment, Partition, partition_name
+from reassure.checkers.kafka.plan.cluster_file import Assignment, ClusterFile, Replicas
+from reassure.checkers.kafka.plan.courses import Way, Ways
+from reassure.checkers.kafka.plan.kafka_json import partition_name
 from reassure.checkers.kafka.plan.present import Present
-from reassure.checkers.kafka.plan.promises import ENDS, OF_MIN_ISR, RACK_PROMISES, Break, Promise, promises
 from reassure.checkers.kafka.plan.stages import Batch, Path, PlanLimits, batches, copies
-from reassure.checkers.kafka.plan.ways import Way, Ways
+from reassure.checkers.kafka.printed.shell_output import Key
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.checkers.machine.progress import Progress
+
+PROMISES = (
+    "own_steps_keep_min_isr",  # min.insync.replicas are in sync, if nothing fails
+    "own_steps_keep_a_leader",  # a replica in sync leads
+    "own_steps_keep_an_in_sync_copy",  # a replica in sync is kept
+    "moves_end_as_wanted",  # the last stage is the target, order included, and nothing is waited for
+    "limits_are_kept",  # batches are within the limits, and every stage is in one
+    "partitions_survive_a_broker",  # any one broker may fail, and a replica in sync is left
+    "producers_survive_a_broker",  # any one broker may fail, and min.insync.replicas are left
+    "partitions_survive_a_rack",  # any one rack may fail, and a replica in sync is left
+    "producers_survive_a_rack",  # any one rack may fail, and min.insync.replicas are left
+    "stays_spread",  # replicas in sync are in as many racks as before, or as in the target if fewer
+    "cordoned_brokers_are_spared",  # no request is refused for a cordoned broker, and none gets a replica
+)
+"""The first five are those of `spec.kafka.shared_properties`, of one plan instead of all runs."""
+ENDS, LIMITS, CORDONED = "moves_end_as_wanted", "limits_are_kept", "cordoned_brokers_are_spared"
+OF_MIN_ISR = ("own_steps_keep_min_isr", "producers_survive_a_broker", "producers_survive_a_rack")
+RACK_PROMISES = ("partitions_survive_a_rack", "producers_survive_a_rack", "stays_spread")
+
+
+@dataclass(frozen=True)
+class Break:
+    """A promise that is broken: where, under which failure if any, and what is left."""
+
+    partition: Key
+    stage: int
+    failure: str
+    text: str
+    promise: str = ""
+
+
+@dataclass
+class Promise:
+    """A promise with what was found. before: partitions that broke it before the move already.
+
+    checked: False of one about racks where some have none. open: the reasons why it was not decided, by the topic or
+    partition that they are about.
+    """
+
+    name: str
+    checked: bool = True
+    breaks: list[Break] = field(default_factory=list)
+    before: int = 0
+    open: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        return "invariant" if self.name == LIMITS else "step"
+
+    @property
+    def decided(self) -> bool:
+        """Whether every partition was judged."""
+        return self.checked and not self.open
+
+    @property
+    def status(self) -> str:
+        return "violated" if self.breaks else "holds" if self.decided else "not_checked"
 
 
 @dataclass
 class JudgedPlan:
     """A plan with everything found about it."""
 
-    paths: dict[Partition, Path]
+    cluster: ClusterFile
+    protocol: str
+    limits: PlanLimits
+    paths: dict[Key, Path]
     batches: list[Batch]
     promises: dict[str, Promise]
     racked: bool
@@ -44,7 +103,7 @@ class JudgedPlan:
     """Replicas that are being copied for these targets, and are given up."""
     too_few: int = 0
     """Partitions whose target has fewer replicas than min.insync.replicas."""
-    blocked: dict[Partition, str] = field(default_factory=dict)
+    blocked: dict[Key, str] = field(default_factory=dict)
     """The moves that do not end, by every release or by some, with what they wait for: their paths have no target."""
     assumed_in_sync: int = 0
     """Partitions that move, of which no file says who is in sync: all replicas are taken to be."""
@@ -79,7 +138,7 @@ def judge_plan(
     proposed: Assignment,
     protocol: str,
     limits: PlanLimits,
-    running: Mapping[Partition, tuple[int, ...]] = MappingProxyType({}),
+    running: Assignment | None = None,
     present: Present | None = None,
     progress: Progress | None = None,
 ) -> JudgedPlan:
@@ -87,13 +146,11 @@ def judge_plan(
 
     present: what the files say of the state of partitions; without it all replicas are taken to be in sync.
     """
-    present, progress = present or Present(), progress or Progress(quiet=True)
+    running, present, progress = running or {}, present or Present(), progress or Progress(quiet=True)
     proposed = {**running, **proposed}
-    strange = [p for p in proposed if p not in current]
-    if strange:
-        raise Failure(Exit.CONFIG, f"{strange[0][0]}-{strange[0][1]} is proposed, and not among the current partitions")
-    going_on = {p: state.target for p, state in present.states.items() if state.moving}
-    running = {**running, **going_on}
+    if strange := [p for p in proposed if p not in current]:
+        raise Failure(Exit.CONFIG, f"{partition_name(strange[0])} is proposed, and not among the current partitions")
+    running = {**running, **{p: state.target for p, state in present.states.items() if state.moving}}
     ways = Ways(cluster, current, protocol, limits, running, present)
     moves = {p: t for p, t in proposed.items() if current[p] != t or running.get(p, t) != t}
     if not moves:
@@ -107,9 +164,12 @@ def judge_plan(
     concerned = {b for path in paths.values() for stage in path for b in stage.replicas}
     racked = sum(cluster.racks[b] is not None for b in concerned)
     judged = JudgedPlan(
+        cluster,
+        protocol,
+        limits,
         paths,
         batches(paths, limits),
-        promises(racked, len(concerned), cluster.described or any(cluster.racks.values())),
+        _promises(racked, len(concerned), cluster.described or any(cluster.racks.values())),
         racked == len(concerned),
         len(current) - len(paths),
         given_up=sum(len(set(t) - set(current[p]) - set(proposed[p])) for p, t in replaced.items()),
@@ -119,44 +179,45 @@ def judge_plan(
         assumed_in_sync=sum(p not in present.states for p in paths),
         assumed_min_isr=sorted({t for t, _ in paths if cluster.takes_default and t not in cluster.topics}),
     )
-    for number, (partition, path) in enumerate(paths.items()):
+    for number, partition in enumerate(paths):
         progress.proof(f"judging the moves: {number:,} of {len(paths):,} partitions")
-        _judge_move(judged, cluster, partition, courses[partition], proposed[partition])
-        _judge_cordoned(judged, cluster, partition, path, proposed[partition])
-    _judge_limits(judged, cluster, limits)
+        _judge_move(judged, partition, courses[partition], proposed[partition])
+        _judge_cordoned(judged, partition, proposed[partition])
+    _judge_limits(judged)
     _loads(judged)
     return judged
 
 
-def lost(certain: frozenset[int], enough: int) -> str:
-    """The single brokers whose failure leaves fewer than so many, in words; empty if there are none."""
-    if len(certain) - 1 >= enough:
-        return ""
-    return _fails("broker", [str(b) for b in sorted(certain)])
+def _promises(racked: int, brokers: int, unknown: bool) -> dict[str, Promise]:
+    """The promises that apply to so many brokers, so many of them with a rack.
+
+    Those about racks do not apply where no broker has one, and are not checked where some have none or where nothing
+    says (unknown).
+    """
+    names = [name for name in PROMISES if name not in RACK_PROMISES or racked or unknown]
+    return {name: Promise(name, name not in RACK_PROMISES or racked == brokers) for name in names}
 
 
-def lost_with_a_rack(cluster: ClusterFile, certain: frozenset[int], enough: int) -> str:
-    """As `lost`, for racks."""
-    there = Counter(str(cluster.racks[b]) for b in certain)
-    return _fails("rack", [rack for rack in sorted(there) if len(certain) - there[rack] < enough])
+def _lost(what: str, places: Sequence[int | str], enough: int) -> str:
+    """The single brokers or racks whose failure leaves fewer than so many, in words; "" if there are none.
 
-
-def _fails(what: str, names: list[str]) -> str:
+    places: of the replicas that are certainly in sync.
+    """
+    there = Counter(places)
+    names = [str(place) for place in dict.fromkeys(places) if len(places) - there[place] < enough]
     return f"{what} {' or '.join(names)} fails" if names else ""
 
 
-def _judge_move(
-    judged: JudgedPlan, cluster: ClusterFile, partition: Partition, ways: list[Way], target: tuple[int, ...]
-) -> None:
+def _judge_move(judged: JudgedPlan, partition: Key, ways: list[Way], target: Replicas) -> None:
     """What the ways of a move keep and break. A promise is broken if every way breaks it, open if only some do."""
     broken: dict[str, list[list[Break]]] = {}
     for number, way in enumerate(ways):
         if way.open:
             for p in judged.promises.values():
-                if p.name not in ("limits_are_kept", "cordoned_brokers_are_spared"):
+                if p.name not in (LIMITS, CORDONED):
                     p.open[partition_name(partition)] = way.open
             return
-        breaks = _judge_path(judged, cluster, partition, way, target, first=number == 0)
+        breaks = _judge_path(judged, partition, way, target, first=number == 0)
         for promise in judged.promises:
             broken.setdefault(promise, []).append([b for b in breaks if b.promise == promise])
     for promise, of_ways in broken.items():
@@ -169,18 +230,15 @@ def _judge_move(
             judged.promises[promise].open[partition_name(partition)] = f"{texts}; {holding}: holds"
         elif promise == ENDS and ways[0].ends_open:
             judged.promises[promise].open[partition_name(partition)] = ways[0].ends_open
-    if cluster.least(partition[0]) is None:
-        for promise in OF_MIN_ISR:
-            if promise in judged.promises:
-                judged.promises[promise].open[partition[0]] = "its MinISR is in no file (--min-isr N)"
+    if judged.cluster.least(partition[0]) is None:
+        for promise in judged.promises.keys() & OF_MIN_ISR:
+            judged.promises[promise].open[partition[0]] = "its MinISR is in no file (--min-isr N)"
 
 
-def _judge_path(
-    judged: JudgedPlan, cluster: ClusterFile, partition: Partition, way: Way, target: tuple[int, ...], first: bool
-) -> list[Break]:
+def _judge_path(judged: JudgedPlan, partition: Key, way: Way, target: Replicas, first: bool) -> list[Break]:
     """What a way breaks of the promises that were kept before. first: count those that were broken before."""
-    path, least = way.path, cluster.least(partition[0])
-    min_isr = cluster.enough(partition[0])
+    path, cluster = way.path, judged.cluster
+    least, min_isr = cluster.least(partition[0]), cluster.enough(partition[0])
     first_holds: dict[str, bool] = {}
     spread = min(len(cluster.rack_of(path[0].certain)), len(cluster.rack_of(target)))
     where = f"{way.where}: " if way.where else ""
@@ -204,19 +262,20 @@ def _judge_path(
         promise("own_steps_keep_an_in_sync_copy", i, bool(certain), "", in_sync)
         if not certain and i:
             continue
+        racks = sorted(str(cluster.racks[b]) for b in certain)
         for prefix, enough, text in (
-            ("partitions_", 1, in_sync),
-            ("producers_", min_isr, f"{in_sync}, MinISR {min_isr}"),
+            ("partitions", 1, in_sync),
+            ("producers", min_isr, f"{in_sync}, MinISR {min_isr}"),
         ):
-            failure = lost(certain, enough)
-            promise(f"{prefix}survive_a_broker", i, not failure and bool(certain), failure, text)
+            failure = _lost("broker", sorted(certain), enough)
+            promise(f"{prefix}_survive_a_broker", i, not failure and bool(certain), failure, text)
             if judged.racked:
-                failure = lost_with_a_rack(cluster, certain, enough)
-                promise(f"{prefix}survive_a_rack", i, not failure and bool(certain), failure, text)
+                failure = _lost("rack", racks, enough)
+                promise(f"{prefix}_survive_a_rack", i, not failure and bool(certain), failure, text)
         if judged.racked:
-            racks = len(cluster.rack_of(certain))
-            promise("stays_spread", i, racks >= max(spread, 1), "", f"{in_sync}, in {racks} of {spread} racks")
-            judged.fewest_racks = racks if judged.fewest_racks is None else min(judged.fewest_racks, racks)
+            count = len(set(racks))
+            promise("stays_spread", i, count >= max(spread, 1), "", f"{in_sync}, in {count} of {spread} racks")
+            judged.fewest_racks = count if judged.fewest_racks is None else min(judged.fewest_racks, count)
     if way.blocked:
         breaks.append(Break(partition, len(path) - 1, "", where + way.blocked, ENDS))
     elif path[-1].replicas != target:
@@ -225,11 +284,9 @@ def _judge_path(
     return breaks
 
 
-def _judge_cordoned(
-    judged: JudgedPlan, cluster: ClusterFile, partition: Partition, path: Path, target: tuple[int, ...]
-) -> None:
+def _judge_cordoned(judged: JudgedPlan, partition: Key, target: Replicas) -> None:
     """KIP-1066: a cordoned broker gets no new replica; Kafka 4.4 refuses one that stays, too."""
-    promise = judged.promises["cordoned_brokers_are_spared"]
+    promise, path, cluster = judged.promises[CORDONED], judged.paths[partition], judged.cluster
     breaks, before = promise.breaks, path[0].replicas
     for b in sorted(cluster.cordoned & set(target)):
         where = f"all log directories of broker {b} are cordoned"
@@ -243,10 +300,10 @@ def _judge_cordoned(
             promise.open[partition_name(partition)] = text
 
 
-def _judge_limits(judged: JudgedPlan, cluster: ClusterFile, limits: PlanLimits) -> None:
+def _judge_limits(judged: JudgedPlan) -> None:
     """From the batches alone, not from how they were made."""
-    broken = judged.promises["limits_are_kept"].breaks
-    at: dict[Partition, list[int]] = {p: [] for p in judged.paths}
+    broken, limits = judged.promises[LIMITS].breaks, judged.limits
+    at: dict[Key, list[int]] = {p: [] for p in judged.paths}
     for number, batch in enumerate(judged.batches, 1):
         leaders = sum(judged.paths[p][i].moves_leader for p, i in batch)
         if len(batch) > limits.partitions or leaders > limits.leaders or len(dict(batch)) < len(batch):
@@ -255,7 +312,7 @@ def _judge_limits(judged: JudgedPlan, cluster: ClusterFile, limits: PlanLimits) 
         for partition, i in batch:
             path = judged.paths[partition]
             at[partition].append(i)
-            first = max(limits.replicas, cluster.enough(partition[0]) - len(path[0].replicas)) if i == 1 else 0
+            first = max(limits.replicas, judged.cluster.enough(partition[0]) - len(path[0].replicas)) if i == 1 else 0
             if len(path[i].adding) > max(limits.replicas, first):
                 broken.append(Break(partition, i, "", f"{len(path[i].adding)} replicas are added at once"))
     for partition, stages in at.items():

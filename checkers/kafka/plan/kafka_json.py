@@ -14,18 +14,20 @@ import json
 import re
 import reprlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
-from reassure.checkers.kafka.audit.waiting import RULES, UNREGISTERED
-from reassure.checkers.kafka.plan.cluster_file import ClusterFile
-from reassure.checkers.kafka.plan.metadata_log import is_log, metadata_log
+from reassure.checkers.kafka.audit.waiting import UNREGISTERED
+from reassure.checkers.kafka.plan.cluster_file import Assignment, ClusterFile, Replicas
+from reassure.checkers.kafka.plan.present import is_log, metadata_log
 from reassure.checkers.kafka.printed.shell_output import (
     MIN_ISR,
     UNCLEAN,
     Described,
     DescribedPartition,
+    Key,
     described,
     generated,
     listed,
@@ -37,22 +39,24 @@ from reassure.checkers.traces.plain_json import keys_once
 from reassure.spec.kafka.releases import RELEASES_OF_RULES, rules_of
 from reassure.spec.semantics.trace import JsonObject, read_text
 
-Partition = tuple[str, int]
-"""A topic and a partition's number."""
-Assignment = dict[Partition, tuple[int, ...]]
+T = TypeVar("T")
 LOG_DIRS, CORDONED = "log.dirs", "cordoned.log.dirs"
 KEYS, DISKS = ("topic", "partition", "replicas"), "log_dirs"
 """What a partition has in Kafka's JSON, and may have."""
 INT32 = (1 << 31) - 1
 
 
-def partition_name(partition: Partition) -> str:
-    """As Kafka writes it."""
-    return f"{partition[0]}-{partition[1]}"
-
-
 TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 """The names that Kafka takes (`Topic.validate` of its clients), beside . and .."""
+_shortened = reprlib.Repr()
+_shortened.maxstring = 80
+_short = _shortened.repr
+"""A value as a message quotes it."""
+
+
+def partition_name(partition: Key) -> str:
+    """As Kafka writes it."""
+    return f"{partition[0]}-{partition[1]}"
 
 
 def _wrong(path: Path, what: str) -> NoReturn:
@@ -85,37 +89,12 @@ def _json(path: Path, text: str) -> Any:
         raise Failure(Exit.USAGE, f"{path} is not JSON: {error}") from None
 
 
-def _described(path: Path, text: str) -> Described | None:
+def _of_tool(path: Path, read: Callable[..., T], *text: str) -> T:
+    """What a reader of a tool's output gives; `Failure` where it finds a fault."""
     try:
-        return described(text)
+        return read(*text)
     except ValueError as error:
         _wrong(path, str(error))
-
-
-def _printed(path: Path, text: str) -> dict[Partition, DescribedPartition] | None:
-    """The partitions that `kafka-topics --describe` or `kafka-reassign-partitions --list` prints; None for others."""
-    if (topics_of := _described(path, text)) is not None:
-        return topics_of.partitions
-    try:
-        return listed(text)
-    except ValueError as error:
-        _wrong(path, str(error))
-
-
-def _generated(path: Path, text: str, part: str) -> str | None:
-    try:
-        return generated(text, part)
-    except ValueError as error:
-        _wrong(path, str(error))
-
-
-_shortened = reprlib.Repr()
-_shortened.maxstring = 80
-
-
-def _short(value: Any) -> str:
-    """A value as a message quotes it."""
-    return _shortened.repr(value)
 
 
 def _topic(path: Path, value: Any) -> str:
@@ -127,11 +106,9 @@ def _topic(path: Path, value: Any) -> str:
 def _object(path: Path, value: Any, keys: Iterable[str], needed: Iterable[str], what: str) -> JsonObject:
     if not isinstance(value, dict):
         _wrong(path, f"{what} is an object, not {_short(value)}")
-    unknown = sorted(set(value) - set(keys))
-    if unknown:
+    if unknown := sorted(set(value) - set(keys)):
         _wrong(path, f"{what} has no {_short(unknown[0])}; it has {', '.join(keys)}")
-    missing = [key for key in needed if key not in value]
-    if missing:
+    if missing := [key for key in needed if key not in value]:
         _wrong(path, f"{what} has no {missing[0]}")
     return value
 
@@ -147,7 +124,7 @@ def read_cluster(path: Path) -> ClusterFile:
     if is_log(path):
         return metadata_log(path).cluster
     text = _text(path)
-    if (topics_of := _described(path, text)) is not None:
+    if (topics_of := _of_tool(path, described, text)) is not None:
         brokers = {b for p in topics_of.partitions.values() for b in p.replicas}
         elr = True if any(p.elr for p in topics_of.partitions.values()) else None
         return ClusterFile(
@@ -185,24 +162,15 @@ def read_cluster(path: Path) -> ClusterFile:
         if UNCLEAN in entry:
             unclean[topic] = _switch(path, entry[UNCLEAN], f"{UNCLEAN} of {topic}")
     least = _number(path, data.get(MIN_ISR, 1), 1, MIN_ISR)
-    releases = RULES
+    cluster = ClusterFile(racks, least, topics, frozenset(cordoned), unclean=unclean, takes_default=MIN_ISR not in data)
     if "release" in data:
         release = data["release"]
-        rules = rules_of(release) if isinstance(release, str) else ""
-        if not rules:
+        cluster.releases = (rules_of(release) if isinstance(release, str) else "",)
+        if cluster.releases == ("",):
             known = ", ".join(RELEASES_OF_RULES)
             _wrong(path, f"release {_short(release)} is not known; there are {known} and their patch releases")
-        releases = (rules,)
-    return ClusterFile(
-        racks,
-        least,
-        topics,
-        frozenset(cordoned),
-        releases,
-        takes_default=MIN_ISR not in data,
-        unclean=unclean,
-        may_lose=_switch(path, data.get(UNCLEAN, False), UNCLEAN),
-    )
+    cluster.may_lose = _switch(path, data.get(UNCLEAN, False), UNCLEAN)
+    return cluster
 
 
 def _switch(path: Path, value: Any, what: str) -> bool:
@@ -227,13 +195,25 @@ def _cordoned(path: Path, broker: JsonObject, number: int) -> bool:
         names[key] = {part.strip() for part in value.split(",") if part.strip()}
     if names[CORDONED] == {"*"}:
         return True
-    strange = sorted(names[CORDONED] - names[LOG_DIRS])
-    if strange:
+    if strange := sorted(names[CORDONED] - names[LOG_DIRS]):
         _wrong(path, f"{CORDONED} of broker {number} has {_short(strange[0])}, which is not in its {LOG_DIRS}")
     return bool(names[CORDONED]) and names[CORDONED] == names[LOG_DIRS]
 
 
-def read_assignment(path: Path, cluster: ClusterFile, part: str = "proposed") -> Assignment:
+@dataclass(frozen=True)
+class AssignmentFile:
+    """What a file says of partitions. under_way: the reassignments under way by a log or a tool's output.
+
+    disks: partitions that name a log directory, to which no move is judged. unknown: keys that no tool of Kafka reads.
+    """
+
+    replicas: Assignment
+    under_way: int = 0
+    disks: int = 0
+    unknown: tuple[str, ...] = ()
+
+
+def read_assignment(path: Path, cluster: ClusterFile, part: str = "proposed") -> AssignmentFile:
     """The partitions of a file in Kafka's JSON, on brokers of this cluster; `Failure` names what is wrong with it.
 
     The file may also be what `kafka-topics --describe` or `kafka-reassign-partitions --list` prints, or `--generate`,
@@ -241,34 +221,37 @@ def read_assignment(path: Path, cluster: ClusterFile, part: str = "proposed") ->
     before what is under way, or the targets of that.
     """
     present = part == "current"
+
+    def placed(assigned: Iterable[tuple[Key, Any]]) -> Assignment:
+        return {key: _replicas(path, value, partition_name(key), cluster, present) for key, value in assigned}
+
     if is_log(path):
         log = metadata_log(path)
-        found = log.before if present else log.running
-        if not found:
-            raise Failure(Exit.NOTHING, f"{path}: no reassignment is under way")
-        return {
-            p: _replicas(path, list(replicas), partition_name(p), cluster, present) for p, replicas in found.items()
-        }
-    text = _text(path)
-    if (states := _printed(path, text)) is not None:
-        if not states:
-            raise Failure(Exit.NOTHING, f"{path}: no reassignment is under way")
-        return {
-            key: _replicas(path, list(p.before if present else p.target), partition_name(key), cluster, present)
-            for key, p in states.items()
-        }
-    return {
-        (entry["topic"], entry["partition"]): _replicas(
-            path, entry["replicas"], partition_name((entry["topic"], entry["partition"])), cluster, present
-        )
-        for entry in _entries(path, text, part)
-    }
+        states, under_way = log.before if present else log.running, len(log.running)
+    elif (printed := _printed(path, text := _text(path))) is not None:
+        states = {key: p.before if present else p.target for key, p in printed.items()}
+        under_way = sum(p.moving for p in printed.values())
+    else:
+        data = _partitions(path, text, part)
+        entries = data["partitions"]
+        replicas = placed(((entry["topic"], entry["partition"]), entry["replicas"]) for entry in entries)
+        keys = {key for entry in entries for key in entry} - {*KEYS, DISKS} | (set(data) - {"version", "partitions"})
+        disks = sum(any(disk != "any" for disk in entry.get(DISKS, [])) for entry in entries)
+        return AssignmentFile(replicas, 0, disks, tuple(_short(key)[1:-1] for key in sorted(keys)))
+    if not states:
+        raise Failure(Exit.NOTHING, f"{path}: no reassignment is under way")
+    return AssignmentFile(placed((key, list(row)) for key, row in states.items()), under_way)
 
 
-def _entries(path: Path, text: str, part: str) -> list[JsonObject]:
-    """The partitions of Kafka's JSON: like Kafka's tool, a file without a version is of version 1, and other keys are
-    read over."""
-    own = _generated(path, text, part)
+def _printed(path: Path, text: str) -> dict[Key, DescribedPartition] | None:
+    """The partitions that `kafka-topics --describe` or `kafka-reassign-partitions --list` prints; None for others."""
+    topics_of = _of_tool(path, described, text)
+    return _of_tool(path, listed, text) if topics_of is None else topics_of.partitions
+
+
+def _partitions(path: Path, text: str, part: str) -> JsonObject:
+    """Kafka's JSON: like Kafka's tool, a file without a version is of version 1, and other keys are read over."""
+    own = _of_tool(path, generated, text, part)
     if own == "":
         _wrong(path, f"it has no {part} assignment")
     data = _json(path, text if own is None else own)
@@ -280,7 +263,7 @@ def _entries(path: Path, text: str, part: str) -> list[JsonObject]:
     entries = data.get("partitions")
     if not isinstance(entries, list) or not entries:
         _wrong(path, "partitions is a list of at least one")
-    seen: set[Partition] = set()
+    seen: set[Key] = set()
     for entry in entries:
         if not isinstance(entry, dict):
             _wrong(path, f"a partition is an object, not {_short(entry)}")
@@ -292,22 +275,12 @@ def _entries(path: Path, text: str, part: str) -> list[JsonObject]:
             _wrong(path, f"{partition_name(partition)} is listed twice")
         seen.add(partition)
         _must_be_disks(path, entry, partition_name(partition))
-    return entries
-
-
-def unknown_keys(path: Path) -> list[str]:
-    """The keys of a file in Kafka's JSON that no tool of Kafka reads; none of another file."""
-    if is_log(path) or _printed(path, text := _text(path)) is not None:
-        return []
-    own = _generated(path, text, "proposed")
-    data = _json(path, text if own is None else own)
-    of_partitions = {key for entry in data["partitions"] for key in entry} - {*KEYS, DISKS}
-    return [_short(key)[1:-1] for key in sorted((set(data) - {"version", "partitions"}) | of_partitions)]
+    return data
 
 
 def description(path: Path) -> Described | None:
     """What `kafka-topics --describe` prints; None for another file."""
-    return None if is_log(path) else _described(path, _text(path))
+    return None if is_log(path) else _of_tool(path, described, _text(path))
 
 
 def _must_be_disks(path: Path, entry: JsonObject, of: str) -> None:
@@ -318,22 +291,7 @@ def _must_be_disks(path: Path, entry: JsonObject, of: str) -> None:
         _wrong(path, f"{of}: log_dirs has {len(disks)} entries for {len(entry['replicas'])} replicas")
 
 
-def named_disks(path: Path) -> int:
-    """The partitions of a proposal that name a log directory: a move between disks, which is not judged."""
-    if is_log(path) or _printed(path, text := _text(path)) is not None:
-        return 0
-    return sum(any(disk != "any" for disk in entry.get(DISKS, [])) for entry in _entries(path, text, "proposed"))
-
-
-def under_way(path: Path) -> int:
-    """The reassignments under way by a metadata log, or by what `kafka-topics --describe` prints."""
-    if is_log(path):
-        return len(metadata_log(path).running)
-    states = _printed(path, _text(path))
-    return sum(p.moving for p in states.values()) if states is not None else 0
-
-
-def _replicas(path: Path, value: Any, of: str, cluster: ClusterFile, present: bool = False) -> tuple[int, ...]:
+def _replicas(path: Path, value: Any, of: str, cluster: ClusterFile, present: bool) -> Replicas:
     """A list of replicas. present: it is there, so that a broker which the cluster does not have is a fault of it."""
     if not isinstance(value, list) or not all(type(b) is int for b in value):
         _wrong(path, f"{of}: replicas is a list of broker ids, not {_short(value)}")

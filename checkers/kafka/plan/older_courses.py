@@ -6,11 +6,11 @@ A broker that is being added and has no known fault is assumed to catch up; no o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from reassure.checkers.kafka.audit.waiting import OFFLINE, OUT_OF_SYNC, named_brokers, waits_for
+from reassure.checkers.kafka.audit.waiting import named_brokers, waits_for, waits_for_brokers
+from reassure.checkers.kafka.plan.cluster_file import Replicas
 from reassure.checkers.kafka.plan.present import PresentState, brokers
 from reassure.checkers.kafka.plan.stages import Path, PlanRules, Stage
 from reassure.checkers.request.model_loader import function
@@ -18,6 +18,7 @@ from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, last_stays, m
 
 CALCULATION = "kip435_batching.rules:repaired"
 MOVES_LEADER = "kip435_batching.rules:moves_leader"
+Row = tuple[Broker, ...]
 
 
 def missing_rule(protocol: str, state: PresentState, moves: bool, unclean: bool | None) -> str:
@@ -40,52 +41,41 @@ def missing_rule(protocol: str, state: PresentState, moves: bool, unclean: bool 
 
 
 def course(
-    protocol: str, state: PresentState, target: tuple[int, ...], faults: Mapping[int, str], rules: PlanRules
+    protocol: str, state: PresentState, target: Replicas, faults: Mapping[int, str], rules: PlanRules
 ) -> tuple[Path, str]:
     """The stages of a move from a state of which `missing_rule` misses none, and what it waits for; "" if it ends."""
-    p, wanted = state.partition, tuple(Broker(b) for b in target)
+    p, wanted = state.partition, tuple(map(Broker, target))
     dead = brokers(faults) | brokers(state.gone)
     move = _Move(p.replicas, p.isr - dead, p.leader, (members(p) | brokers(target)) - dead)
-    move.stages.append(move.stage(move.have))
+    move.add(move.have)
     if p.leader is None:
-        text = waits_for(p, False, faults, brokers(state.gone), lambda b: str(int(b)))
-        return tuple(move.stages), text
+        return tuple(move.stages), waits_for(p, False, faults, brokers(state.gone))
     blocked = ""
     while move.have != wanted and not blocked:
-        blocked = _classic(move, wanted) if protocol == "classic" else _batching(move, wanted, rules)
-    reasons = {int(b): faults.get(int(b), OFFLINE if b in dead else OUT_OF_SYNC) for b in move.waits}
-    if move.waits:
-        blocked = f"waits for {named_brokers(move.waits, lambda b: str(int(b)), reasons)}"
-    return tuple(move.stages), blocked
+        if protocol == "classic":  # the twelve steps are one: everything new is awaited with all that stays
+            blocked = move.step(wanted, (*move.have, *(b for b in wanted if b not in move.have)), wanted, False, None)
+        else:
+            blocked = _batching(move, wanted, rules)
+    return tuple(move.stages), waits_for_brokers(move.waits, faults, dead) if move.waits else blocked
 
 
 @dataclass
 class _Move:
     """A partition on its way. waits: the brokers that its step needs in sync, and that do not come."""
 
-    have: tuple[Broker, ...]
+    have: Row
     isr: Brokers
     leader: Broker | None
     alive: Brokers
     stages: list[Stage] = field(default_factory=list)
     waits: Brokers = NOBODY
 
-    def stage(
-        self, replicas: tuple[Broker, ...], adding: tuple[Broker, ...] = (), moves: bool = False, follows: bool = False
-    ) -> Stage:
-        """A stage of these replicas, by the present ISR and leader."""
-        leader = None if self.leader is None else int(self.leader)
-        isr = frozenset(map(int, self.isr))
-        return Stage(tuple(map(int, replicas)), isr, leader, tuple(map(int, adding)), moves, follows)
+    def add(self, replicas: Row, adding: Row = (), moves: bool = False, follows: bool = False) -> None:
+        """Adds a stage of these replicas, by the present ISR and leader."""
+        leader, isr = None if self.leader is None else int(self.leader), frozenset(map(int, self.isr))
+        self.stages.append(Stage(tuple(map(int, replicas)), isr, leader, tuple(map(int, adding)), moves, follows))
 
-    def step(
-        self,
-        goal: tuple[Broker, ...],
-        grown: tuple[Broker, ...],
-        wanted: tuple[Broker, ...],
-        leads: bool,
-        min_isr: int | None,
-    ) -> str:
+    def step(self, goal: Row, grown: Row, wanted: Row, leads: bool, min_isr: int | None) -> str:
         """A step to `goal`, through the list `grown`: what is new comes in sync, the leader moves, the rest goes.
 
         leads: the wanted preferred leader is to lead. min_isr: must stay in sync without what goes (None: need not).
@@ -99,34 +89,26 @@ class _Move:
             leader = wanted[0]
         moves = leader != self.leader
         if adding or self.waits:
-            self.stages.append(self.stage(grown, adding, moves))
+            self.add(grown, adding, moves)
         if self.waits:
             return "waits"
         if leader is None:
             return "waits for a replica of the target that may lead"
         if min_isr is not None and after & dropping and len(after - dropping) < min_isr:
-            return f"waits: without {named_brokers(dropping, lambda b: str(int(b)))} fewer than MinISR are in sync"
+            return f"waits: without {named_brokers(dropping)} fewer than MinISR are in sync"
         self.have, self.leader, self.isr = goal, leader, last_stays(after, dropping, leader)
         if not adding or goal != grown or goal == wanted:
-            self.stages.append(self.stage(goal, (), moves and not adding, bool(adding)))
+            self.add(goal, (), moves and not adding, bool(adding))
         return ""
 
 
-def _classic(move: _Move, wanted: tuple[Broker, ...]) -> str:
-    """The twelve steps are one: everything new is added, and awaited with all that stays."""
-    grown = (*move.have, *(b for b in wanted if b not in move.have))
-    return move.step(wanted, grown, wanted, False, None)
-
-
-def _batching(move: _Move, wanted: tuple[Broker, ...], rules: PlanRules) -> str:
+def _batching(move: _Move, wanted: Row, rules: PlanRules) -> str:
     """The next step of KIP-435's batching, repaired."""
-    repaired: Callable[..., Any] = function(CALCULATION)
-    moves_leader: Callable[..., Any] = function(MOVES_LEADER)
-    goal = repaired(wanted, move.have, move.isr, move.alive, rules.limits.replicas, rules.min_isr)
+    goal: Row = function(CALCULATION)(wanted, move.have, move.isr, move.alive, rules.limits.replicas, rules.min_isr)
     if goal == move.have:
         move.waits = frozenset(b for b in wanted if b not in move.alive or (b in move.have and b not in move.isr))
         return "waits"
-    leads = moves_leader(wanted, move.have, goal, move.leader)
+    leads: bool = function(MOVES_LEADER)(wanted, move.have, goal, move.leader)
     there = frozenset(move.have) | frozenset(goal)
     listed = (*wanted, *(b for b in move.have if b not in wanted))
     return move.step(goal, tuple(b for b in listed if b in there), wanted, leads, rules.min_isr)

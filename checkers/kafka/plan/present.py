@@ -1,16 +1,25 @@
-"""The present state of partitions, as far as a metadata log or a description of `kafka-topics` has it."""
+"""The present state of a cluster and its partitions, as far as a metadata log or a description of a tool has it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 
-from reassure.checkers.kafka.plan.metadata_log import is_log, metadata_log
-from reassure.checkers.kafka.printed.shell_output import Described, DescribedPartition
+from reassure.checkers.kafka.audit.cluster_history import BROKER, CLUSTER, METADATA_VERSION, MIN_ISR
+from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in, files_of
+from reassure.checkers.kafka.audit.waiting import rules_from
+from reassure.checkers.kafka.plan.cluster_file import Assignment, ClusterFile, Replicas
+from reassure.checkers.kafka.printed.shell_output import Described, DescribedPartition, Key
+from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.partition import NOBODY, Broker, Brokers, Partition, members, reassigning
 
-Key = tuple[str, int]
+DUMPED = re.compile(r"^(Dumping |baseOffset: \d|\| offset: \d|\| payload: )", re.M)
+"""A line of `kafka-dump-log` that no other format has."""
+BEGIN = 1 << 16
+"""Bytes in which such a line is looked for: a shell or a logger may have written before it."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +36,7 @@ class PresentState:
     observers: frozenset[int] = frozenset()
 
     @property
-    def before(self) -> tuple[int, ...]:
+    def before(self) -> Replicas:
         """The replicas without those that a reassignment under way adds."""
         return tuple(int(b) for b in self.partition.replicas if b not in self.partition.adding)
 
@@ -37,7 +46,7 @@ class PresentState:
         return reassigning(self.partition)
 
     @property
-    def target(self) -> tuple[int, ...]:
+    def target(self) -> Replicas:
         """The replicas without those that a reassignment under way removes."""
         return tuple(int(b) for b in self.partition.replicas if b not in self.partition.removing)
 
@@ -52,52 +61,102 @@ def brokers(ids: Iterable[int]) -> Brokers:
     return frozenset(Broker(b) for b in ids)
 
 
-def in_sync(replicas: tuple[int, ...]) -> Partition:
+def in_sync(replicas: Replicas) -> Partition:
     """All replicas in sync, and the preferred leader leads."""
-    return Partition(
-        tuple(Broker(b) for b in replicas),
-        brokers(replicas),
-        NOBODY,
-        NOBODY,
-        NOBODY,
-        Broker(replicas[0]),
-        0,
-        0,
-        False,
-        None,
-    )
+    row = tuple(map(Broker, replicas))
+    return Partition(row, frozenset(row), NOBODY, NOBODY, NOBODY, row[0], 0, 0, False, None)
 
 
-def from_description(p: DescribedPartition) -> PresentState:
+def _from_description(p: DescribedPartition) -> PresentState:
     """A partition by `kafka-topics --describe`. Who could lead and does not is gone: Kafka elects at once."""
     last = p.last_known[0] if p.last_known else None
-    partition = Partition(
-        tuple(Broker(b) for b in p.replicas),
-        brokers(p.isr),
-        brokers(p.elr or ()),
-        brokers(p.adding),
-        brokers(p.removing),
-        None if p.leader is None else Broker(p.leader),
-        0,
-        0,
-        False,
-        None if last is None or last < 0 else Broker(last),
-        last == -1,
-    )
+    leader = None if p.leader is None else Broker(p.leader)
+    last_known = None if last is None or last < 0 else Broker(last)
+    isr, elr, adding, removing = map(brokers, (p.isr, p.elr or (), p.adding, p.removing))
+    row, nobody = tuple(map(Broker, p.replicas)), last == -1
+    partition = Partition(row, isr, elr, adding, removing, leader, 0, 0, False, last_known, nobody)
     gone = p.isr | (p.elr or frozenset()) if p.leader is None else frozenset()
     return PresentState(partition, bool(p.elr), gone | p.offline, p.observers)
 
 
-def from_log(path: Path) -> dict[Key, PresentState]:
-    """The partitions at the end of a metadata log."""
-    states = {}
-    for key, p in metadata_log(path).partitions.items():
-        electable = p.isr if p.isr else p.elr
-        states[key] = PresentState(p, gone=frozenset(map(int, electable)) if p.leader is None else frozenset())
-    return states
+def is_log(path: Path) -> bool:
+    """Whether a path is a folder, a segment or a snapshot of a metadata log, or a dump of one."""
+    if path.is_dir():
+        return True
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        begin = file.read(BEGIN)
+    wide = begin[:2] in (b"\xff\xfe", b"\xfe\xff")
+    text = begin.decode("utf-16" if wide else "utf-8-sig", errors="ignore")
+    return begin[:1] == b"\0" or DUMPED.search(text) is not None
 
 
-def suspects(topics_of: Described) -> dict[int, str]:
+def metadata_log(path: Path) -> MetadataLog:
+    """A log that is read once, though several options may name it."""
+    return _read(path, path.resolve(), path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path, resolved: Path, changed: int) -> MetadataLog:
+    return MetadataLog(path)
+
+
+class MetadataLog:
+    """The cluster at the end of a metadata log; `Failure` where the log cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        read = LogRead()
+        for _ in changes_in([LogFile(str(file)) for file in files_of([path])], read):
+            pass
+        self.history = read.history
+        self.not_read = read.torn
+        """What of the log was not read, in words."""
+        if not self.history.brokers or not self.states:
+            raise Failure(Exit.USAGE, f"{path} has no {'partitions' if self.history.brokers else 'brokers'}")
+
+    @cached_property
+    def states(self) -> dict[Key, PresentState]:
+        """The partitions. Who could lead and does not is gone."""
+        states = {}
+        for (topic, number), p in self.history.partitions.items():
+            if topic in self.history.topics:
+                gone = frozenset(map(int, p.isr or p.elr)) if p.leader is None else frozenset()
+                states[self.history.topics[topic], number] = PresentState(p, gone=gone)
+        return states
+
+    @property
+    def cluster(self) -> ClusterFile:
+        """The cluster at the end of the log. What a broker's file of properties says is in no log."""
+        history = self.history
+        brokers_of = dict(sorted(history.brokers.items()))
+        text = history.configs.get((BROKER, CLUSTER, MIN_ISR), "")
+        every = {topic: history.min_isr(topic) for topic in history.topics.values()}
+        unclean = {topic: history.unclean(topic) for topic in history.topics.values()}
+        return ClusterFile(
+            {n: b.rack or None for n, b in brokers_of.items()},
+            int(text) if text.isdigit() else None,
+            {topic: least for topic, least in every.items() if least is not None},
+            frozenset(n for n, b in brokers_of.items() if b.directories and b.directories <= b.cordoned),
+            rules_from(history.features.get(METADATA_VERSION)),
+            of_log=True,
+            faults={n: fault for n, b in brokers_of.items() if (fault := b.fault)},
+            unclean={topic: allowed for topic, allowed in unclean.items() if allowed is not None},
+            elr=history.elr,
+        )
+
+    @property
+    def before(self) -> Assignment:
+        """The replicas of each partition, without those that a reassignment under way adds."""
+        return {key: state.before for key, state in self.states.items()}
+
+    @property
+    def running(self) -> Assignment:
+        """The targets of the reassignments under way."""
+        return {key: state.target for key, state in self.states.items() if state.moving}
+
+
+def _suspects(topics_of: Described) -> dict[int, str]:
     """Brokers with replicas, of which not one is in sync: they may be down."""
     count: dict[int, int] = {}
     for p in topics_of.partitions.values():
@@ -114,20 +173,20 @@ class Present:
     states: dict[Key, PresentState] = field(default_factory=dict)
     suspects: dict[int, str] = field(default_factory=dict)
 
-    def add(self, path: Path, topics_of: Described | None, current: Mapping[Key, tuple[int, ...]]) -> None:
+    def add(self, path: Path, topics_of: Described | None, current: Assignment) -> None:
         """Adds the states that a file has of partitions with these replicas: a metadata log, or a description."""
         if is_log(path):
-            states = from_log(path)
+            states = metadata_log(path).states
         elif topics_of is not None:
-            states = {key: from_description(p) for key, p in topics_of.partitions.items()}
-            self.suspects |= suspects(topics_of)
+            states = {key: _from_description(p) for key, p in topics_of.partitions.items()}
+            self.suspects |= _suspects(topics_of)
         else:
             return
         for key, state in states.items():
             if key not in self.states and current.get(key) == state.before:
                 self.states[key] = state
 
-    def state_of(self, key: Key, replicas: tuple[int, ...], faults: Mapping[int, str]) -> PresentState:
+    def state_of(self, key: Key, replicas: Replicas, faults: Mapping[int, str]) -> PresentState:
         """The state of a partition; where no file has it, every broker without a fault is in sync."""
         if key in self.states:
             return self.states[key]

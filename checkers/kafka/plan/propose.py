@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from reassure.checkers.kafka.plan.cluster_file import ClusterFile
-from reassure.checkers.kafka.plan.kafka_json import Assignment
+from reassure.checkers.kafka.plan.cluster_file import Assignment, ClusterFile
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.kafka.placement import PlacementError, RackMode, assign
 
@@ -13,7 +12,6 @@ def propose(
     current: Assignment,
     brokers: list[int],
     replication_factor: int | None,
-    *,
     ignore_racks: bool = False,
     start_index: int = 0,
 ) -> Assignment:
@@ -22,21 +20,20 @@ def propose(
     replication_factor: None keeps each topic's own. A broker that is fenced, in controlled shutdown,
     or has all its log directories cordoned gets nothing.
     """
-    unknown = [b for b in brokers if b not in cluster.racks]
-    if unknown:
+    if unknown := [b for b in brokers if b not in cluster.racks]:
         raise Failure(Exit.CONFIG, f"broker {unknown[0]} is not in the cluster")
-    faulty = [b for b in brokers if b in cluster.faults]
-    if faulty:
+    if faulty := [b for b in brokers if b in cluster.faults]:
         raise Failure(Exit.CONFIG, f"broker {faulty[0]} is {cluster.faults[faulty[0]]}")
-    cordoned = [b for b in brokers if b in cluster.cordoned]
-    if cordoned:
+    if cordoned := [b for b in brokers if b in cluster.cordoned]:
         raise Failure(Exit.CONFIG, f"all log directories of broker {cordoned[0]} are cordoned")
     usable = set(cluster.racks) - cluster.cordoned - set(cluster.faults)
     racks = {b: cluster.racks[b] for b in sorted(brokers or usable)}
-    if not racks and cluster.faults:
-        raise Failure(Exit.CONFIG, "every broker is fenced, in controlled shutdown or cordoned")
     if not racks:
-        raise Failure(Exit.CONFIG, "all log directories of every broker are cordoned")
+        every = "all log directories of every broker are cordoned"
+        raise Failure(
+            Exit.CONFIG, "every broker is fenced, in controlled shutdown or cordoned" if cluster.faults else every
+        )
+    mode = RackMode.IGNORE if ignore_racks else RackMode.REFUSE_SOME
     proposal: Assignment = {}
     for topic in sorted({t for t, _ in current}):
         mine = sorted(p for p in current if p[0] == topic)
@@ -44,17 +41,10 @@ def propose(
         if replication_factor is None and len(factors) > 1:
             several = " and ".join(str(f) for f in sorted(factors))
             raise Failure(Exit.CONFIG, f"partitions of {topic} have {several} replicas; give --replication-factor")
-        mode = RackMode.IGNORE if ignore_racks else RackMode.REFUSE_SOME
-        placed = start_index + len(proposal)
+        shift, start = divmod(start_index + len(proposal), len(racks))
+        factor = replication_factor or factors.pop()
         try:
-            assigned = assign(
-                racks,
-                len(mine),
-                replication_factor or factors.pop(),
-                start_index=placed % len(racks),
-                shift=placed // len(racks),
-                mode=mode,
-            )
+            assigned = assign(racks, len(mine), factor, start_index=start, shift=shift, mode=mode)
         except PlacementError as error:
             hint = "; --ignore-racks places without racks" if "no rack" in str(error) else ""
             raise Failure(Exit.CONFIG, f"{topic}: {error}{hint}") from None

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.text import Text
 
 from reassure.checkers.kafka.audit.log_files import files_of
-from reassure.checkers.kafka.plan.cluster_file import ClusterFile
-from reassure.checkers.kafka.plan.evaluate import JudgedPlan
-from reassure.checkers.kafka.plan.kafka_json import Partition, partition_name
-from reassure.checkers.kafka.plan.promises import Promise
-from reassure.checkers.kafka.plan.stages import UNLIMITED, PlanLimits, Stage
-from reassure.checkers.kafka.plan.timing import batch_seconds, exposures
+from reassure.checkers.kafka.plan.evaluate import JudgedPlan, Promise
+from reassure.checkers.kafka.plan.kafka_json import partition_name
+from reassure.checkers.kafka.plan.stages import UNLIMITED, Stage
+from reassure.checkers.kafka.printed.shell_output import Key
 from reassure.checkers.machine.stop import Stop, StopReason
-from reassure.checkers.machine.terminal import Console
+from reassure.checkers.machine.terminal import Console, quantity
 from reassure.checkers.request.run_identity import RunIdentity
 
 JUDGED = Stop(StopReason.COMPLETE, "every partition was judged")
@@ -53,31 +52,24 @@ def lasting(seconds: float) -> str:
     return f"{seconds:.1f} s"
 
 
-def limits_said(limits: PlanLimits) -> str:
-    """The limits in words, as options."""
-    values = [(k, v) for k, v in vars(limits).items() if v < UNLIMITED]
-    return " ".join(f"--{k} {v}" for k, v in values)
+def _limits(judged: JudgedPlan) -> dict[str, object]:
+    """The limits that are given, by option."""
+    return {name: limit for name, limit in vars(judged.limits).items() if limit < UNLIMITED}
 
 
-def report_plan(
-    judged: JudgedPlan,
-    protocol: str,
-    limits: PlanLimits,
-    copying: tuple[int, int] | None,
-    show: int,
-    console: Console,
-    cluster: ClusterFile,
-    disks: int,
-) -> None:
+def report_plan(judged: JudgedPlan, copying: tuple[int, int] | None, show: int, disks: int, console: Console) -> None:
     """Prints everything found.
 
     copying: bytes of a partition and of a broker's throttle, if given. disks: partitions that name a log directory.
     """
 
+    def remark(text: str) -> None:
+        console.print(text, style="yellow")
+
     count = len(judged.paths)
-    options = f" {limits_said(limits)}" if limits_said(limits) else ""
-    many = len(judged.batches)
-    console.print(f"{count:,} of {count + judged.unmoved:,} partitions move, by {protocol}{options}", style="bold")
+    options = "".join(f" --{name} {limit}" for name, limit in _limits(judged).items())
+    by = f"by {judged.protocol}{options}"
+    console.print(f"{count:,} of {count + judged.unmoved:,} partitions move, {by}", style="bold")
     for partition, path in list(judged.paths.items())[:show]:
         console.print(f"\n{partition_name(partition)}")
         for i, stage in enumerate(path):
@@ -93,64 +85,66 @@ def report_plan(
         style = {"holds": "green", "violated": "red"}.get(promise.status, "yellow")
         row.append(_verdict(promise, count), style=style)
         console.print(row)
-        for b in promise.breaks[:EXAMPLES]:
+        breaks = []
+        for b in promise.breaks:
             failure = f", {b.failure}" if b.failure else ""
-            where = _title(judged, b.partition, b.stage)
-            console.print(f"      {partition_name(b.partition)}, {where}{failure}: {b.text}", style="dim")
-        if len(promise.breaks) > EXAMPLES:
-            console.print(f"      ... and {len(promise.breaks) - EXAMPLES:,} more (--json has all)", style="dim")
-        for about, why in list(promise.open.items())[:EXAMPLES]:
-            console.print(f"      {about}: {why}", style="yellow")
-        if len(promise.open) > EXAMPLES:
-            console.print(f"      ... and {len(promise.open) - EXAMPLES:,} more (--json has all)", style="dim")
+            breaks.append(f"{partition_name(b.partition)}, {_title(judged, b.partition, b.stage)}{failure}: {b.text}")
+        _print_first(breaks, EXAMPLES, "(--json has all)", console, "dim", "      ")
+        doubts = [f"{about}: {why}" for about, why in promise.open.items()]
+        _print_first(doubts, EXAMPLES, "(--json has all)", console, "yellow", "      ")
     if judged.not_applicable:
         console.print("  the promises about racks do not apply: no broker has a rack", style="dim")
     elif not judged.racked:
-        why = "the cluster's file says nothing of racks" if cluster.described else "some of the brokers have no rack"
-        console.print(f"  the promises about racks are not checked: {why}", style="yellow")
+        described = judged.cluster.described
+        why = "the cluster's file says nothing of racks" if described else "some of the brokers have no rack"
+        remark(f"  the promises about racks are not checked: {why}")
     if judged.too_few:
         are = "partition is" if judged.too_few == 1 else "partitions are"
-        console.print(
+        remark(
             f"\n{judged.too_few:,} {are} to have fewer replicas than min.insync.replicas: no producer with acks=all is "
-            "served there",
-            style="yellow",
+            "served there"
         )
+    many = len(judged.batches)
     batches = f"{many:,} batch{'es' * (many != 1)}"
     console.print(f"\n{judged.moved:,} {'replica is' if judged.moved == 1 else 'replicas are'} copied in {batches}")
     console.print(f"a broker sends or receives at most {max(judged.busiest, default=0):,} of them in a batch")
     if judged.fewest_racks is not None:
-        console.print(
-            f"replicas certainly in sync are in at least {judged.fewest_racks} rack{'s' * (judged.fewest_racks != 1)}"
-        )
+        console.print(f"replicas certainly in sync are in at least {quantity(judged.fewest_racks, 'rack')}")
     if copying:
         size, throttle = copying
         time = lasting(judged.seconds(size, throttle))
         console.print(
             f"copying takes at least {time}: {size:,} bytes a partition, {throttle:,} bytes/s a broker and direction"
         )
-        _print_times(judged, cluster, batch_seconds(judged, size, throttle), console)
+        _print_times(judged, [count * size / throttle for count in judged.busiest], console)
     if judged.replaced:
-        console.print(
+        remark(
             f"partitions that are being moved elsewhere already: {judged.replaced:,}; the plan replaces these targets, "
-            f"and gives up replicas that are being copied: {judged.given_up:,}",
-            style="yellow",
+            f"and gives up replicas that are being copied: {judged.given_up:,}"
         )
     for text in assumptions(judged):
-        console.print(f"assumed: {text}", style="yellow")
+        remark(f"assumed: {text}")
     if disks:
-        text = f"partitions that name log directories: {disks:,}; moves between disks are not judged"
-        console.print(text, style="yellow")
+        remark(f"partitions that name log directories: {disks:,}; moves between disks are not judged")
     for what, texts in (("covered", COVERED), ("not covered", NOT_COVERED)):
         console.print(f"\n{what}", style="dim")
         for text in texts:
             console.print(f"  {text}", style="dim")
 
 
+def _print_first(lines: Sequence[str], most: int, more: str, console: Console, style: str, indent: str = "  ") -> None:
+    """Prints the first lines, and how many more there are. more: the words behind that number."""
+    for line in lines[:most]:
+        console.print(indent + line, style=style)
+    if len(lines) > most:
+        console.print(f"{indent}... and {len(lines) - most:,} more {more}", style="dim")
+
+
 def assumptions(judged: JudgedPlan) -> list[str]:
     """What no file says, and the answer supposes."""
     texts = []
     if judged.assumed_in_sync:
-        some = f"{judged.assumed_in_sync:,} partition{'s' * (judged.assumed_in_sync != 1)}"
+        some = quantity(judged.assumed_in_sync, "partition")
         texts.append(f"all replicas of {some} are in sync, and the preferred leaders lead: no file has their ISR")
     if judged.assumed_min_isr:
         topics = ", ".join(judged.assumed_min_isr[:EXAMPLES]) + ", ..." * (len(judged.assumed_min_isr) > EXAMPLES)
@@ -160,25 +154,47 @@ def assumptions(judged: JudgedPlan) -> list[str]:
     return texts
 
 
-def _print_times(judged: JudgedPlan, cluster: ClusterFile, seconds: list[float], console: Console) -> None:
+def _print_times(judged: JudgedPlan, seconds: Sequence[float], console: Console) -> None:
     """How long the first batches take, and which partitions have few replicas in sync for how long."""
-    for number, each in list(enumerate(seconds, 1))[:BATCHES]:
-        members = len(judged.batches[number - 1])
-        console.print(f"  batch {number}: {lasting(each)}, {members:,} partition{'s' * (members != 1)}")
-    if len(seconds) > BATCHES:
-        console.print(f"  ... and {len(seconds) - BATCHES:,} more batches", style="dim")
-    few = list(exposures(judged, cluster, seconds))
-    for one in few[:BATCHES]:
-        where = _title(judged, one.partition, one.stage)
-        long = "from then on" if one.seconds is None else f"for {lasting(one.seconds)}"
-        console.print(f"  {partition_name(one.partition)}, {where}: {one.what}, {long}", style="yellow")
-    if len(few) > BATCHES:
-        console.print(f"  ... and {len(few) - BATCHES:,} more times with few replicas in sync", style="dim")
+    sizes = [quantity(len(members), "partition") for members in judged.batches]
+    times = [f"batch {n}: {lasting(each)}, {sizes[n - 1]}" for n, each in enumerate(seconds, 1)]
+    _print_first(times, BATCHES, "batches", console, "")
+    few = list(_exposures(judged, seconds))
+    _print_first(few, BATCHES, "times with few replicas in sync", console, "yellow")
     if not few:
         console.print("  at every moment each partition has MinISR, and more than one replica, certainly in sync")
 
 
-def _title(judged: JudgedPlan, partition: Partition, stage: int) -> str:
+def _exposures(judged: JudgedPlan, seconds: Sequence[float]) -> Iterator[str]:
+    """The times below MinISR, or one failure from the loss of a partition, of every partition that moves.
+
+    seconds: that each batch copies, at least: the broker that has most to send or receive decides.
+    """
+    begins = [sum(seconds[:i]) for i in range(len(seconds) + 1)]
+    entered = {(p, stage): batch for batch, members in enumerate(judged.batches) for p, stage in members}
+    for partition, path in judged.paths.items():
+        starts: list[float] = []
+        for number, stage in enumerate(path):
+            batch = entered.get((partition, number))
+            if batch is not None:
+                starts.append(begins[batch])
+            elif number and stage.follows and (before := entered.get((partition, number - 1))) is not None:
+                starts.append(begins[before + 1])
+            else:
+                starts.append(starts[-1] if starts else 0.0)
+        for number, stage in list(enumerate(path))[1:]:  # the first is before the move
+            long = "from then on"
+            if number + 1 < len(path):
+                if starts[number + 1] == starts[number]:
+                    continue
+                long = f"for {lasting(starts[number + 1] - starts[number])}"
+            count, least = len(stage.certain), judged.cluster.enough(partition[0])
+            what = f"{count} certainly in sync, below MinISR {least}" if count < least else "one failure from loss"
+            if count < least or count == 1:
+                yield f"{partition_name(partition)}, {_title(judged, partition, number)}: {what}, {long}"
+
+
+def _title(judged: JudgedPlan, partition: Key, stage: int) -> str:
     if stage == len(judged.paths[partition]) - 1 and partition not in judged.blocked:
         return "target"
     return f"stage {stage}" if stage else "before"
@@ -204,8 +220,7 @@ def _verdict(promise: Promise, count: int) -> str:
         return "not checked"
     text = "not decided" if promise.open else "holds"
     if promise.breaks:
-        partitions = len({b.partition for b in promise.breaks})
-        text = f"violated for {partitions:,} partition{'s' * (partitions != 1)}"
+        text = f"violated for {quantity(len({b.partition for b in promise.breaks}), 'partition')}"
     if promise.before:
         already = f"{promise.before:,} broke it before the move"
         every = _broken_before(promise, count)
@@ -228,27 +243,18 @@ def _what_is_open(judged: JudgedPlan) -> str:
 
 
 def plan_record(
-    judged: JudgedPlan,
-    protocol: str,
-    limits: PlanLimits,
-    copying: tuple[int, int] | None,
-    inputs: dict[str, Path],
-    repro: str,
+    judged: JudgedPlan, copying: tuple[int, int] | None, inputs: dict[str, Path], repro: str
 ) -> dict[str, object]:
     """The run record, with everything about the plan in `plan`."""
-    config = {k: v for k, v in vars(limits).items() if v < UNLIMITED}
+    stop = JUDGED if judged.complete else Stop(StopReason.OPEN, _what_is_open(judged))
+    promises = judged.promises.values()
+    about = [p for p in promises if not _broken_before(p, len(judged.paths))]
+    identity = RunIdentity(f"plan:{judged.protocol}", None, _limits(judged), "plan", repro)
     return {
-        **RunIdentity(f"plan:{protocol}", None, config, "plan", repro).record(
-            judged.exit(), judged.complete, JUDGED if judged.complete else Stop(StopReason.OPEN, _what_is_open(judged))
-        ),
-        "not_applicable": [
-            *judged.not_applicable,
-            *(p.name for p in judged.promises.values() if _broken_before(p, len(judged.paths))),
-        ],
+        **identity.record(judged.exit(), judged.complete, stop),
+        "not_applicable": [*judged.not_applicable, *(p.name for p in promises if p not in about)],
         "properties": [
-            {"name": p.name, "kind": p.kind, "status": p.status, "trace": None, "depth": None}
-            for p in judged.promises.values()
-            if not _broken_before(p, len(judged.paths))
+            {"name": p.name, "kind": p.kind, "status": p.status, "trace": None, "depth": None} for p in about
         ],
         "plan": {
             "inputs": {k: {"file": str(p), "sha256": _digest(p)} for k, p in inputs.items()},
@@ -261,19 +267,7 @@ def plan_record(
             "fewest_racks": judged.fewest_racks,
             "fewer_than_min_isr": judged.too_few,
             "paths": [
-                {
-                    "topic": topic,
-                    "partition": number,
-                    "stages": [
-                        {
-                            "replicas": list(s.replicas),
-                            "certain": sorted(s.certain),
-                            "leader": s.leader,
-                            "adding": list(s.adding),
-                        }
-                        for s in path
-                    ],
-                }
+                {"topic": topic, "partition": number, "stages": [_stage_record(stage) for stage in path]}
                 for (topic, number), path in judged.paths.items()
             ],
             "breaks": [
@@ -285,17 +279,19 @@ def plan_record(
                     "failure": b.failure or None,
                     "text": b.text,
                 }
-                for p in judged.promises.values()
+                for p in promises
                 for b in p.breaks
             ],
-            "kept_by_fewer_before": {p.name: p.before for p in judged.promises.values() if p.before},
+            "kept_by_fewer_before": {p.name: p.before for p in promises if p.before},
             "not_decided": [
-                {"promise": p.name, "about": about, "text": text}
-                for p in judged.promises.values()
-                for about, text in p.open.items()
+                {"promise": p.name, "about": of, "text": text} for p in promises for of, text in p.open.items()
             ],
             "assumed": assumptions(judged),
             "covered": list(COVERED),
             "not_covered": list(NOT_COVERED),
         },
     }
+
+
+def _stage_record(s: Stage) -> dict[str, object]:
+    return {"replicas": list(s.replicas), "certain": sorted(s.certain), "leader": s.leader, "adding": list(s.adding)}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.kafka.plan.cluster_file import ClusterFile
-from reassure.checkers.kafka.plan.kafka_json import Assignment, read_assignment, write_assignment
+from reassure.checkers.kafka.plan.cluster_file import Assignment, ClusterFile
+from reassure.checkers.kafka.plan.kafka_json import read_assignment, write_assignment
 from reassure.models.kip542_throttle import tool_cases
 from reassure.spec.kafka.throttle_lists import Move, Partition, follower_lists, leader_lists
 from tests.helpers.released_classes import answers
@@ -60,7 +60,7 @@ def test_lists_and_the_way_back_are_those_of_the_tool(brokers: int, tmp_path: Pa
             present: Assignment = {p: (*move.current, *adding.get(p, ())) for p, move in of.items()}
             theirs.write_text(back, encoding="utf-8")
             ours.write_text(write_assignment(present), encoding="utf-8")
-            assert read_assignment(theirs, cluster) == read_assignment(ours, cluster) == present
+            assert [read_assignment(path, cluster).replicas for path in (theirs, ours)] == [present, present]
 
 
 def test_lists_by_hand() -> None:

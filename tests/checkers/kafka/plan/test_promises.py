@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from reassure.checkers.kafka.plan import evaluate as plan
 from reassure.checkers.kafka.plan import stages
-from reassure.checkers.kafka.plan.cluster_file import ClusterFile
+from reassure.checkers.kafka.plan.cluster_file import Assignment, ClusterFile
 from reassure.checkers.kafka.plan.evaluate import JudgedPlan, judge_plan
-from reassure.checkers.kafka.plan.kafka_json import Assignment
 from reassure.checkers.kafka.plan.propose import propose
 from reassure.checkers.kafka.plan.stages import PlanLimits, PlanRules, Stage, batches, kraft
 from reassure.checkers.machine.exit_codes import Exit, Failure

@@ -45,13 +45,13 @@ def test_every_output_has_its_format(folder: Path) -> None:
 
 def test_assignments(folder: Path) -> None:
     orders = {("orders", 0): (1, 2, 3), ("orders", 1): (2, 3, 1)}
-    assert read_assignment(folder / "generate.txt", FOUR, "current") == orders
-    assert read_assignment(folder / "generate.txt", FOUR).keys() == orders.keys()
-    assert read_assignment(folder / "execute.txt", FOUR, "current") == {("orders", 0): (1, 2, 3)}
-    assert read_assignment(folder / "describe.txt", FOUR, "current") == {**orders, ("a-b.c_1", 0): (4, 1)}
+    assert read_assignment(folder / "generate.txt", FOUR, "current").replicas == orders
+    assert read_assignment(folder / "generate.txt", FOUR).replicas.keys() == orders.keys()
+    assert read_assignment(folder / "execute.txt", FOUR, "current").replicas == {("orders", 0): (1, 2, 3)}
+    assert read_assignment(folder / "describe.txt", FOUR, "current").replicas == {**orders, ("a-b.c_1", 0): (4, 1)}
     for name in ("list.txt", "list-offline.txt"):
-        assert read_assignment(folder / name, FOUR) == {("orders", 0): (4, 2, 3)}
-    assert read_assignment(folder / "describe-moving.txt", FOUR, "current")["orders", 0] == (2, 3, 1)
+        assert read_assignment(folder / name, FOUR).replicas == {("orders", 0): (4, 2, 3)}
+    assert read_assignment(folder / "describe-moving.txt", FOUR, "current").replicas["orders", 0] == (2, 3, 1)
 
 
 def test_settings_and_states(folder: Path) -> None:
