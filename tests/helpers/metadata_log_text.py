@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from reassure.checkers.kafka.audit.message_format import BatchOrder, MetadataFields
-from reassure.checkers.kafka.audit.metadata_records import KINDS, SCHEMAS, MetadataRecord
-from reassure.checkers.kafka.audit.segment_file import CONTROL, HEAD, LENGTH_AT, SUMMED_FROM, crc32c, read_segment
+from reassure.checkers.kafka.audit.metadata_records import KINDS, SCHEMAS, BatchOrder, MetadataFields, MetadataRecord
+from reassure.checkers.kafka.audit.record_files import CONTROL, HEAD, LENGTH_AT, SUMMED_FROM, crc32c, read_segment
 
 LOGS = Path(__file__).parent / "kept_logs"
 NULLS: dict[str, MetadataFields] = {

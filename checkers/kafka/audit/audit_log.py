@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reassure.checkers.kafka.audit.cluster_history import METADATA_VERSION
-from reassure.checkers.kafka.audit.ending import LogEnd, ending_of
+from reassure.checkers.kafka.audit.ending import LogEnd, ending_of, rules_from
 from reassure.checkers.kafka.audit.judge import Audit, ChangeJudge
 from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in
 from reassure.checkers.kafka.audit.metadata_records import PartitionShare
-from reassure.checkers.kafka.audit.waiting import rules_from
 from reassure.checkers.machine.exit_codes import Exit, Failure, worst
 from reassure.checkers.request.options import SparkOptions
 
@@ -34,7 +33,6 @@ class AuditReport:
     """The different changes, but for the numbers of brokers and epochs."""
     rules_sha256: str
     records: int = 0
-    ignored: int = 0
     first: int | None = None
     last: int = 0
     torn: list[str] = field(default_factory=list)
@@ -52,41 +50,31 @@ class AuditReport:
         return worst([codes[f.kind] for f in self.audit.findings])
 
 
-@dataclass(frozen=True)
-class Refused:
-    """The reason why a log cannot be audited: unlike an exception it goes from one process to another."""
-
-    code: Exit
-    text: str
-
-
-def audit_share(task: AuditTask, share: PartitionShare) -> AuditReport | Refused:
-    """Judges the partitions of a share."""
+def audit_share(task: AuditTask, share: PartitionShare) -> AuditReport | Failure:
+    """Judges the partitions of a share. A failure is returned: so it goes from one process to another."""
     read = LogRead()
     read.history.share = share
     try:
         judge = ChangeJudge(task.release, task.min_isr)
         audit = judge.judge(changes_in(list(task.files), read))
-        _sort(audit)
     except Failure as failure:
-        return Refused(failure.code, str(failure))
+        return failure
     history = read.history
     rules = rules_from(history.features.get(METADATA_VERSION)) if task.release is None else (task.release,)
     ending = ending_of(history, read.time, rules, task.min_isr)
     own = sum(share.has(*key) for key in history.partitions)
     return AuditReport(
-        audit, set(judge.explanations_of), judge.digest, history.records, history.ignored, read.first, read.last,
-        read.torn, len(history.brokers), len(history.topics), own,
-        ending,
+        audit, set(judge.explanations_of), judge.digest, history.records, read.first, read.last,
+        read.torn, len(history.brokers), len(history.topics), own, ending,
     )  # fmt: skip
 
 
-def together(shares: Iterable[AuditReport | Refused]) -> AuditReport:
+def together(shares: Iterable[AuditReport | Failure]) -> AuditReport:
     """The audit of the whole log; `Failure` if some share could not be audited."""
     whole: AuditReport | None = None
     for share in shares:
-        if isinstance(share, Refused):
-            raise Failure(share.code, share.text)
+        if isinstance(share, Failure):
+            raise share
         if whole is None:
             whole = share
             continue
@@ -99,7 +87,7 @@ def together(shares: Iterable[AuditReport | Refused]) -> AuditReport:
         whole.partitions += share.partitions
         whole.ending.add(share.ending)
     assert whole is not None
-    _sort(whole.audit)
+    whole.audit.findings.sort(key=lambda f: (f.offset, f.kind, f.name))
     return whole
 
 
@@ -119,15 +107,10 @@ def audit_by_spark(task: AuditTask, cluster: SparkOptions, tasks: int | None, be
         sent = context.broadcast(replace(task, files=files))
         count = tasks or int(context.defaultParallelism)
 
-        def judge(number: int) -> AuditReport | Refused:
+        def judge(number: int) -> AuditReport | Failure:
             return audit_share(sent.value, PartitionShare(number, count))
 
         job = SparkJob(context, "reassure-audit", context.parallelize(range(count), count).map(judge).collect)
         return together(job.result(beat))
     finally:
         session.stop()
-
-
-def _sort(audit: Audit) -> None:
-    """Findings by offset, and those of one offset by name."""
-    audit.findings.sort(key=lambda f: (f.offset, f.kind, f.name))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from typing import Any, TypedDict
+from itertools import groupby
+from operator import attrgetter
 
-from reassure.checkers.kafka.audit.message_format import MetadataFields
 from reassure.checkers.kafka.audit.metadata_records import (
     OTHERS,
     UNCHANGED_LEADER,
     UNCHANGED_RECOVERY,
     WHOLE,
+    MetadataFields,
     MetadataRecord,
     PartitionShare,
 )
@@ -79,6 +80,8 @@ class BatchEvents:
 
 
 NO_EVENTS = BatchEvents()
+REQUEST = attrgetter("replicas", "adding", "removing")
+"""What a reassignment is to lead to."""
 PARTITION_KINDS = ("Partition", "PartitionChange")
 
 
@@ -120,8 +123,6 @@ class ClusterHistory:
     configs: dict[tuple[int, str, str], str] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
     records: int = 0
-    ignored: int = 0
-    """Records that tell nothing of partitions or brokers."""
     last: MetadataRecord | None = None
     pending: list[MetadataRecord] | None = None
     """The records of a transaction that has begun, and not ended; None outside of one."""
@@ -137,7 +138,8 @@ class ClusterHistory:
 
     def play(self, records: Iterable[MetadataRecord]) -> Iterator[PartitionChange]:
         """Plays a log; yields the records of partitions. Raises `BrokenLog`."""
-        for batch in _batches(self._committed(records)):
+        for _, group in groupby(self._committed(records), attrgetter("batch")):
+            batch = list(group)
             events, zero = (NO_EVENTS, {}) if len(batch) == 1 else (_events(batch), self._zeros(batch))
             for record in batch:
                 self.records += 1
@@ -150,12 +152,8 @@ class ClusterHistory:
                         yield self._partition(record, events, zero)
                     elif key[1] == 0:
                         self._partition(record, events, zero)
-                elif record.kind == OTHERS:
-                    pass
-                elif record.kind:
+                elif record.kind and record.kind != OTHERS:
                     self._apply(record)
-                else:
-                    self.ignored += 1
 
     def _committed(self, records: Iterable[MetadataRecord]) -> Iterator[MetadataRecord]:
         """The records but for those of transactions that were aborted, or not ended. A transaction may span files."""
@@ -185,9 +183,8 @@ class ClusterHistory:
         key = topic, data["partitionId"]
         before = self.partitions.get(key)
         if record.kind == "PartitionChange" and before is None:
-            raise BeginsEarlier(
-                f"offset {record.offset}: a change of partition {self._named(*key)}, which was not created"
-            )
+            name = f"{self.topics.get(topic, topic)}-{key[1]}"
+            raise BeginsEarlier(f"offset {record.offset}: a change of partition {name}, which was not created")
         if topic not in self.topics:
             raise BeginsEarlier(f"offset {record.offset}: a partition of topic {topic}, which was not created")
         if record.kind == "Partition":  # Kafka takes one of a partition that is there in its place
@@ -213,20 +210,15 @@ class ClusterHistory:
             offset=record.offset, timestamp=record.timestamp, topic=name, partition=key[1], before=before, after=after,
             registered=self.states.registered, active=self.states.active,
             events=replace(events, leaving=events.leaving | impaired) if impaired else events,
-            min_isr=min_isr,
-            replicas_of_zero=tuple(sorted(counts - {0})), unclean=unclean,
-            elr=self.elr,
+            min_isr=min_isr, replicas_of_zero=tuple(sorted(counts - {0})), unclean=unclean, elr=self.elr,
             metadata_version=self.features.get(METADATA_VERSION), directories=data.get("directories") is not None,
         )  # fmt: skip
         self.partitions[key] = after
         if not reassigning(after):
             self.moving_since.pop(key, None)
-        elif before is None or key not in self.moving_since or _request(before) != _request(after):
+        elif before is None or key not in self.moving_since or REQUEST(before) != REQUEST(after):
             self.moving_since[key] = record.offset, record.timestamp
         return change
-
-    def _named(self, topic: str, partition: int) -> str:
-        return f"{self.topics.get(topic, topic)}-{partition}"
 
     def _config(self, topic: str, name: str) -> str | None:
         """A configuration value by the log: the topic's, else that of every broker."""
@@ -253,16 +245,10 @@ class ClusterHistory:
         if "Broker" in kind:
             self.states = None
         if kind == "RegisterBroker":
-            shutting_down = bool(data.get("inControlledShutdown"))
-            directories = frozenset(data.get("logDirs") or ())
-            cordoned = frozenset(data.get("cordonedLogDirs") or ())
+            directories, cordoned = (frozenset(data.get(name) or ()) for name in ("logDirs", "cordonedLogDirs"))
+            shutting_down, rack = bool(data.get("inControlledShutdown")), data.get("rack")
             self.brokers[data["brokerId"]] = RegisteredBroker(
-                bool(data["fenced"]),
-                shutting_down,
-                directories,
-                rack=data.get("rack"),
-                cordoned=cordoned,
-                since=record.offset,
+                bool(data["fenced"]), shutting_down, directories, False, rack, cordoned, record.offset
             )
         elif kind == "UnregisterBroker":
             self.brokers.pop(data["brokerId"], None)
@@ -299,34 +285,13 @@ class ClusterHistory:
             for key, p in self.partitions.items():
                 eligible = p.elr or p.last_known_leader is not None or p.last_known_is_nobody
                 if data["topicName"] in ("", self.topics.get(key[0])) and eligible:
-                    self.partitions[key] = replace(
-                        p,
-                        elr=frozenset(),
-                        last_known_leader=None,
-                        last_known_is_nobody=False,
-                        partition_epoch=p.partition_epoch + 1,
-                    )
+                    cleared = replace(p, elr=NOBODY, last_known_leader=None, last_known_is_nobody=False)
+                    self.partitions[key] = replace(cleared, partition_epoch=p.partition_epoch + 1)
 
     def _broker(self, number: int, record: MetadataRecord) -> RegisteredBroker:
         if number not in self.brokers:
             raise BeginsEarlier(f"offset {record.offset}: broker {number} is not registered")
         return self.brokers[number]
-
-
-def _request(p: Partition) -> Any:
-    """What a reassignment is to lead to."""
-    return p.replicas, p.adding, p.removing
-
-
-def _batches(records: Iterable[MetadataRecord]) -> Iterator[list[MetadataRecord]]:
-    batch: list[MetadataRecord] = []
-    for record in records:
-        if batch and record.batch != batch[0].batch:
-            yield batch
-            batch = []
-        batch.append(record)
-    if batch:
-        yield batch
 
 
 def _events(batch: list[MetadataRecord]) -> BatchEvents:
@@ -370,46 +335,31 @@ def _leader(number: int) -> Broker | None:
     return None if number < 0 else _broker(number)
 
 
-class LastKnown(TypedDict):
-    """Fields of a partition: its last known leader. last_known_is_nobody: it is written down as -1."""
-
-    last_known_leader: Broker | None
-    last_known_is_nobody: bool
-
-
-def _last_known(ids: list[int] | None) -> LastKnown:
-    """The last known leader: production code keeps one at most."""
+def _last_known(ids: list[int] | None) -> tuple[Broker | None, bool]:
+    """The last known leader, of which production code keeps one at most, and whether it is written down as -1."""
     first = ids[0] if ids else None
-    return {"last_known_leader": _leader(first) if first is not None else None, "last_known_is_nobody": first == -1}
-
-
-def _created(data: MetadataFields) -> Partition:
-    return Partition(
-        replicas=_same_row(tuple(data["replicas"])),
-        isr=_set(data["isr"]),
-        elr=_set(data.get("eligibleLeaderReplicas")),
-        adding=_set(data["addingReplicas"]),
-        removing=_set(data["removingReplicas"]),
-        leader=_leader(data["leader"]),
-        leader_epoch=data["leaderEpoch"],
-        partition_epoch=data["partitionEpoch"],
-        recovering=data.get("leaderRecoveryState", 0) == 1,
-        **_last_known(data.get("lastKnownElr")),
-    )
+    return _leader(first) if first is not None else None, first == -1
 
 
 SET_FIELDS = "isr", "eligibleLeaderReplicas", "addingReplicas", "removingReplicas"
+
+
+def _created(data: MetadataFields) -> Partition:
+    replicas, recovering = _same_row(tuple(data["replicas"])), data.get("leaderRecoveryState", 0) == 1
+    isr, elr, adding, removing = (_set(data.get(key)) for key in SET_FIELDS)
+    leader, epochs, last = (
+        _leader(data["leader"]),
+        (data["leaderEpoch"], data["partitionEpoch"]),
+        data.get("lastKnownElr"),
+    )
+    return Partition(replicas, isr, elr, adding, removing, leader, *epochs, recovering, *_last_known(last))
 
 
 def _changed(before: Partition, data: MetadataFields) -> Partition:
     """A partition after a change: what a record leaves out stays; a leader that is named raises the leader epoch."""
     replicas, leader, recovery = data["replicas"], data["leader"], data["leaderRecoveryState"]
     isr, elr, adding, removing = (data.get(key) for key in SET_FIELDS)
-    last: LastKnown = {
-        "last_known_leader": before.last_known_leader,
-        "last_known_is_nobody": before.last_known_is_nobody,
-    }
-    named = leader != UNCHANGED_LEADER
+    last, named = data.get("lastKnownElr"), leader != UNCHANGED_LEADER
     return Partition(
         before.replicas if replicas is None else _same_row(tuple(replicas)),
         before.isr if isr is None else _set(isr),
@@ -420,5 +370,5 @@ def _changed(before: Partition, data: MetadataFields) -> Partition:
         before.leader_epoch + named,
         before.partition_epoch + 1,
         before.recovering if recovery == UNCHANGED_RECOVERY else recovery == 1,
-        **(last if data.get("lastKnownElr") is None else _last_known(data["lastKnownElr"])),
+        *((before.last_known_leader, before.last_known_is_nobody) if last is None else _last_known(last)),
     )

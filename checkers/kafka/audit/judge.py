@@ -105,10 +105,9 @@ class ChangeJudge:
         min_isr: of topics of which the log does not say it, for promises.
         """
         self.release, self.min_isr = release, min_isr
-        explain = function(f"{RULES}:explanations")
+        self.explain: Callable[..., Any] = function(f"{RULES}:explanations")
         self.digest = digest_of_modules([module_of_function(RULES)])
-        rules = sys.modules[explain.__module__]
-        self.explain: Callable[..., Any] = explain
+        rules = sys.modules[self.explain.__module__]
         self.surroundings: Callable[..., Any] = rules.Surroundings
         self.releases = [r.value for r in rules.PUBLISHED]
         if release is not None and release not in self.releases:
@@ -309,15 +308,16 @@ def _copies(p: Partition, least: int, unclean: bool, target: Brokers) -> Copies:
     )  # fmt: skip
 
 
+TOLD = "replicas", "isr", "elr", "adding", "removing", "leader", "leader_epoch", "recovering", "last_known_leader"
+"""Fields of a partition that a change is described by."""
+
+
 def _described(change: PartitionChange) -> str:
     """The change that a record makes, in a line."""
-    names = {"replicas": "replicas", "isr": "ISR", "elr": "ELR", "adding": "adding", "removing": "removing",
-             "leader": "leader", "leader_epoch": "leader epoch", "recovering": "recovering",
-             "last_known_leader": "last known leader"}  # fmt: skip
     parts = []
-    for attribute, name in names.items():
-        new = getattr(change.after, attribute)
-        old = getattr(change.before, attribute) if change.before is not None else None
+    for attribute in TOLD:
+        name = attribute.upper() if attribute in ("isr", "elr") else attribute.replace("_", " ")
+        new, old = getattr(change.after, attribute), getattr(change.before, attribute, None)
         if change.before is None and attribute in ("replicas", "isr", "leader"):
             parts.append(f"{name} {_shown(new)}")
         elif change.before is not None and old != new:
@@ -326,10 +326,9 @@ def _described(change: PartitionChange) -> str:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, frozenset):
-        return "{" + ", ".join(str(int(b)) for b in sorted(value)) + "}"
-    if isinstance(value, tuple):
-        return "[" + ", ".join(str(int(b)) for b in value) + "]"
+    if isinstance(value, frozenset | tuple):
+        numbers = ", ".join(map(str, map(int, sorted(value) if isinstance(value, frozenset) else value)))
+        return f"{{{numbers}}}" if isinstance(value, frozenset) else f"[{numbers}]"
     if value is None:
         return "none"
     if isinstance(value, bool):

@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reassure.checkers.kafka.audit.cluster_history import BeginsEarlier, BrokenLog, ClusterHistory, PartitionChange
-from reassure.checkers.kafka.audit.dump_log import read_dump
-from reassure.checkers.kafka.audit.message_format import BatchOrder, MalformedRecord
-from reassure.checkers.kafka.audit.metadata_records import MetadataRecord, PartitionShare
-from reassure.checkers.kafka.audit.segment_file import read_segment
+from reassure.checkers.kafka.audit.metadata_records import BatchOrder, MalformedRecord, MetadataRecord, PartitionShare
+from reassure.checkers.kafka.audit.record_files import read_dump, read_segment
 from reassure.checkers.machine.atomic_files import did_you_mean
 from reassure.checkers.machine.exit_codes import Exit, Failure
 from reassure.spec.semantics.trace import read_bytes

@@ -103,7 +103,7 @@ def print_report(report: AuditReport, task: AuditTask, console: Console) -> None
     if not audit.findings:
         console.print("no findings")
         return
-    console.print(f"{len(audit.findings):,} finding{'s' * (len(audit.findings) != 1)}")
+    console.print(quantity(len(audit.findings), "finding"))
     rows = [_row(f) for f in audit.findings[:SHOWN]]
     if console.is_terminal and console.width < WIDE:
         for offset, time, partition, kind, what, change in rows:

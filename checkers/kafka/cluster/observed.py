@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from reassure.checkers.kafka.audit.cluster_history import ClusterHistory
-from reassure.checkers.kafka.audit.message_format import BatchOrder
-from reassure.checkers.kafka.audit.metadata_records import MetadataRecord
-from reassure.checkers.kafka.audit.segment_file import HEAD, LENGTH_AT, read_segment
+from reassure.checkers.kafka.audit.metadata_records import BatchOrder, MetadataRecord
+from reassure.checkers.kafka.audit.record_files import HEAD, LENGTH_AT, read_segment
 from reassure.checkers.kafka.controller.words import ControllerState
 from reassure.spec.kafka.partition import Broker
 from reassure.spec.semantics.trace import JsonObject

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from reassure.checkers.kafka.audit.waiting import RULES
+from reassure.checkers.kafka.audit.ending import RULES
 from reassure.checkers.kafka.printed.shell_output import Key
 from reassure.spec.kafka.releases import numbers
 

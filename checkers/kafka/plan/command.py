@@ -10,7 +10,7 @@ from pathlib import Path
 from reassure.checkers.console.commands import GateKind, Record
 from reassure.checkers.console.files import STANDARD_OUTPUT
 from reassure.checkers.console.parser import note
-from reassure.checkers.kafka.audit.waiting import RULES
+from reassure.checkers.kafka.audit.ending import RULES
 from reassure.checkers.kafka.plan.cluster_file import ClusterFile
 from reassure.checkers.kafka.plan.evaluate import judge_plan
 from reassure.checkers.kafka.plan.kafka_json import description, read_assignment, read_cluster, write_assignment

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from reassure.checkers.kafka.audit.ending import row
-from reassure.checkers.kafka.audit.waiting import UNREGISTERED, named_brokers, waits_for
+from reassure.checkers.kafka.audit.ending import UNREGISTERED, named_brokers, row, waits_for
 from reassure.checkers.kafka.plan.cluster_file import Assignment, ClusterFile, Replicas
 from reassure.checkers.kafka.plan.older_courses import course, missing_rule
 from reassure.checkers.kafka.plan.present import Present, PresentState, brokers

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from reassure.checkers.kafka.audit.waiting import UNREGISTERED
+from reassure.checkers.kafka.audit.ending import UNREGISTERED
 from reassure.checkers.kafka.plan.cluster_file import Assignment, ClusterFile, Replicas
 from reassure.checkers.kafka.plan.present import is_log, metadata_log
 from reassure.checkers.kafka.printed.shell_output import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reassure.checkers.kafka.audit.waiting import named_brokers, waits_for, waits_for_brokers
+from reassure.checkers.kafka.audit.ending import named_brokers, waits_for, waits_for_brokers
 from reassure.checkers.kafka.plan.cluster_file import Replicas
 from reassure.checkers.kafka.plan.present import PresentState, brokers
 from reassure.checkers.kafka.plan.stages import Path, PlanRules, Stage

@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from reassure.checkers.kafka.audit.cluster_history import BROKER, CLUSTER, METADATA_VERSION, MIN_ISR
+from reassure.checkers.kafka.audit.ending import rules_from
 from reassure.checkers.kafka.audit.log_files import LogFile, LogRead, changes_in, files_of
-from reassure.checkers.kafka.audit.waiting import rules_from
 from reassure.checkers.kafka.plan.cluster_file import Assignment, ClusterFile, Replicas
 from reassure.checkers.kafka.printed.shell_output import Described, DescribedPartition, Key
 from reassure.checkers.machine.exit_codes import Exit, Failure

@@ -17,13 +17,13 @@ from reassure.checkers.kafka.audit import log_files
 from reassure.checkers.kafka.audit.audit_log import (
     AuditReport,
     AuditTask,
-    Refused,
     audit_by_spark,
     audit_share,
     together,
 )
 from reassure.checkers.kafka.audit.log_files import LogFile
 from reassure.checkers.kafka.audit.metadata_records import PartitionShare
+from reassure.checkers.machine.exit_codes import Failure
 from reassure.checkers.request.options import SparkOptions
 from tests.helpers.command import reported, said
 from tests.helpers.metadata_log_text import LOGS, batches, cluster, dump_text, record, snapshot_of
@@ -265,7 +265,7 @@ def many_partitions(folder: Path) -> str:
 def test_shares_of_a_segment_are_the_whole(name: str) -> None:
     """Records of other shares are not decoded, and each batch is checked by one share."""
     task = AuditTask((LogFile(str(LOGS / name)),), None, 1)
-    whole = audit_share(task, PartitionShare())
+    whole = together([audit_share(task, PartitionShare())])
     assert together(audit_share(task, PartitionShare(i, 3)) for i in range(3)) == whole
 
 
@@ -309,7 +309,7 @@ def test_lines_are_made_of_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert audit_share(task, PartitionShare()) == whole
     path.write_bytes(path.read_bytes() + b"\xff")
     refused = audit_share(task, PartitionShare())
-    assert isinstance(refused, Refused) and refused.code.value == 64 and "is neither a segment nor" in refused.text
+    assert isinstance(refused, Failure) and refused.code.value == 64 and "is neither a segment nor" in str(refused)
 
 
 def test_a_log_that_is_refused_in_another_process(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -338,5 +338,5 @@ def test_the_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 def test_shares_of_spark_are_the_whole(context: Any) -> None:
     task = AuditTask((LogFile(str(LOGS / "4.1.0.log")),), "4.3", 1)
     found = audit_by_spark(task, SparkOptions(MASTER), 3, lambda: None)
-    assert found == audit_share(task, PartitionShare())
+    assert found == together([audit_share(task, PartitionShare())])
     assert len(found.audit.findings) == 7

@@ -10,10 +10,17 @@ from typing import Any
 
 import pytest
 
-from reassure.checkers.kafka.audit.dump_log import _fits, read_dump
-from reassure.checkers.kafka.audit.message_format import BatchOrder, MalformedRecord, Reader, Schema, WireField
-from reassure.checkers.kafka.audit.metadata_records import OTHER_KINDS, SCHEMAS, read_record
-from reassure.checkers.kafka.audit.segment_file import LENGTH_AT, SUMMED_FROM, crc32c, read_segment
+from reassure.checkers.kafka.audit.metadata_records import (
+    OTHER_KINDS,
+    SCHEMAS,
+    BatchOrder,
+    MalformedRecord,
+    Reader,
+    Schema,
+    WireField,
+    read_record,
+)
+from reassure.checkers.kafka.audit.record_files import LENGTH_AT, SUMMED_FROM, _fits, crc32c, read_dump, read_segment
 from tests.helpers.kafka_jars import class_path
 from tests.helpers.metadata_log_text import LOGS, batch_of, batches, kept_log, record_of
 

@@ -6,7 +6,7 @@ import json
 import struct
 from pathlib import Path
 
-from reassure.checkers.kafka.audit.segment_file import HEAD
+from reassure.checkers.kafka.audit.record_files import HEAD
 from reassure.checkers.kafka.cluster.observed import (
     FIRST_SEGMENT,
     BrokerLog,

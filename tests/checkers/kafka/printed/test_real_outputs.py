@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reassure.checkers.kafka.audit.dump_log import read_dump
-from reassure.checkers.kafka.audit.message_format import BatchOrder
+from reassure.checkers.kafka.audit.metadata_records import BatchOrder
+from reassure.checkers.kafka.audit.record_files import read_dump
 from reassure.checkers.kafka.plan.cluster_file import ClusterFile
 from reassure.checkers.kafka.plan.kafka_json import read_assignment, read_cluster
 from reassure.checkers.kafka.printed.shell_output import described
